@@ -1,0 +1,77 @@
+# The two commands: `make up` brings a stack up on this machine, `make test` sets up and proves it. `make help` lists the rest.
+#
+#   STACK=local       which Pulumi.<stack>.yaml (local, documents, dev)
+#   ALL=1             with `make test`: the slow tests too
+#   TESTS=tests/...   with `make test`: only these
+
+STACK ?= local
+STATE := .local
+TESTS ?= tests
+PYTHON := .venv/bin/python
+UV := .venv/bin/uv
+EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
+# Every command that talks to the local stack runs with the connection environment of its folder, which is exported nowhere else.
+CONNECTED := set -a; . $(STATE)/env; set +a;
+CONFIG := --config-folder $(STATE)
+
+.PHONY: help up down preview status env test lint bench lock ready engine clean
+.DEFAULT_GOAL := help
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+up: ready ## bring STACK up on the embedded Azure, wait for its work, show how it ended
+	@$(EMBEDDED) connect $(STACK)
+	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)
+
+preview: ready ## what `up` would change
+	@$(EMBEDDED) connect $(STACK)
+	@$(CONNECTED) $(PYTHON) -m operations preview --stack $(STACK) $(CONFIG)
+
+down: ready ## destroy every stack on the embedded Azure and stop it: no resource, no process, no port is left
+	@$(CONNECTED) $(PYTHON) -m operations down $(CONFIG)
+	@$(EMBEDDED) stop
+
+status: .venv/ready ## is the embedded Azure running, and where
+	@$(EMBEDDED) status
+
+env: .venv/ready ## the connection environment: eval "$$(make -s env)"
+	@$(EMBEDDED) env
+
+test: .venv/ready engine ## the tests that aren't slow; ALL=1 for all of them
+	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest $(if $(ALL),,-m "not slow") $(TESTS)
+
+lint: .venv/ready ## format, style, types
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m pyright
+
+bench: .venv/ready engine ## the figures that README.md speaks of, as ratios in one run
+	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m tests.bench
+
+lock: .venv/ready ## renew requirements-local.txt and the workloads' locks after a change of versions
+	$(UV) pip compile -q --universal requirements-deploy.txt --group pyproject.toml:tests --python-version 3.11 \
+	  --generate-hashes --no-header -o requirements-local.txt
+
+# The engine builds while the packages install; both show their own progress.
+ready:
+	@$(MAKE) --no-print-directory -j2 engine .venv/ready
+	@$(EMBEDDED) start --engine-bin "$$(cat $(STATE)/engine-bin)"
+
+engine: prerequisites
+	@mkdir -p $(STATE)
+	@python3 engine/build.py > $(STATE)/engine-bin
+
+.venv/ready: requirements-local.txt | prerequisites
+	@echo "installing the Python packages (about 20 seconds the first time)" >&2
+	@python3 -m venv .venv
+	@.venv/bin/pip install -q --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements-local.txt)"
+	@$(UV) pip sync -q --python $(PYTHON) requirements-local.txt
+	@touch $@
+
+.PHONY: prerequisites
+prerequisites:
+	@sh engine/prerequisites.sh
+
+clean: ## forget the local state and the virtual environment (run `make down` first)
+	rm -rf $(STATE) .venv build

@@ -1,0 +1,109 @@
+"""What Azure allows as a name, per resource type: its length, its characters, and whether it is unique in all of Azure.
+
+In: an ARM type and a name. Out: problems; none for a type that has no row here.
+"""
+
+import re
+from dataclasses import dataclass
+
+from catalog.problems import Problem
+
+_LEARN = "Microsoft Learn, azure-resource-manager/management/resource-name-rules, read 2026-11-20"
+_TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameRule:
+    """The rule for one type. `pattern` says nothing about the length; `words` says the pattern to a person."""
+
+    shortest: int
+    longest: int
+    words: str
+    pattern: re.Pattern[str]
+    globally_unique: bool  # one name in all of Azure, because it becomes a public host name
+    source: str
+
+    @property
+    def allowed(self) -> str:
+        lengths = f"{self.shortest} to {self.longest}" if self.shortest != self.longest else f"exactly {self.longest}"
+        return f"{lengths} characters: {self.words}"
+
+
+def _rule(
+    shortest: int, longest: int, words: str, pattern: str, source: str = _LEARN, *, globally_unique: bool = False
+) -> NameRule:
+    return NameRule(
+        shortest=shortest,
+        longest=longest,
+        words=words,
+        pattern=re.compile(pattern),
+        globally_unique=globally_unique,
+        source=source,
+    )
+
+
+CONTAINER = "Microsoft.ContainerInstance/containerGroups/containers"  # no ARM type: a container inside a group, a DNS label
+
+RULES: dict[str, NameRule] = {
+    "Microsoft.Resources/resourceGroups": _rule(
+        1, 90, "letters, digits, underscores, parentheses, hyphens and periods, no period at the end", r"[-\w.()]*[-\w()]"
+    ),
+    "Microsoft.Authorization/roleAssignments": _rule(36, 36, "a GUID", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+    "Microsoft.ManagedIdentity/userAssignedIdentities": _rule(
+        3, 128, "letters a to z, digits, hyphens and underscores, a letter or digit first", r"[A-Za-z0-9][A-Za-z0-9_-]*"
+    ),
+    "Microsoft.Storage/storageAccounts": _rule(3, 24, "lowercase letters a to z and digits", r"[a-z0-9]+", globally_unique=True),
+    "Microsoft.ContainerRegistry/registries": _rule(5, 50, "letters a to z and digits", r"[A-Za-z0-9]+", globally_unique=True),
+    "Microsoft.ContainerRegistry/registries/taskRuns": _rule(
+        5, 50, "letters a to z, digits and hyphens", r"[A-Za-z0-9-]+", _TYPES
+    ),
+    "Microsoft.OperationalInsights/workspaces": _rule(
+        4, 63, "letters a to z, digits and hyphens, no hyphen at either end", r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+    ),
+    "Microsoft.ContainerInstance/containerGroups": _rule(
+        1,
+        63,
+        "lowercase letters a to z, digits and hyphens, no hyphen at either end and no two in a row",
+        r"[a-z0-9]+(?:-[a-z0-9]+)*",
+    ),
+    CONTAINER: _rule(
+        1,
+        63,
+        "lowercase letters a to z, digits and hyphens, no hyphen at either end",
+        r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?",
+        "the service's own refusal, quoted in MicrosoftDocs/azure-docs issue 15546, 2018-09-25",
+    ),
+}
+_BY_LOWER_TYPE = {arm_type.lower(): rule for arm_type, rule in RULES.items()}
+
+
+def rule_for(arm_type: str) -> NameRule | None:
+    """The rule for a type, spelt in any letter case; None where this table has none."""
+    return _BY_LOWER_TYPE.get(arm_type.lower())
+
+
+def check(arm_type: str, name: str, path: str) -> list[Problem]:
+    """One problem where `name` breaks the type's rule, else none. `path` is where the user wrote the name."""
+    rule = rule_for(arm_type)
+    if rule is None or (rule.shortest <= len(name) <= rule.longest and rule.pattern.fullmatch(name)):
+        return []
+    kind = arm_type.rsplit("/", 1)[-1]
+    return [
+        Problem(
+            path=path,
+            message=f"Azure doesn't take this as a name in {kind}",
+            value=name,
+            allowed=rule.allowed,
+            fix=_suggestion(rule, name),
+            source=rule.source,
+        )
+    ]
+
+
+def _suggestion(rule: NameRule, name: str) -> str:
+    """The same name with what isn't allowed left out, where that leads to a name the rule takes."""
+    for candidate in (name, name.lower(), re.sub(r"[^a-z0-9]+", "-", name.lower()), re.sub(r"[^a-z0-9]+", "", name.lower())):
+        fitting = candidate[: rule.longest].strip("-.")
+        if len(fitting) >= rule.shortest and rule.pattern.fullmatch(fitting):
+            return f"write {fitting!r}"
+    return "choose a name of these characters"

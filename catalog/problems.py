@@ -1,0 +1,64 @@
+"""A problem: one thing that is wrong with what a user asked for, in the form in which every room reports it.
+
+In: nothing. Out: `Problem`, `Code`, and `render`, which turns a list of problems into the one message a user reads.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """Why something was refused. Tools may rely on the code; the message is for people."""
+
+    INVALID = "INVALID"  # the value itself: a wrong type, an unknown key, a bad name
+    UNKNOWN = "UNKNOWN"  # nothing is known about the value; the only code that is a warning by nature
+    IMPOSSIBLE = "IMPOSSIBLE"  # the service never takes this value or this combination
+    NOT_OFFERED = "NOT_OFFERED"  # the service exists, but doesn't sell this at that date
+    NOT_IN_REGION = "NOT_IN_REGION"  # sold, but not there
+    RETIRED = "RETIRED"  # it was sold until a date that has passed
+    RETIRING = "RETIRING"  # still sold; the end date is known and near
+    NOT_FOUND = "NOT_FOUND"  # refers to something that isn't there
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One problem. `path` is where the user wrote the value, such as `container_groups.train.gpu.count`."""
+
+    path: str
+    message: str  # what is wrong, in the user's words; no full stop at the end
+    value: object = None  # what was given; None where nothing was
+    allowed: str = ""  # the values that are allowed, or the limit
+    fix: str = ""  # the likely fix, as an instruction
+    source: str = ""  # where the rule was read, with its date
+    code: Code = Code.INVALID
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        parts = [f"{self.path}: {self.message}"]
+        if self.value is not None:
+            parts.append(f"given: {self.value!r}")
+        if self.allowed:
+            parts.append(f"allowed: {self.allowed}")
+        if self.fix:
+            parts.append(f"fix: {self.fix}")
+        if self.source:
+            parts.append(f"source: {self.source}")
+        return "; ".join(parts)
+
+
+def errors(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems that forbid going on."""
+    return [problem for problem in problems if problem.severity is Severity.ERROR]
+
+
+def render(problems: Iterable[Problem]) -> str:
+    """All problems as one text: a heading with their number, then one line each."""
+    lines = [f"  - {problem}" for problem in problems]
+    heading = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
+    return "\n".join([f"{heading} in the configuration, nothing was created:", *lines])

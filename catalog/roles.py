@@ -1,0 +1,43 @@
+"""Azure's built-in roles that this project grants or looks for, by the GUID of their definition, the same in every tenant.
+
+Source: Microsoft Learn, role-based-access-control/built-in-roles, read 2026-11-20.
+"""
+
+OWNER = "8e3af657-a8ff-443c-a75c-2fe8c4bcb635"
+CONTRIBUTOR = "b24988ac-6180-42a0-ab88-20f7382dd24c"
+READER = "acdd72a7-3385-48ef-bd42-f606fba81ae7"
+USER_ACCESS_ADMINISTRATOR = "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9"
+ACR_PULL = "7f951dda-4ed3-4680-a7ca-43fe172d538d"
+ACR_PUSH = "8311e382-0749-4cb8-b61a-304f252e45ec"
+ACR_DELETE = "c2f4ef07-c644-48eb-af81-4b1b4947fb11"
+STORAGE_BLOB_DATA_OWNER = "b7e6dc6d-f1e8-4753-8033-0f276bb0955b"
+STORAGE_BLOB_DATA_CONTRIBUTOR = "ba92f5b4-2d11-453d-a403-e96b0029c9fe"
+STORAGE_BLOB_DATA_READER = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"
+STORAGE_ACCOUNT_CONTRIBUTOR = "17d1049b-9a84-46fb-8f53-869881c3d3ab"
+MANAGED_IDENTITY_OPERATOR = "f1a07417-d97a-45cb-824c-7a7467783830"
+MONITORING_READER = "43d0d8ad-25c7-4714-9337-8ba259a9fe05"
+LOG_ANALYTICS_READER = "73c42c96-874c-492b-b04d-ab87d138a893"
+LOG_ANALYTICS_CONTRIBUTOR = "92aaf0da-9dab-42b6-94a3-d43ce8d16293"
+
+NAMES = {
+    OWNER: "Owner",
+    CONTRIBUTOR: "Contributor",
+    READER: "Reader",
+    USER_ACCESS_ADMINISTRATOR: "User Access Administrator",
+    ACR_PULL: "AcrPull",
+    ACR_PUSH: "AcrPush",
+    ACR_DELETE: "AcrDelete",
+    STORAGE_BLOB_DATA_OWNER: "Storage Blob Data Owner",
+    STORAGE_BLOB_DATA_CONTRIBUTOR: "Storage Blob Data Contributor",
+    STORAGE_BLOB_DATA_READER: "Storage Blob Data Reader",
+    STORAGE_ACCOUNT_CONTRIBUTOR: "Storage Account Contributor",
+    MANAGED_IDENTITY_OPERATOR: "Managed Identity Operator",
+    MONITORING_READER: "Monitoring Reader",
+    LOG_ANALYTICS_READER: "Log Analytics Reader",
+    LOG_ANALYTICS_CONTRIBUTOR: "Log Analytics Contributor",
+}
+
+
+def definition_id(subscription: str, role: str) -> str:
+    """The ARM id of a role's definition, as a role assignment in `subscription` refers to it."""
+    return f"/subscriptions/{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

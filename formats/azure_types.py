@@ -1,0 +1,73 @@
+"""The Azure resource types that this project declares: Pulumi's token, ARM's type and the path of its id, side by side.
+
+One table for everybody who has to get from one to the other: the embedded Azure, its provider plugin, and operations that look for
+a resource which the engine lost sight of. Paths are those of pulumi-azure-native 3.29, read in its `http` metadata and ARM's own ids.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_GROUP = "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}"
+
+
+@dataclass(frozen=True, slots=True)
+class AzureType:
+    """One resource type. `{names}` in `path` are the provider's input names; `subscriptionId` comes from its configuration."""
+
+    token: str  # "azure-native:containerinstance:ContainerGroup"
+    arm_type: str  # "Microsoft.ContainerInstance/containerGroups"
+    path: str
+
+    @property
+    def path_parameters(self) -> tuple[str, ...]:
+        """The inputs that make up the id, in order, without the subscription."""
+        names = [segment[1:-1] for segment in self.path.split("/") if segment.startswith("{")]
+        return tuple(name for name in names if name != "subscriptionId")
+
+    @property
+    def name_parameter(self) -> str:
+        return self.path_parameters[-1]
+
+    def id_of(self, subscription: str, inputs: Mapping[str, object]) -> str:
+        """The ARM id that `inputs` (by wire name) lead to. KeyError where one of the path's names is missing."""
+        values = {name: str(inputs[name]).lstrip("/") for name in self.path_parameters}
+        return self.path.format(subscriptionId=subscription, **values)
+
+
+def _in_group(token: str, arm_type: str, *names: str) -> AzureType:
+    namespace, *kinds = arm_type.split("/")
+    steps = "".join(f"/{kind}/{{{name}}}" for kind, name in zip(kinds, names, strict=True))
+    return AzureType(f"azure-native:{token}", arm_type, f"{_GROUP}/providers/{namespace}{steps}")
+
+
+RESOURCE_GROUP = AzureType("azure-native:resources:ResourceGroup", "Microsoft.Resources/resourceGroups", _GROUP)
+ROLE_ASSIGNMENT = AzureType(
+    "azure-native:authorization:RoleAssignment",
+    "Microsoft.Authorization/roleAssignments",
+    "/{scope}/providers/Microsoft.Authorization/roleAssignments/{roleAssignmentName}",
+)
+USER_ASSIGNED_IDENTITY = _in_group(
+    "managedidentity:UserAssignedIdentity", "Microsoft.ManagedIdentity/userAssignedIdentities", "resourceName"
+)
+STORAGE_ACCOUNT = _in_group("storage:StorageAccount", "Microsoft.Storage/storageAccounts", "accountName")
+REGISTRY = _in_group("containerregistry:Registry", "Microsoft.ContainerRegistry/registries", "registryName")
+TASK_RUN = _in_group(
+    "containerregistry:TaskRun", "Microsoft.ContainerRegistry/registries/taskRuns", "registryName", "taskRunName"
+)
+LOG_WORKSPACE = _in_group("operationalinsights:Workspace", "Microsoft.OperationalInsights/workspaces", "workspaceName")
+CONTAINER_GROUP = _in_group(
+    "containerinstance:ContainerGroup", "Microsoft.ContainerInstance/containerGroups", "containerGroupName"
+)
+
+ALL = (
+    RESOURCE_GROUP,
+    ROLE_ASSIGNMENT,
+    USER_ASSIGNED_IDENTITY,
+    STORAGE_ACCOUNT,
+    REGISTRY,
+    TASK_RUN,
+    LOG_WORKSPACE,
+    CONTAINER_GROUP,
+)
+BY_TOKEN = {azure_type.token: azure_type for azure_type in ALL}
+BY_ARM_TYPE = {azure_type.arm_type.lower(): azure_type for azure_type in ALL}

@@ -1,0 +1,22 @@
+"""Dates as users and the engine spell them.
+
+The engine turns an unquoted `2019-06-01` in a stack file into `2019-06-01 00:00:00 +0000 UTC`, so both spellings mean the same day.
+"""
+
+import re
+from datetime import date
+
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?: 00:00:00 \+0000 UTC|T00:00:00(?:\.0+)?Z)?")
+
+SPELLING = "a day as YYYY-MM-DD"
+
+
+def parse_day(text: str) -> date | None:
+    """The day that `text` names in one of its spellings, or None where it names none."""
+    match = _DAY.fullmatch(text.strip())
+    if match is None:
+        return None
+    try:
+        return date.fromisoformat(match[1])
+    except ValueError:
+        return None

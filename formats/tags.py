@@ -1,0 +1,11 @@
+"""The tag keys that the program writes and that tools read: their one home.
+
+Azure limits: 50 tags a resource, keys to 512 characters (storage accounts: 128), values to 256.
+Source: Microsoft Learn, azure-resource-manager/management/tag-resources.
+"""
+
+AS_OF = "as-of"  # YYYY-MM-DD; the date at which the resource was asked for. Only where the configuration sets `as_of`
+EXPIRES_AT = "expires-at"  # RFC 3339 instant, UTC; after it a GPU should be gone
+PROJECT = "project"  # the Pulumi project
+STACK = "stack"  # the Pulumi stack
+TEAM = "team"  # who owns it

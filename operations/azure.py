@@ -1,0 +1,119 @@
+"""A client of Azure Resource Manager (ARM) for the subscription that a stack lives in.
+
+In: the connection that the engine recorded in the stack's state (the provider's own configuration, so there is no second place to
+configure) and, for a service principal, `ARM_CLIENT_SECRET` from the environment. Out: resources as ARM answers them.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+from azure.core.credentials import TokenCredential
+from azure.core.pipeline.policies import HeadersPolicy, RedirectPolicy, RetryPolicy, UserAgentPolicy
+from azure.core.rest import HttpRequest, HttpResponse
+from azure.identity import ClientSecretCredential, DefaultAzureCredential
+from azure.mgmt.core import ARMPipelineClient
+from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
+
+PUBLIC_ARM = "https://management.azure.com"
+METADATA_TIMEOUT_SECONDS = 30
+_METADATA_VERSION = "2022-09-01"
+_PROVIDER_TYPE = "pulumi:providers:azure-native"
+
+
+class AzureError(Exception):
+    """ARM answered with an error. The text is ARM's own code and message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where a stack lives. Empty strings where the provider was left to find the value itself."""
+
+    subscription_id: str
+    tenant_id: str = ""
+    client_id: str = ""
+    metadata_host: str = ""
+    disable_instance_discovery: bool = False
+
+
+def connection_of(deployment: Mapping[str, Any]) -> Connection | None:
+    """The connection of the azure-native provider in an exported deployment; None where the stack has no such provider yet."""
+    providers = [resource for resource in deployment.get("resources") or [] if resource["type"] == _PROVIDER_TYPE]
+    if not providers:
+        return None
+    inputs = providers[-1].get("inputs", {})
+    return Connection(
+        subscription_id=inputs.get("subscriptionId") or os.environ.get("ARM_SUBSCRIPTION_ID", ""),
+        tenant_id=inputs.get("tenantId", ""),
+        client_id=inputs.get("clientId", ""),
+        metadata_host=inputs.get("metadataHost", ""),
+        disable_instance_discovery=str(inputs.get("disableInstanceDiscovery", "")).lower() == "true",
+    )
+
+
+class Arm:
+    """Reads resources by id. Retries what may be retried, as azure-core does."""
+
+    def __init__(self, connection: Connection) -> None:
+        endpoint, authority, audience = _endpoints(connection.metadata_host)
+        credential = _credential(connection, authority)
+        policies = [
+            HeadersPolicy(),
+            UserAgentPolicy("azure-gpu-operations"),
+            RetryPolicy(),
+            RedirectPolicy(),
+            ARMChallengeAuthenticationPolicy(credential, f"{audience.rstrip('/')}/.default"),
+        ]
+        self.subscription_id = connection.subscription_id
+        self._client = ARMPipelineClient(endpoint, policies=policies)
+
+    def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
+        """The resource or sub-resource at `resource_id`, or None where ARM knows none. AzureError for any other refusal."""
+        answer: HttpResponse = self._client.send_request(HttpRequest("GET", resource_id, params={"api-version": api_version}))
+        if answer.status_code == 404:
+            return None
+        if answer.status_code != 200:
+            raise AzureError(_reason(answer))
+        return answer.json()
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _endpoints(metadata_host: str) -> tuple[str, str, str]:
+    """Where ARM answers, who signs tokens, and for whom they must be meant."""
+    if not metadata_host:
+        return PUBLIC_ARM, "https://login.microsoftonline.com", PUBLIC_ARM
+    base = metadata_host if "://" in metadata_host else f"https://{metadata_host}"
+    answer = requests.get(
+        f"{base.rstrip('/')}/metadata/endpoints",
+        params={"api-version": _METADATA_VERSION},
+        timeout=METADATA_TIMEOUT_SECONDS,
+    )
+    answer.raise_for_status()
+    cloud = answer.json()
+    authentication = cloud["authentication"]
+    return cloud["resourceManager"].rstrip("/"), authentication["loginEndpoint"], authentication["audiences"][0]
+
+
+def _credential(connection: Connection, authority: str) -> TokenCredential:
+    secret = os.environ.get("ARM_CLIENT_SECRET", "")
+    if connection.client_id and secret:
+        return ClientSecretCredential(
+            connection.tenant_id,
+            connection.client_id,
+            secret,
+            authority=authority,
+            disable_instance_discovery=connection.disable_instance_discovery,
+        )
+    return DefaultAzureCredential(authority=authority)
+
+
+def _reason(answer: HttpResponse) -> str:
+    try:
+        error = answer.json()["error"]
+        return f"{error['code']}: {error['message']}"
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status_code}: {answer.text()[:500]}"

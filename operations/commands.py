@@ -1,0 +1,95 @@
+"""`up`, `preview`, `wait` and `down`, each as the sequence of steps that it is.
+
+In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an exception names what failed.
+"""
+
+from collections.abc import Callable, Mapping
+
+from operations import groups, repair
+from operations.azure import Arm, connection_of
+from operations.stack import EngineError, Stack
+
+# The stack's export that maps logical names of container groups to their ids. `__main__.py` at the top of the project writes it.
+GROUPS_OUTPUT = "container_groups"
+
+Say = Callable[[str], None]
+
+
+class GroupFailedError(Exception):
+    """A container group didn't end well, or not in time."""
+
+
+def bring_up(stack: Stack, limit_seconds: float, say: Say) -> None:
+    """Settles what a killed run left, updates the stack and waits for its container groups."""
+    stack.create_if_missing()
+    settle(stack, say)
+    stack.up()
+    wait_for_groups(stack, limit_seconds, say)
+
+
+def preview(stack: Stack, say: Say) -> None:
+    """Shows what an update would change."""
+    stack.create_if_missing()
+    settle(stack, say)
+    stack.preview()
+
+
+def bring_down(stack: Stack, say: Say) -> None:
+    """Destroys the stack's resources and removes the stack. A stack that isn't there is no error."""
+    if not stack.exists():
+        say(f"there is no stack {stack.name}")
+        return
+    settle(stack, say)
+    stack.destroy()
+    stack.remove()
+
+
+def settle(stack: Stack, say: Say) -> None:
+    """Cancels a lock whose owner is dead, and takes in or forgets creates that were under way when the engine died."""
+    backend = stack.backend_folder()
+    if backend is not None and repair.dead_locks(backend, stack.project, stack.name):
+        say(f"the last run on stack {stack.name} was killed: taking its lock away")
+        stack.cancel()
+    deployment = stack.deployment()
+    pending = repair.pending_creates(deployment)
+    if not pending:
+        return
+    connection = connection_of(deployment)
+    if connection is None:
+        settled = repair.Settled((), tuple(create.urn for create in pending))
+    else:
+        arm = Arm(connection)
+        settled = repair.settle(
+            pending, connection.subscription_id, lambda resource_id, version: arm.get(resource_id, version) is not None
+        )
+        arm.close()
+    for urn, _ in settled.imports:
+        say(f"was created before the last run was killed, taken in: {urn}")
+    for urn in settled.forgotten:
+        say(f"was never created, forgotten: {urn}")
+    stack.refresh_pending(settled.imports)
+
+
+def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:
+    """Waits for the container groups that run to an end. GroupFailedError where one failed or didn't end in time."""
+    all_groups: Mapping[str, str] = stack.outputs().get(GROUPS_OUTPUT) or {}
+    if not all_groups:
+        return
+    connection = connection_of(stack.deployment())
+    if connection is None:
+        raise EngineError(f"stack {stack.name} has no azure-native provider in its state")
+    arm = Arm(connection)
+    try:
+        waited = {
+            name: group_id
+            for name, group_id in all_groups.items()
+            if (group := arm.get(group_id, groups.API_VERSION)) is None or groups.runs_to_an_end(group)
+        }
+        say(f"waiting for {', '.join(waited) or 'nothing'}, {limit_seconds / 60:g} minutes at most")
+        ends = groups.wait(arm, waited, limit_seconds=limit_seconds, say=say)
+    finally:
+        arm.close()
+    say(groups.render(ends))
+    failed = [f"{end.name} ({end.state})" for end in ends if not end.succeeded]
+    if failed:
+        raise GroupFailedError(f"not ended well: {', '.join(failed)}")

@@ -1,0 +1,80 @@
+"""What a killed `pulumi` leaves behind, settled so that the next `up` can go on.
+
+A lock whose owner is gone would refuse every further update; a create that was under way when the engine died may or may not have
+happened. In: the stack's exported deployment, the file backend's folder, an ARM client. Out: what to cancel, import and forget.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from formats.azure_types import BY_TOKEN, AzureType
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCreate:
+    """A create that the engine began and never saw the end of."""
+
+    urn: str
+    azure_type: AzureType | None  # None: nothing that Azure knows, such as a provider
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`imports`: urn and id of what does exist; `forgotten`: the urns of what never came to be."""
+
+    imports: tuple[tuple[str, str], ...]
+    forgotten: tuple[str, ...]
+
+
+def dead_locks(backend_folder: Path, project: str, stack: str, alive: Callable[[int], bool] | None = None) -> list[Path]:
+    """The lock files of a stack in a file backend whose owner ran on this machine and is gone."""
+    is_alive = alive or _process_lives
+    folder = backend_folder / ".pulumi" / "locks" / "organization" / project / stack
+    dead: list[Path] = []
+    for file in sorted(folder.glob("*.json")):
+        lock = json.loads(file.read_text())
+        if lock["hostname"] == socket.gethostname() and not is_alive(int(lock["pid"])):
+            dead.append(file)
+    return dead
+
+
+def pending_creates(deployment: Mapping[str, Any]) -> list[PendingCreate]:
+    """The creates without an end in an exported deployment."""
+    return [
+        PendingCreate(
+            operation["resource"]["urn"],
+            BY_TOKEN.get(operation["resource"]["type"]),
+            operation["resource"].get("inputs", {}),
+        )
+        for operation in deployment.get("pending_operations") or []
+        if operation["type"] == "creating"
+    ]
+
+
+def settle(pending: list[PendingCreate], subscription: str, exists: Callable[[str, str], bool]) -> Settled:
+    """Asks Azure, through `exists(id, api_version)`, for each pending create whether it happened."""
+    imports: list[tuple[str, str]] = []
+    forgotten: list[str] = []
+    for create in pending:
+        resource_id = create.azure_type and create.azure_type.id_of(subscription, create.inputs)
+        if resource_id and exists(resource_id, create.inputs["azureApiVersion"]):
+            imports.append((create.urn, resource_id))
+        else:
+            forgotten.append(create.urn)
+    return Settled(tuple(imports), tuple(forgotten))
+
+
+def _process_lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,80 @@
+"""What a killed engine leaves: locks of dead owners, creates without an end."""
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from operations import repair
+
+SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
+GROUP_ID = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-a"
+
+
+def write_lock(backend: Path, pid: int, hostname: str | None = None) -> Path:
+    folder = backend / ".pulumi" / "locks" / "organization" / "azure-gpu" / "local"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{pid}.json"
+    file.write_text(json.dumps({"pid": pid, "hostname": hostname or socket.gethostname(), "username": "u"}))
+    return file
+
+
+def pending(token: str, **inputs: str) -> dict[str, object]:
+    resource = {"urn": f"urn:{token}", "type": token, "inputs": {"azureApiVersion": "2024-03-01", **inputs}}
+    return {"type": "creating", "resource": resource}
+
+
+def test_a_lock_is_dead_when_its_owner_on_this_machine_is_gone(tmp_path: Path) -> None:
+    file = write_lock(tmp_path, 4242)
+    assert repair.dead_locks(tmp_path, "azure-gpu", "local", alive=lambda pid: pid != 4242) == [file]
+
+
+def test_the_lock_of_a_living_process_stays(tmp_path: Path) -> None:
+    write_lock(tmp_path, os.getpid())
+    assert repair.dead_locks(tmp_path, "azure-gpu", "local") == []
+
+
+def test_the_lock_of_another_machine_stays_because_nobody_here_can_tell(tmp_path: Path) -> None:
+    write_lock(tmp_path, 4242, hostname="elsewhere")
+    assert repair.dead_locks(tmp_path, "azure-gpu", "local", alive=lambda pid: False) == []
+
+
+def test_a_backend_without_locks_has_no_dead_ones(tmp_path: Path) -> None:
+    assert repair.dead_locks(tmp_path, "azure-gpu", "local") == []
+
+
+def test_a_pending_create_that_happened_is_imported_and_one_that_did_not_is_forgotten() -> None:
+    deployment = {
+        "pending_operations": [
+            pending("azure-native:resources:ResourceGroup", resourceGroupName="rg-a"),
+            pending("azure-native:resources:ResourceGroup", resourceGroupName="rg-b"),
+        ]
+    }
+    asked: list[tuple[str, str]] = []
+
+    def exists(resource_id: str, version: str) -> bool:
+        asked.append((resource_id, version))
+        return resource_id == GROUP_ID
+
+    settled = repair.settle(repair.pending_creates(deployment), SUBSCRIPTION, exists)
+
+    assert settled.imports == (("urn:azure-native:resources:ResourceGroup", GROUP_ID),)
+    assert settled.forgotten == ("urn:azure-native:resources:ResourceGroup",)
+    assert asked == [(GROUP_ID, "2024-03-01"), (GROUP_ID[:-1] + "b", "2024-03-01")]
+
+
+def test_what_azure_does_not_know_is_forgotten_without_asking() -> None:
+    deployment = {"pending_operations": [pending("pulumi:providers:azure-native")]}
+
+    def exists(resource_id: str, version: str) -> bool:
+        pytest.fail(f"asked Azure for {resource_id}")
+
+    settled = repair.settle(repair.pending_creates(deployment), SUBSCRIPTION, exists)
+    assert settled == repair.Settled((), ("urn:pulumi:providers:azure-native",))
+
+
+def test_updates_and_deletes_without_an_end_are_left_to_the_engine() -> None:
+    deployment = {"pending_operations": [{**pending("azure-native:resources:ResourceGroup"), "type": "deleting"}]}
+    assert repair.pending_creates(deployment) == []
