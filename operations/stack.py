@@ -68,7 +68,7 @@ class Stack:
 
     def refresh_pending(self, imports: tuple[tuple[str, str], ...]) -> None:
         """Takes into the state what exists, forgets what was never made; touches nothing else."""
-        adopted = [word for urn, resource_id in imports for word in ("--import-pending-creates", f"{urn} {resource_id}")]
+        adopted = [word for pair in imports for part in pair for word in ("--import-pending-creates", part)]
         self._run("refresh", "--yes", "--skip-preview", "--clear-pending-creates", *adopted, *self._update_options())
 
     def preview(self) -> None:

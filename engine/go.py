@@ -1,0 +1,122 @@
+"""Go: is it there and new enough, and a build with it that shows how far it is.
+
+In: a `GoModule`. Out: a program at the path asked for, or one of the two errors below.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from threading import Thread
+
+from engine.pins import GoModule
+from engine.progress import Progress
+
+_SHOWN_LINES = 15  # of a failed build's log
+_END_SECONDS = 10  # given to an interrupted build to remove its own temporary files
+
+
+class MissingGoError(Exception):
+    """Go isn't there or is too old; the message is one line that says how to get it."""
+
+
+class BuildError(Exception):
+    """`go build` failed; the message holds its last lines and where its log lies."""
+
+
+def find_go(oldest: tuple[int, int]) -> str:
+    """The path of a `go` that is at least `oldest`; raises `MissingGoError`."""
+    wanted = f"Go {oldest[0]}.{oldest[1]} or later"
+    remedy = "macOS: brew install go; elsewhere: https://go.dev/dl/"
+    go = shutil.which("go")
+    if go is None:
+        raise MissingGoError(f"missing: {wanted}, to build Pulumi. {remedy}")
+    answer = subprocess.run([go, "env", "GOVERSION"], env=_environment(), capture_output=True, text=True, check=False)
+    version = re.match(r"go(\d+)\.(\d+)", answer.stdout)
+    if version is None:
+        raise MissingGoError(f"missing: {wanted}, to build Pulumi; {go} doesn't say its version. {remedy}")
+    if (int(version[1]), int(version[2])) < oldest:
+        raise MissingGoError(f"missing: {wanted}, to build Pulumi; {go} is {answer.stdout.strip()}. {remedy}")
+    return go
+
+
+def module_folder(go: str, module: GoModule, path: str) -> Path:
+    """Where Go keeps the source of the module `path` that `module` requires; it must have been downloaded by a build."""
+    command = [go, "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", path]
+    answer = subprocess.run(command, cwd=module.folder, env=_environment(), capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise BuildError(f"go list {path} failed:\n{answer.stderr.strip()}")
+    return Path(answer.stdout.strip())
+
+
+def build(
+    go: str, module: GoModule, output: Path, options: Sequence[str], *, scratch: Path, log: Path, progress: Progress
+) -> None:
+    """Builds the module's tool as `output`; raises `BuildError`, after writing what Go printed to `log`.
+
+    `scratch` takes Go's temporary files, so that those of a killed build lie where the cache clears them.
+    """
+    fixed = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v"]
+    process = subprocess.Popen(
+        [go, "build", *fixed, *options, "-o", str(output), module.tool],
+        cwd=module.folder,
+        env=_environment() | {"GOTMPDIR": str(scratch)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # so that its compilers can be ended with it
+    )
+    report = _Report()
+    reader = Thread(target=report.read, args=(process.stdout,))
+    reader.start()
+    try:
+        while process.poll() is None:
+            try:
+                process.wait(timeout=progress.interval)
+            except subprocess.TimeoutExpired:
+                progress.update(f"{output.name}: {report.state()}")
+    finally:
+        _end(process)
+        reader.join()
+    if process.returncode != 0:
+        log.write_text("".join(report.lines), encoding="utf-8")
+        last = "\n".join(f"  {line.rstrip()}" for line in report.lines[-_SHOWN_LINES:])
+        raise BuildError(f"go build of {output.name} failed with exit code {process.returncode}:\n{last}\nthe whole log: {log}")
+
+
+class _Report:
+    """Reads what `go build -v` prints: one line for each module it downloads and each package it compiles."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._downloaded = 0
+
+    def read(self, stream: Iterable[str]) -> None:
+        for line in stream:
+            self.lines.append(line)
+            self._downloaded += line.startswith("go: downloading ")
+
+    def state(self) -> str:
+        return f"{self._downloaded} modules downloaded, {len(self.lines) - self._downloaded} packages compiled"
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends a build and its compilers, where they still run."""
+    if process.poll() is not None:
+        return
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(timeout=_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with what makes a build the same everywhere: no C compiler, no workspace file, no other Go than the one found."""
+    return os.environ | {"CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}

@@ -1,0 +1,113 @@
+"""Pulumi's command line and Python language host: whether a folder holds them, where PATH has them, and how they are built.
+
+The command line and the language host need different versions of one Go module, so each is pinned in a module of its own.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from engine import go, pins
+from engine.progress import Progress
+
+COMMAND_LINE = pins.read(Path(__file__).with_name("pulumi"))
+LANGUAGE_HOST = pins.read(Path(__file__).with_name("language-python"))
+_SDK = "github.com/pulumi/pulumi/sdk/v3"
+VERSION = COMMAND_LINE.requires["github.com/pulumi/pulumi/pkg/v3"]
+
+_PROGRAM = "pulumi"
+_HOST = "pulumi-language-python"
+_HOST_EXEC = "pulumi-language-python-exec"  # what the host runs; a Python file, which it looks for beside itself
+_ANSWER_SECONDS = 30  # `pulumi version` takes 0.2 s; a cold disk and a busy machine take longer
+
+
+def problem(folder: Path) -> str | None:
+    """What is wrong with `folder` as the home of the pinned tools; None where it is complete and the program answers."""
+    if not folder.is_dir():
+        return "it isn't there"
+    for name in (_PROGRAM, _HOST, _HOST_EXEC):
+        if not os.access(folder / name, os.X_OK):
+            return f"{name} is missing or can't be executed"
+    version = _version(folder / _PROGRAM)
+    return None if version == VERSION else f"`pulumi version` answers {version or 'nothing'} instead of {VERSION}"
+
+
+def on_path() -> tuple[Path | None, str]:
+    """The folder of the `pulumi` on PATH where it can be used, else None; and a sentence that says why."""
+    program = shutil.which(_PROGRAM)
+    if program is None:
+        return None, "pulumi is not on PATH"
+    folder = Path(program).parent
+    version = _version(Path(program))
+    if not _new_enough(version):
+        return None, f"{program} is {version or 'of no known version'}, and {VERSION} or later is needed"
+    if shutil.which(_HOST, path=str(folder)) is None and shutil.which(_HOST) is None:
+        return None, f"{program} has no {_HOST} beside it or on PATH"
+    return folder, f"using {program}, which is {version}"
+
+
+def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
+    """What fills a folder with the pinned tools, as `cache.ensure` calls it.
+
+    Raises `go.MissingGoError`; what it answers raises `go.BuildError`, with Go's output in `log`.
+    """
+    go_program = go.find_go(max(COMMAND_LINE.go, LANGUAGE_HOST.go))
+
+    def build(result: Path, scratch: Path) -> None:
+        progress.say(
+            f"building Pulumi {VERSION} and its Python language host, once: 5 to 8 minutes on two cores "
+            f"(this machine has {os.cpu_count()})\n"
+            f"  kept in {log.parent} (130 MB), beside what Go keeps in its own caches (about 3.5 GB)"
+        )
+        # Without the stamp the program prints an empty version, which the Automation API refuses.
+        for module, name, tags in ((COMMAND_LINE, _PROGRAM, ["-tags=osusergo,grpcnotrace"]), (LANGUAGE_HOST, _HOST, [])):
+            stamp = f"-ldflags=-s -w -X {_SDK}/go/common/version.Version={module.requires[_SDK]}"
+            go.build(go_program, module, result / name, [*tags, stamp], scratch=scratch, log=log, progress=progress)
+        # The host's own module has an older copy of this file; it must fit the version of the Python package.
+        source = go.module_folder(go_program, COMMAND_LINE, _SDK) / "python" / "cmd" / _HOST_EXEC
+        shutil.copyfile(source, result / _HOST_EXEC)
+        (result / _HOST_EXEC).chmod(0o755)
+        wrong = problem(result)
+        if wrong is not None:
+            raise go.BuildError(f"the build ended, but {wrong}")
+        progress.say(f"built Pulumi {VERSION} in {progress.elapsed()}")
+
+    return build
+
+
+def _new_enough(version: str | None) -> bool:
+    """The same major version and the pinned minor version or a later one; patches don't matter."""
+    if version is None:
+        return False
+    major, minor = _numbers(version)
+    pinned_major, pinned_minor = _numbers(VERSION)
+    return major == pinned_major and minor >= pinned_minor
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, minor = version.removeprefix("v").split(".")[:2]
+    return int(major), int(minor)
+
+
+def _version(program: Path) -> str | None:
+    """What `pulumi version` answers, such as v3.259.0; None where it gives no version, fails or takes too long."""
+    with tempfile.TemporaryDirectory() as home:  # the program writes into its home, even for this question
+        environment = os.environ | {"PULUMI_HOME": home, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+        try:
+            answer = subprocess.run(
+                [program, "version"],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_ANSWER_SECONDS,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+    version = re.match(r"v\d+\.\d+\.\d+\S*", answer.stdout)
+    return version[0] if version else None

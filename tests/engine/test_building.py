@@ -1,0 +1,130 @@
+"""How a build ends: complete in the cache or not at all, whoever else builds, and however it is stopped. Go is pretended."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from tests.engine.fakes import Machine, alive, finished, wait_until
+
+BOTH = ["pulumi", "pulumi-language-python"]
+
+
+@pytest.fixture(autouse=True)
+def _machine_with_go(machine: Machine) -> None:
+    machine.has_go()
+
+
+def test_the_folder_is_the_only_thing_on_standard_output(machine: Machine) -> None:
+    result = machine.run()
+    assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
+    assert "5 to 8 minutes" in result.stderr, "the estimate belongs on standard error"
+
+
+def test_the_folder_has_all_that_an_engine_needs_and_nothing_else(machine: Machine) -> None:
+    machine.run()
+    assert sorted(file.name for file in machine.built.iterdir()) == [*BOTH, "pulumi-language-python-exec"]
+    assert all(os.access(file, os.X_OK) for file in machine.built.iterdir())
+    answer = subprocess.run([machine.built / "pulumi", "version"], capture_output=True, text=True, check=True)
+    assert answer.stdout == "v3.259.0\n"
+    assert no_temporary_folder(machine)
+
+
+def test_two_builds_at_once_make_one_and_the_second_says_for_whom_it_waits(machine: Machine) -> None:
+    hold = machine.records / "hold"
+    hold.touch()
+    first = machine.start()
+    wait_until(lambda: len(machine.builds()) == 1)
+    second = machine.start()
+    assert second.stderr is not None
+    waiting = next(line for line in second.stderr if line.startswith("waiting for"))
+    hold.unlink()
+    results = [finished(first), finished(second)]
+    assert [result.returncode for result in results] == [0, 0]
+    assert [result.stdout for result in results] == [f"{machine.built}\n"] * 2
+    assert f"process {first.pid}, building pulumi-3.259.0" in waiting
+    assert machine.builds() == BOTH
+
+
+def test_a_build_that_was_killed_leaves_nothing_in_place_and_the_next_one_succeeds(machine: Machine) -> None:
+    hold = machine.records / "hold"
+    hold.touch()
+    killed = machine.start()
+    wait_until(lambda: len(machine.builds()) == 1)
+    killed.kill()
+    hold.unlink()
+    killed.communicate(timeout=60)
+    wait_until(lambda: not alive(machine.last_build_process()))
+    assert not machine.built.exists()
+    assert not no_temporary_folder(machine), "the case that is tested is a half build that is still there"
+    result = machine.run()
+    assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
+    assert no_temporary_folder(machine)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_build_ends_go_and_leaves_nothing(machine: Machine, number: signal.Signals) -> None:
+    (machine.records / "hold").touch()
+    process = machine.start()
+    wait_until(lambda: len(machine.builds()) == 1)
+    process.send_signal(number)
+    result = finished(process)
+    assert (result.returncode, result.stdout) == (130, "")
+    assert "Traceback" not in result.stderr
+    assert not alive(machine.last_build_process())
+    assert not machine.built.exists()
+    assert no_temporary_folder(machine)
+
+
+@pytest.mark.parametrize("name", [*BOTH, "pulumi-language-python-exec"])
+def test_a_build_with_a_missing_file_is_made_again(machine: Machine, name: str) -> None:
+    machine.run()
+    (machine.built / name).unlink()
+    result = machine.run()
+    assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
+    assert f"{name} is missing" in result.stderr
+    assert (machine.built / name).exists()
+    assert machine.builds() == BOTH * 2
+
+
+@pytest.mark.parametrize("answer", ["echo v3.258.0", "echo", "exit 3"])
+def test_a_build_that_does_not_answer_the_pinned_version_is_made_again(machine: Machine, answer: str) -> None:
+    machine.run()
+    machine.has_pulumi(answer, machine.built)
+    result = machine.run()
+    assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
+    assert "instead of v3.259.0" in result.stderr
+    assert machine.run().stderr == "", "the second build is good"
+
+
+def test_a_failing_build_shows_its_last_lines_and_its_log_and_leaves_nothing(machine: Machine) -> None:
+    (machine.records / "fail").write_text("module.go:7: undefined: Everything")
+    result = machine.run()
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "module.go:7: undefined: Everything" in result.stderr
+    assert "Traceback" not in result.stderr
+    log = machine.cache / "pulumi-3.259.0.log"
+    assert f"the whole log: {log}" in result.stderr
+    assert "undefined: Everything" in log.read_text()
+    assert not machine.built.exists()
+    assert no_temporary_folder(machine)
+
+
+def test_a_broken_build_that_cannot_be_made_again_is_taken_away(machine: Machine) -> None:
+    machine.run()
+    (machine.built / "pulumi-language-python").unlink()
+    (machine.records / "fail").write_text("no space left on device")
+    assert machine.run().returncode == 1
+    assert not machine.built.exists()
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(machine: Machine) -> None:
+    machine.cache.parent.write_text("a file where the folder should be")
+    result = machine.run()
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.splitlines()[-1] == f"{machine.cache}: Not a directory"
+
+
+def no_temporary_folder(machine: Machine) -> bool:
+    return not list(machine.cache.glob("*.building-*"))
