@@ -1,7 +1,7 @@
 """The regions of Azure's public cloud, by the name that ARM answers with.
 
 In: a region as a user writes it, `West Europe` or `westeurope`. Out: the normalised name, and problems for one that isn't known.
-A region that Azure opens later is refused until it is added to `KNOWN`: a misspelt region costs more people more time than a new one.
+A region that Azure opens later is refused until `KNOWN` has it: misspelt regions cost more people more time than new ones.
 """
 
 import difflib

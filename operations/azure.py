@@ -71,7 +71,8 @@ class Arm:
 
     def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
         """The resource or sub-resource at `resource_id`, or None where ARM knows none. AzureError for any other refusal."""
-        answer: HttpResponse = self._client.send_request(HttpRequest("GET", resource_id, params={"api-version": api_version}))
+        url = self._client.format_url(resource_id)
+        answer: HttpResponse = self._client.send_request(HttpRequest("GET", url, params={"api-version": api_version}))
         if answer.status_code == 404:
             return None
         if answer.status_code != 200:

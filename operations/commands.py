@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from operations import groups, repair
 from operations.azure import Arm, connection_of
+from operations.orphans import end_orphaned_hosts
 from operations.stack import EngineError, Stack
 
 # The stack's export that maps logical names of container groups to their ids. `__main__.py` at the top of the project writes it.
@@ -45,7 +46,8 @@ def bring_down(stack: Stack, say: Say) -> None:
 
 
 def settle(stack: Stack, say: Say) -> None:
-    """Cancels a lock whose owner is dead, and takes in or forgets creates that were under way when the engine died."""
+    """What a dead engine left: its lock is cancelled, its orphans are ended, what it was creating is taken in or forgotten."""
+    end_orphaned_hosts()
     backend = stack.backend_folder()
     if backend is not None and repair.dead_locks(backend, stack.project, stack.name):
         say(f"the last run on stack {stack.name} was killed: taking its lock away")

@@ -1,0 +1,33 @@
+"""The program: settings in, components, exports out.
+
+It reads the configuration and today's date, once, and decides nothing: what a stack may say is in `components/settings.py`, what
+becomes of it in the components. All problems are raised together, before anything is declared.
+"""
+
+from datetime import UTC, datetime
+
+import pulumi
+from pulumi.runtime.config import CONFIG, get_config_env
+
+from components.container_group import ContainerGroup
+from components.foundation import Foundation
+from components.refusal import refuse, warn
+from components.settings import all_problems, read
+
+# All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones.
+configuration = {**get_config_env(), **CONFIG.get()}
+settings = read(configuration, today=datetime.now(UTC).date().isoformat())
+problems = all_problems(settings, pulumi.get_project(), pulumi.get_stack())
+refuse(problems)
+warn(problems)
+
+foundation = Foundation("foundation", settings.foundation)
+groups = {
+    name: ContainerGroup(name, {**group, **foundation.surroundings, "stack": settings.stack})
+    for name, group in settings.container_groups.items()
+}
+
+pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
+pulumi.export("container_groups", {name: group.resource_id for name, group in groups.items()})  # ARM ids by name
+pulumi.export("expires_at", {name: group.expires_at for name, group in groups.items()})  # RFC 3339 instants, null: no end
+pulumi.export("hourly_cost", {name: group.hourly_cost for name, group in groups.items()})  # USD an hour, null: not known

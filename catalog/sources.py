@@ -1,0 +1,26 @@
+"""Where a fact was read, and what its date means.
+
+In: nothing. Out: `Source`. A date is *valid from* where the source says when a fact began (or a service ended), and *observed*
+where all that is known is that the source said so on that day.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+
+class Dated(StrEnum):
+    VALID_FROM = "valid from"
+    OBSERVED = "observed on"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source. Its text form is what a problem shows: `Microsoft Learn, ... (observed on 2025-11-17)`."""
+
+    where: str
+    dated: Dated
+    day: date
+
+    def __str__(self) -> str:
+        return f"{self.where} ({self.dated} {self.day.isoformat()})"

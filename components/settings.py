@@ -1,0 +1,136 @@
+"""What a stack file can say, and how it becomes the arguments of components.
+
+In: the engine's configuration, every value as text. Out: `Settings`, with a problem for each key that isn't known and each value
+of a wrong type; what is wrong is left out of the arguments. `python -m components.settings` prints the JSON Schema for editors.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict, cast, get_type_hints
+
+from catalog.problems import Problem
+from components import container_group_args, foundation_args
+from components.container_group_args import ContainerGroupSettings
+from components.context import StackArgs, resolve_stack
+from components.foundation_args import FoundationArgs, FoundationSettings
+from components.typed_dicts import check, schema
+
+PROJECT = "azure-gpu"  # the namespace of the keys, as in Pulumi.yaml
+
+
+class StackFile(TypedDict):
+    """Everything that a stack file can say to this program."""
+
+    team: str
+    """Who owns the stack; part of every name, and the tag `team`."""
+    location: str
+    """Azure region of everything that isn't given its own, such as westeurope."""
+    tags: NotRequired[dict[str, str]]
+    """Tags on everything that takes tags, beside the program's own. Default: none."""
+    as_of: NotRequired[str]
+    """The day at which services, sizes and dates are judged, YYYY-MM-DD, and the tag `as-of`. Default: today, and no tag."""
+    image_source: NotRequired[str]
+    """Where the workloads' sources are: `https://…/repository.git#<commit>`, or the address of an archive. Default: nowhere."""
+    assign_roles: NotRequired[bool]
+    """False leaves the role assignments to an administrator and prints the commands. Default: true."""
+    foundation: NotRequired[FoundationSettings]
+    """What everything stands on, each part `create` or `existing: <id>`. Default: a resource group."""
+    container_groups: NotRequired[dict[str, ContainerGroupSettings]]
+    """Container groups by name. Default: none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A stack file as arguments. `problems` says what isn't in them and why."""
+
+    stack: StackArgs
+    foundation: FoundationArgs
+    container_groups: dict[str, ContainerGroupSettings]
+    problems: list[Problem]
+
+
+def read(configuration: Mapping[str, str], today: str) -> Settings:
+    """The settings in the engine's configuration, whose keys are `namespace:key`. `today` is the day of the run, YYYY-MM-DD."""
+    given: dict[str, object] = {}
+    for key, text in configuration.items():
+        if key.startswith(f"{PROJECT}:"):
+            name = key.removeprefix(f"{PROJECT}:")
+            given[name] = _decoded(text, get_type_hints(StackFile).get(name, str))
+    checked = check(given, StackFile, "")
+    # What is needed and missing has its problem; left empty, it doesn't keep the rest from being judged.
+    file = cast(StackFile, {"team": "", "location": "", **(checked.value or {})})
+    return _arguments(file, configuration.get("azure-native:subscriptionId", ""), today, checked.problems)
+
+
+def _decoded(text: str, wanted: Any) -> object:
+    """The engine gives every value as text, with JSON in it for what isn't text. Anything else stays text, and is refused."""
+    if wanted is str:
+        return text
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _arguments(file: StackFile, subscription_id: str, today: str, problems: list[Problem]) -> Settings:
+    groups = file.get("container_groups", {})
+    stack = StackArgs(subscription_id=subscription_id, team=file["team"], location=file["location"], today=today)
+    if "tags" in file:
+        stack["tags"] = file["tags"]
+    if "as_of" in file:
+        stack["as_of"] = file["as_of"]
+    workloads = sorted({group["workload"] for group in groups.values() if "workload" in group})
+    foundation = FoundationArgs(**file.get("foundation", {}), stack=stack, workloads=workloads)
+    if "image_source" in file:
+        foundation["image_source"] = file["image_source"]
+    if "assign_roles" in file:
+        foundation["assign_roles"] = file["assign_roles"]
+    return Settings(stack=stack, foundation=foundation, container_groups=groups, problems=problems)
+
+
+def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
+    """The problems of the settings and of all components, so that nothing is declared before all of it can be had.
+
+    Two kinds are left out because an earlier one explains them: at the same place, and about something missing where a key was
+    misspelt or of a wrong type.
+    """
+    context, found = resolve_stack(settings.stack, project, stack)
+    found += foundation_args.check(settings.foundation, context)
+    for name, group in settings.container_groups.items():
+        found += container_group_args.resolve(name, group, context)[1]
+    said = {problem.path for problem in settings.problems}
+    unclear = {_component(path) for path in said}
+    explained = [
+        problem for problem in found if problem.path in said or (problem.value is None and _component(problem.path) in unclear)
+    ]
+    return [*settings.problems, *(problem for problem in found if problem not in explained)]
+
+
+def _component(path: str) -> str:
+    """`container_groups.train` of `container_groups.train.gpu.count`, `foundation` of `foundation.registry`."""
+    parts = path.split(".")
+    return ".".join(parts[:2]) if parts[0] == "container_groups" else parts[0]
+
+
+def editor_schema() -> dict[str, Any]:
+    """The JSON Schema of a whole stack file, `Pulumi.<stack>.yaml`; keys of other namespaces are left to their owners."""
+    program = schema(StackFile)
+    keys = {f"{PROJECT}:{key}": value for key, value in program["properties"].items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Stack files of {PROJECT}",
+        "type": "object",
+        "properties": {
+            "config": {
+                "type": "object",
+                "properties": keys,
+                "propertyNames": {"anyOf": [{"enum": list(keys)}, {"not": {"pattern": f"^{PROJECT}:"}}]},
+                "required": [f"{PROJECT}:{key}" for key in program["required"]],
+            }
+        },
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(editor_schema(), indent=2, ensure_ascii=False))

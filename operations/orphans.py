@@ -1,0 +1,46 @@
+"""Language hosts that outlive a killed `pulumi`.
+
+A host ends by itself only some minutes after its engine has gone. It is told by what it was started with, its engine's address:
+where nobody listens there any more, it serves nobody. In: the process table. Out: the hosts that were ended.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+
+HOST = "pulumi-language-python"
+CONNECT_SECONDS = 1.0
+
+
+def end_orphaned_hosts() -> list[int]:
+    """Ends this user's language hosts whose engine is gone; returns their process ids."""
+    table = subprocess.run(["ps", "-xww", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    ended = orphaned(table.splitlines(), answers)
+    for pid in ended:
+        os.kill(pid, signal.SIGTERM)
+    return ended
+
+
+def orphaned(rows: Iterable[str], answers: Callable[[str], bool]) -> list[int]:
+    """The process ids among `rows` (id, then command line) of hosts whose engine doesn't answer."""
+    found: list[int] = []
+    for row in rows:
+        pid, _, command = row.strip().partition(" ")
+        words = command.split()
+        # The last argument is the engine's address: `pulumi-language-python 127.0.0.1:33621`.
+        if len(words) > 1 and PurePath(words[0]).name == HOST and ":" in words[-1] and not answers(words[-1]):
+            found.append(int(pid))
+    return found
+
+
+def answers(address: str) -> bool:
+    """Whether somebody listens at `host:port` on this machine."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True

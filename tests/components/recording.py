@@ -1,0 +1,165 @@
+"""Runs declarations against a strict recording mock of the engine, and answers what was registered.
+
+In: a function that declares. Out: every registration with its inputs by wire name and its options. A lookup that nobody prepared
+raises. What this can't show: Check, Diff and therefore replacements, and the order in which things are created.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from google.protobuf.json_format import MessageToDict
+from pulumi.runtime import get_root_resource, rpc
+from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
+
+PROJECT = "azure-gpu"
+STACK = "test"
+SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
+SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"  # how the engine marks a special value on the wire
+# What Azure sets, by type: enough for the components to be wired with.
+COMPUTED = {
+    "azure-native:resources:ResourceGroup": lambda inputs: {"name": inputs["resourceGroupName"]},
+    "azure-native:managedidentity:UserAssignedIdentity": lambda inputs: {"principalId": "principal-of-identity"},
+    "azure-native:containerregistry:Registry": lambda inputs: {
+        "name": inputs["registryName"],
+        "loginServer": f"{inputs['registryName']}.azurecr.io",
+    },
+    "azure-native:operationalinsights:Workspace": lambda inputs: {
+        "name": inputs["workspaceName"],
+        "customerId": "customer-id-of-workspace",
+    },
+}
+WORKSPACE_KEY = "workspace-key-that-nobody-may-read"
+KEYS = {"azure-native:operationalinsights:getSharedKeys": {"primarySharedKey": WORKSPACE_KEY}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registration:
+    """One resource that the program registered."""
+
+    urn: str
+    type: str
+    name: str
+    inputs: dict[str, Any]  # plain: secrets are unwrapped
+    wire: dict[str, Any]  # as sent: secrets are marked
+    replace_on_changes: list[str]
+    delete_before_replace: bool
+    dependencies: list[str]
+
+
+@dataclass
+class Recorded:
+    """What a run registered, in order, and what it looked up and logged."""
+
+    registrations: list[Registration] = field(default_factory=list)
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)  # what components registered, by URN
+    exports: dict[str, Any] = field(default_factory=dict)  # what the program exported
+    lookups: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+
+    def of_type(self, token: str) -> list[Registration]:
+        return [registration for registration in self.registrations if registration.type == token]
+
+    def one(self, token: str) -> Registration:
+        [registration] = self.of_type(token)
+        return registration
+
+
+class _Answers(Mocks):
+    def __init__(self, recorded: Recorded, lookups: Mapping[str, Any], preview: bool) -> None:
+        self._recorded = recorded
+        self._lookups = lookups
+        self._preview = preview
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        outputs = dict(args.inputs)
+        if "identity" in outputs:  # a list of ids going in, a map by id coming out
+            ids = outputs["identity"]["userAssignedIdentities"]
+            outputs["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {id_: {} for id_ in ids if id_}}
+        if self._preview or not args.custom:
+            return None, outputs
+        computed = COMPUTED.get(args.typ, lambda inputs: {})(args.inputs)
+        return f"/id-of/{args.name}", {**outputs, **computed}
+
+    def call(self, args: MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        self._recorded.lookups.append((args.token, args.args))
+        answer = self._lookups.get(args.token)
+        if answer is None:
+            raise LookupError(f"no lookup is prepared for {args.token}")
+        if isinstance(answer, str):
+            return {}, [("", answer)]
+        return answer, []
+
+
+class _Monitor(MockMonitor):
+    """The SDK's mock, which keeps neither options nor which inputs are secret."""
+
+    def __init__(self, recorded: Recorded, mocks: Mocks) -> None:
+        super().__init__(mocks)
+        self._recorded = recorded
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802  the SDK's name
+        if request.type != "pulumi:pulumi:Stack":
+            self._recorded.registrations.append(
+                Registration(
+                    urn=self.make_urn(request.parent, request.type, request.name),
+                    type=request.type,
+                    name=request.name,
+                    inputs=plain(MessageToDict(request.object)),
+                    wire=MessageToDict(request.object),
+                    replace_on_changes=list(request.replaceOnChanges),
+                    delete_before_replace=request.deleteBeforeReplace,
+                    dependencies=list(request.dependencies),
+                )
+            )
+        return super().RegisterResource(request)
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  the SDK's name
+        self._recorded.outputs[request.urn] = plain(MessageToDict(request.outputs))
+        return super().RegisterResourceOutputs(request)
+
+
+class _Log(logging.Handler):
+    def __init__(self, recorded: Recorded) -> None:
+        super().__init__(logging.INFO)
+        self._recorded = recorded
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._recorded.log.append(record.getMessage())
+
+
+def plain(value: Any) -> Any:
+    """A value from the wire with its secrets unwrapped."""
+    if isinstance(value, dict):
+        return plain(value["value"]) if SECRET_SIGNATURE in value else {key: plain(inner) for key, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def readable(value: Any) -> str:
+    """Everything in a value from the wire that the engine would keep in plain text."""
+    if isinstance(value, dict):
+        return "" if SECRET_SIGNATURE in value else " ".join(f"{key} {readable(inner)}" for key, inner in value.items())
+    return " ".join(readable(inner) for inner in value) if isinstance(value, list) else str(value)
+
+
+def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapping[str, Any] = KEYS) -> Recorded:
+    """Runs `build` as a program. `lookups` holds the answer of each function by token; a text is why it fails."""
+    recorded = Recorded()
+    logger = logging.Logger("recorded")  # one of its own, known to no other test
+    logger.addHandler(_Log(recorded))
+    mocks = _Answers(recorded, lookups, preview)
+    set_mocks(mocks, project=PROJECT, stack=STACK, preview=preview, logger=logger, monitor=_Monitor(recorded, mocks))
+
+    def program() -> pulumi.Output[None]:
+        root = get_root_resource()
+        root.outputs = {}
+        build()
+        return pulumi.Output.from_input(root.outputs).apply(recorded.exports.update)
+
+    pulumi.runtime.test(program)()
+    return recorded
+
+
+UNKNOWN = rpc.UNKNOWN  # what stands on the wire for a value that only creating will tell

@@ -1,0 +1,85 @@
+"""Stack files as cases: `cases/<component>.happy.<what>.yaml` is taken, `cases/<component>.error.<why>.yaml` is refused.
+
+A happy case says what is declared, as inputs by wire name that must be among those registered; an error case says each message,
+as parts that it must hold. Nothing else may be declared or reported.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.container_group import ContainerGroup
+from components.foundation import Foundation
+from components.settings import all_problems, read
+from tests.components.recording import KEYS, PROJECT, STACK, declare
+from tests.components.settings_of import TODAY, configuration
+
+CASES = Path(__file__).parent / "cases"
+
+
+def cases(kind: str) -> list[Any]:
+    return [pytest.param(yaml.safe_load(path.read_text()), id=path.stem) for path in sorted(CASES.glob(f"*.{kind}.*.yaml"))]
+
+
+@pytest.mark.parametrize("case", cases("happy"))
+@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
+def test_a_happy_case_declares_what_it_says(case: dict[str, Any], preview: bool) -> None:
+    settings = read(configuration(case["says"]), TODAY)
+
+    def build() -> None:
+        assert all_problems(settings, PROJECT, STACK) == []
+        foundation = Foundation("foundation", settings.foundation)
+        for name, group in settings.container_groups.items():
+            ContainerGroup(name, {**group, **foundation.surroundings, "stack": settings.stack})
+
+    recorded = declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
+    by_name = {registration.name: registration for registration in recorded.registrations if registration.type in TOKENS}
+    assert sorted(by_name) == sorted(case["declares"])
+    if preview:
+        return  # what depends on something created isn't known then
+    for name, expected in case["declares"].items():
+        assert missing_from(by_name[name].inputs, expected, name) == []
+
+
+TOKENS = {
+    "azure-native:resources:ResourceGroup",
+    "azure-native:authorization:RoleAssignment",
+    "azure-native:managedidentity:UserAssignedIdentity",
+    "azure-native:storage:StorageAccount",
+    "azure-native:containerregistry:Registry",
+    "azure-native:containerregistry:TaskRun",
+    "azure-native:operationalinsights:Workspace",
+    "azure-native:containerinstance:ContainerGroup",
+}
+
+
+def missing_from(actual: Any, expected: Any, path: str) -> list[str]:
+    """What `expected` says and `actual` doesn't. A null in `expected` stands for nothing at all."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return [line for key, value in expected.items() for line in missing_from(actual.get(key), value, f"{path}.{key}")]
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        pairs = enumerate(zip(actual, expected, strict=True))
+        return [line for index, (one, other) in pairs for line in missing_from(one, other, f"{path}[{index}]")]
+    return [] if actual == expected else [f"{path}: {actual!r} instead of {expected!r}"]
+
+
+@pytest.mark.parametrize("case", cases("error"))
+def test_an_error_case_is_refused_with_its_messages(case: dict[str, Any]) -> None:
+    found: list[str] = []
+
+    def build() -> None:
+        settings = read(configuration(case["says"]), case.get("today", TODAY))
+        found.extend(str(problem) for problem in all_problems(settings, PROJECT, STACK))
+
+    recorded = declare(build, lookups=case.get("azure_answers", {}))
+    assert recorded.registrations == []
+    unexplained = [message for message in found if not any(holds(message, parts) for parts in case["messages"])]
+    assert unexplained == []
+    for parts in case["messages"]:
+        assert any(holds(message, parts) for message in found), f"nothing says {parts}; said was {found}"
+
+
+def holds(message: str, parts: list[str]) -> bool:
+    return all(part in message for part in parts)

@@ -1,0 +1,119 @@
+"""Settings: whatever a stack file says, nothing raises, and what is wrong is reported where it was written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components import settings
+from components.settings import StackFile, all_problems, editor_schema, read
+from components.typed_dicts import key_docstrings
+from tests.components.recording import declare
+from tests.components.settings_of import TODAY, configuration
+
+ROOT = Path(__file__).parents[2]
+FULL: dict[str, Any] = {
+    "tags": {"cost": "42"},
+    "image_source": "https://github.com/someone/fork.git#0123abc",
+    "assign_roles": True,
+    "foundation": {"resource_group": {"create": True}, "identity": {"create": True}, "registry": {"create": True}},
+    "container_groups": {
+        "train": {
+            "workload": "mnist",
+            "gpu": {"count": 1, "sku": "V100"},
+            "expires_after": "2019-06-30",
+            "environment": {"A": "1"},
+        },
+        "other": {"image": "python:3.11", "command": ["python"]},
+    },
+    "location": "eastus",
+    "as_of": "2019-06-01",
+}
+OBJECTS = [(), ("foundation",), ("foundation", "registry"), ("container_groups", "train"), ("container_groups", "train", "gpu")]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+# Spellings near the real ones, so that values reach the rules behind the keys.
+KEYS = st.sampled_from([*StackFile.__annotations__, "container_group", "foundation.registry"])
+
+
+def test_the_full_file_is_taken_whole() -> None:
+    assert read(configuration(FULL), TODAY).problems == []
+
+
+@given(at=st.sampled_from(OBJECTS), key=st.text(min_size=1, max_size=12).filter(lambda key: ":" not in key), value=JSON)
+def test_an_unknown_key_at_any_depth_is_reported_with_its_path(at: tuple[str, ...], key: str, value: object) -> None:
+    file = json.loads(json.dumps(FULL))
+    inner = file
+    for step in at:
+        inner = inner[step]
+    key = f"{key}?"  # no key of ours
+    inner[key] = value
+    if not at and value is None:
+        return  # the helper leaves such a key out
+    paths = [problem.path for problem in read(configuration(file), TODAY).problems]
+    assert ".".join([*at, key]) in paths
+
+
+@given(said=st.dictionaries(KEYS, JSON, max_size=4))
+def test_no_value_at_all_makes_the_settings_raise(said: dict[str, object]) -> None:
+    found = all_problems(read(configuration(said), TODAY), "azure-gpu", "test")
+    assert all(problem.path and problem.message and str(problem) for problem in found)
+
+
+@given(group=st.dictionaries(st.sampled_from(list(key_docstrings(settings.ContainerGroupSettings))), JSON, max_size=5))
+def test_no_value_in_a_container_group_makes_the_settings_raise(group: dict[str, object]) -> None:
+    all_problems(read(configuration({"container_groups": {"train": group}}), TODAY), "azure-gpu", "test")
+
+
+@given(secret=st.integers(10_000_000) | st.lists(st.integers(10_000_000), min_size=1))
+def test_a_value_that_may_be_a_secret_is_never_shown(secret: object) -> None:
+    groups = [{"secret_environment": {"PIN": secret}}, {"secret_environment": secret}, {"subnet_id": secret}]
+    for group in groups:
+        found = read(configuration({"container_groups": {"train": group}}), TODAY).problems
+        assert found
+        assert not [problem for problem in found if json.dumps(secret) in str(problem)]
+
+
+@pytest.mark.parametrize("stack", ["dev", "documents", "local"])
+def test_every_stack_file_of_the_repository_can_be_had(stack: str) -> None:
+    said = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
+    connected = {"azure-gpu:image_source": "https://localhost:1/checkout", "team": None, "location": None, **said}
+    found: list[object] = []
+    declare(lambda: found.extend(all_problems(read(configuration(connected), TODAY), "azure-gpu", stack)))
+    assert found == []
+
+
+def test_the_schema_for_editors_is_what_the_settings_say_today() -> None:
+    written = json.loads((ROOT / "docs" / "settings.schema.json").read_text())
+    assert written == editor_schema(), "run: python -m components.settings > docs/settings.schema.json"
+
+
+def test_every_key_of_a_stack_file_has_a_docstring() -> None:
+    def descriptions(schema: Any) -> list[str]:
+        if isinstance(schema, list):
+            return [text for each in schema for text in descriptions(each)]
+        if not isinstance(schema, dict):
+            return []
+        own = [each.get("description", "") for each in schema.get("properties", {}).values()]
+        return own + [text for each in schema.values() for text in descriptions(each)]
+
+    config = editor_schema()["properties"]["config"]
+    found = descriptions(config)
+    assert len(found) > 30
+    assert all(found)
+
+
+def test_pulumi_yaml_declares_what_every_stack_has_to_say_and_no_default() -> None:
+    project = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
+    assert project["name"] == settings.PROJECT
+    assert set(project["config"]) == StackFile.__required_keys__
+    descriptions = key_docstrings(StackFile)
+    for key, declared in project["config"].items():
+        assert declared == {"type": "string", "description": descriptions[key]}

@@ -1,0 +1,106 @@
+"""The program as a whole, run as the engine runs it, on a mock of the engine."""
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+from components.refusal import Refused
+from tests.components.recording import KEYS, Recorded, declare
+from tests.components.settings_of import configuration
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(said: dict[str, Any], *, preview: bool = False) -> Recorded:
+    def program() -> None:
+        pulumi.runtime.set_all_config(configuration(said))
+        runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+
+    return declare(program, preview=preview, lookups=KEYS)
+
+
+def said_by(stack: str) -> dict[str, Any]:
+    config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
+    return {"team": None, "location": None, "azure-gpu:image_source": "https://localhost:1/checkout", **config}
+
+
+def test_the_documents_stack_is_the_first_documents_two_groups() -> None:
+    groups = run(said_by("documents")).of_type("azure-native:containerinstance:ContainerGroup")
+    shown = {
+        group.inputs["containerGroupName"]: (
+            group.inputs["containers"][0]["image"],
+            group.inputs["containers"][0]["resources"]["requests"],
+            group.inputs["osType"],
+            group.inputs["restartPolicy"],
+        )
+        for group in groups
+    }
+    assert shown == {
+        "gpucontainergroup": (
+            "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1",
+            {"cpu": 1.0, "memoryInGB": 1.5, "gpu": {"count": 1, "sku": "K80"}},
+            "Linux",
+            "OnFailure",
+        ),
+        "gpucontainergrouprm": (
+            "microsoft/samples-tf-mnist-demo:gpu",
+            {"cpu": 4.0, "memoryInGB": 12.0, "gpu": {"count": 1, "sku": "V100"}},
+            "Linux",
+            "OnFailure",
+        ),
+    }
+    assert {group.inputs["containers"][0]["name"] for group in groups} == {"gpucontainer"}
+    assert {group.inputs["tags"]["as-of"] for group in groups} == {"2019-06-01"}
+
+
+@pytest.mark.parametrize("stack", ["dev", "documents", "local"])
+@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
+def test_every_stack_of_the_repository_runs(stack: str, preview: bool) -> None:
+    recorded = run(said_by(stack), preview=preview)
+    assert len({registration.urn for registration in recorded.registrations}) == len(recorded.registrations)
+    if not preview:
+        exported = recorded.exports
+        groups = recorded.of_type("azure-native:containerinstance:ContainerGroup")
+        assert exported["container_groups"] == {group.name.removesuffix("-group"): f"/id-of/{group.name}" for group in groups}
+        assert exported["container_groups"].keys() == exported["expires_at"].keys() == exported["hourly_cost"].keys()
+        assert set(exported["hourly_cost"].values()) == {None}
+
+
+def test_a_tag_says_the_date_only_where_the_settings_do() -> None:
+    assert not [one for one in run(said_by("dev")).registrations if "as-of" in one.inputs.get("tags", {})]
+
+
+def test_all_problems_of_all_components_are_raised_once_before_anything_is_declared() -> None:
+    said = {
+        "locaton": "eastus",
+        "foundation": {"storage": "creat"},
+        "container_groups": {
+            "one": {"image": "Bad", "cpu": 99},
+            "two": {"image": "python:3.11", "gpu": {"count": 3, "sku": "T4"}, "expires_after": "2027-01-01"},
+        },
+    }
+    recorded: list[Recorded] = []
+    with pytest.raises(Refused) as refused:
+        recorded.append(run(said))
+    message = str(refused.value)
+    paths = ("locaton", "foundation.storage", "container_groups.one.image", "container_groups.one.cpu")
+    for path in (*paths, "container_groups.two.gpu.count", "container_groups.two.gpu.sku"):
+        assert f"  - {path}: " in message
+    assert isinstance(refused.value, pulumi.RunError)  # which the engine shows without a traceback
+    assert "nothing was created" in message
+
+
+def test_the_configuration_may_also_come_from_the_environment_as_the_engine_sends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_CONFIG", json.dumps(configuration({"tags": {"from": "environment"}})))
+
+    def program() -> None:
+        pulumi.runtime.set_all_config({})
+        runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+
+    group = declare(program).one("azure-native:resources:ResourceGroup")
+    assert group.inputs["tags"]["from"] == "environment"

@@ -1,0 +1,79 @@
+"""The GPU's lines in the log. Without a GPU these tests show what is printed for one, not that TensorFlow uses it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from workloads.mnist.mnist_training import __main__ as program
+from workloads.mnist.mnist_training import device
+from workloads.mnist.mnist_training.refusal import ExitCode, RefusedError
+
+
+def test_a_gpu_is_described_in_the_articles_lines() -> None:
+    details = {"device_name": "Tesla K80", "compute_capability": (3, 7)}
+    assert device.describe(details, "823.5, CCB6:00:00.0, 12206.08, 12134.4").lines() == [
+        "Found device 0 with properties:",
+        "name: Tesla K80 major: 3 minor: 7 memoryClockRate(GHz): 0.8235",
+        "pciBusID: ccb6:00:00.0",
+        "totalMemory: 11.92GiB freeMemory: 11.85GiB",
+    ]
+
+
+@pytest.mark.parametrize("row", ["", "[N/A], [N/A], [N/A], [N/A]", "No devices were found"])
+def test_what_nobody_knows_is_called_unknown(row: str) -> None:
+    assert device.describe({}, row).lines() == [
+        "Found device 0 with properties:",
+        "name: unknown major: unknown minor: unknown memoryClockRate(GHz): unknown",
+        "pciBusID: unknown",
+        "totalMemory: unknown freeMemory: unknown",
+    ]
+
+
+def test_nvidia_smi_that_is_missing_leaves_the_row_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert device.query_nvidia_smi("0") == ""
+
+
+class FakeTensorFlow(SimpleNamespace):
+    """TensorFlow's answers on a machine with one GPU, or with none."""
+
+    def __init__(self, gpus: list[str]) -> None:
+        experimental = SimpleNamespace(
+            set_memory_growth=lambda gpu, on: None,
+            get_device_details=lambda gpu: {"device_name": "Tesla V100-PCIE-16GB", "compute_capability": (7, 0)},
+        )
+        super().__init__(config=SimpleNamespace(list_physical_devices=lambda kind: gpus, experimental=experimental))
+
+
+def test_the_program_asks_nvidia_smi_for_the_gpu_that_it_sees(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text('#!/bin/sh\n[ "$1" = --id=GPU-7 ] && echo "877, 00000001:00:00.0, 16160, 16155"\n')
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-7,GPU-9")
+    monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow(["gpu"]))
+    assert program._device(require_gpu=True) == {"device": "gpu", "device_name": "Tesla V100-PCIE-16GB"}
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "name: Tesla V100-PCIE-16GB major: 7 minor: 0 memoryClockRate(GHz): 0.877",
+        "pciBusID: 00000001:00:00.0",
+        "totalMemory: 15.78GiB freeMemory: 15.78GiB",
+    ]
+
+
+def test_a_required_gpu_that_is_missing_ends_with_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow([]))
+    with pytest.raises(RefusedError) as refused:
+        program._device(require_gpu=True)
+    assert refused.value.code is ExitCode.NO_GPU
+    assert int(ExitCode.NO_GPU) == 3
+
+
+def test_a_machine_without_a_gpu_says_plainly_that_the_cpu_trains(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow([]))
+    assert program._device(require_gpu=False)["device"] == "cpu"
+    assert capsys.readouterr().out == "No GPU found: training runs on the CPU\n"

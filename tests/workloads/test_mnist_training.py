@@ -1,0 +1,162 @@
+"""The training itself, in its own environment: what it prints, what it saves, and how it goes on after a stop."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.workloads.workload_runs import MNIST, Finished, run, write_data
+
+ACCURACY = re.compile(r"Accuracy at step (\d+): (0\.\d{1,4}|1\.0)")
+# Reads a saved model and says how many of the held-out digits it tells right.
+EVALUATE = """
+import sys
+from pathlib import Path
+import keras
+from mnist_training import files
+from mnist_training.training import Arrays
+arrays = Arrays.of(files.read_files(Path(sys.argv[2])))
+guesses = keras.models.load_model(sys.argv[1]).predict(arrays.test_images, verbose=0).argmax(axis=1)
+print(round(float((guesses == arrays.test_labels).mean()), 4))
+"""
+# Compares two checkpoints, array by array.
+COMPARE = """
+import sys
+import numpy as np
+first, second = (np.load(path) for path in sys.argv[1:])
+assert first.files == second.files
+print([name for name in first.files if not np.array_equal(first[name], second[name])])
+"""
+
+
+def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: Path, train: Callable[..., Finished]) -> None:
+    finished = train("--output-dir", tmp_path)
+    assert finished.code == 0, finished.stderr
+    report = finished.report
+    assert report["accuracy"] > 0.95
+    assert (report["dataset"], report["examples"]) == ("scikit-learn digits", {"train": 1437, "held_out": 360})
+    assert not any("MNIST" in line for line in finished.lines), "scikit-learn's digits are not MNIST"
+
+    assert finished.lines[:4] == [
+        f"Extracting {tmp_path}/digits/train-images-idx3-ubyte",
+        f"Extracting {tmp_path}/digits/train-labels-idx1-ubyte",
+        f"Extracting {tmp_path}/digits/t10k-images-idx3-ubyte",
+        f"Extracting {tmp_path}/digits/t10k-labels-idx1-ubyte",
+    ]
+    steps = [ACCURACY.fullmatch(line) for line in finished.lines if line.startswith("Accuracy")]
+    assert [int(match[1]) for match in steps if match] == list(range(0, 1001, 10))
+    first, last = steps[0], steps[-1]
+    assert first is not None
+    assert last is not None
+    assert float(first[2]) < 0.5 < float(last[2]) == report["accuracy"]
+
+    evaluated = run([mnist_python, "-c", EVALUATE, report["model"], tmp_path / "digits"], MNIST)
+    assert float(evaluated.lines[-1]) == report["accuracy"], evaluated.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.npz", "digits", "model.keras"]
+
+
+def test_a_resumed_run_ends_with_the_weights_of_one_that_never_stopped(
+    mnist_python: Path, tmp_path: Path, train: Callable[..., Finished]
+) -> None:
+    data = write_data(tmp_path / "data")
+    options = ("--data-dir", data, "--min-accuracy", "0", "--batch-size", "7")
+    straight = train(*options, "--output-dir", tmp_path / "straight", "--steps", "25")
+    train(*options, "--output-dir", tmp_path / "stopped", "--steps", "12", "--resume")
+    resumed = train(*options, "--output-dir", tmp_path / "stopped", "--steps", "25", "--resume")
+    assert f"Resuming from {tmp_path}/stopped/checkpoint.npz at step 12" in resumed.lines
+    assert (resumed.report["resumed_from"], straight.report["resumed_from"]) == (12, 0)
+    assert [line for line in resumed.lines if ACCURACY.fullmatch(line)] == [
+        line for line in straight.lines if (match := ACCURACY.fullmatch(line)) and int(match[1]) > 12
+    ]
+    checkpoints = [tmp_path / folder / "checkpoint.npz" for folder in ("straight", "stopped")]
+    compared = run([mnist_python, "-c", COMPARE, *checkpoints], MNIST)
+    assert compared.stdout == "[]\n", compared.stderr
+    assert straight.report["dataset"] == "IDX files"
+
+
+def test_a_checkpoint_of_other_data_is_refused_and_kept(tmp_path: Path, train: Callable[..., Finished]) -> None:
+    output = tmp_path / "output"
+    options = ("--output-dir", output, "--steps", "10", "--batch-size", "10", "--min-accuracy", "0")
+    assert train(*options, "--data-dir", write_data(tmp_path / "small")).code == 0
+    before = (output / "checkpoint.npz").read_bytes()
+
+    other = train(*options, "--data-dir", write_data(tmp_path / "large", side=9), "--resume")
+    assert other.code == 2
+    size, dataset = other.report["problems"]
+    assert size.startswith(f"{output}/checkpoint.npz: made for image '8 x 8'; expected '9 x 9'")
+    assert dataset.startswith(f"{output}/checkpoint.npz: made for dataset 'IDX files ")
+    assert "Traceback" not in other.stderr
+    assert (output / "checkpoint.npz").read_bytes() == before
+
+
+def test_a_checkpoint_with_other_variables_or_cut_short_is_refused(mnist_python: Path, tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+import numpy as np
+from mnist_training import checkpoint
+from mnist_training.refusal import RefusedError
+
+class Variable:
+    def __init__(self, *shape): self.value = np.zeros(shape)
+    def numpy(self): return self.value
+    def assign(self, value): self.value = value
+
+path, identity = Path(sys.argv[1]), checkpoint.Identity("perceptron", "8 x 8", "digits")
+checkpoint.save(path, {"hidden": Variable(64, 500), "old": Variable(3)}, 7, identity)
+print(checkpoint.restore(path, {"hidden": Variable(64, 500), "old": Variable(3)}, identity))
+whole = path.read_bytes()
+for content in (whole, whole[:-100], b"no archive", b""):
+    path.write_bytes(content)
+    try:
+        checkpoint.restore(path, {"hidden": Variable(64, 400), "new": Variable(2)}, identity)
+    except RefusedError as refused:
+        print(*refused.problems, sep="\\n")
+"""
+    path = tmp_path / "checkpoint.npz"
+    finished = run([mnist_python, "-c", program, path], MNIST)
+    fix = "; leave --resume out or choose another --output-dir"
+    assert finished.lines == [
+        "7",
+        f"{path}: variable 'hidden' has shape (64, 500); expected (64, 400){fix}",
+        f"{path}: variable 'new' has shape none; expected (2,){fix}",
+        f"{path}: variable 'old' has shape (3,); expected none{fix}",
+        *[f"{path}: not a whole checkpoint of this program; delete it or leave --resume out"] * 3,
+    ], finished.stderr
+
+
+def test_an_accuracy_that_is_not_reached_ends_with_1(tmp_path: Path, train: Callable[..., Finished]) -> None:
+    finished = train("--output-dir", tmp_path, "--steps", "1", "--min-accuracy", "0.99")
+    assert finished.code == 1
+    assert finished.report["passed"] is False
+    assert finished.report["accuracy"] < 0.99
+
+
+def test_a_batch_larger_than_the_data_is_refused_before_tensorflow_is_needed(
+    tmp_path: Path, refuse: Callable[..., Finished]
+) -> None:
+    finished = refuse("--data-dir", write_data(tmp_path / "data"), "--batch-size", "41")
+    assert finished.code == 2
+    assert finished.report["problems"] == ["--batch-size: 41, but 40 images to train on; allowed: 1 to 40"]
+
+
+@pytest.mark.parametrize(("size", "file"), [("300k", "digits/train-images-idx3-ubyte"), ("3m", "checkpoint.npz")])
+def test_a_full_disk_is_told_and_leaves_no_half_file(mnist_python: Path, tmp_path: Path, size: str, file: str) -> None:
+    # A file system of `size` in a mount namespace of its own, which disappears with the program.
+    inside = f"mount -t tmpfs -o size={size} tmpfs {tmp_path} && "
+    training = f"{mnist_python} -m mnist_training --steps 1 --output-dir {tmp_path}"
+    namespace = [shutil.which("unshare") or "unshare", "--map-root-user", "--mount", "sh", "-c"]
+    if not shutil.which("unshare") or run([*namespace, inside + "true"], MNIST).code:
+        pytest.skip("needs unshare and leave to mount a small file system")
+    finished = run([*namespace, f"{inside} {training}; code=$?; find {tmp_path} -type f; exit $code"], MNIST)
+    assert finished.code == 2
+    report = next(json.loads(line) for line in finished.lines if line.startswith("{"))
+    assert report["problems"] == [
+        f"{tmp_path}/{file}: can't be written: No space left on device; nothing is left of it; "
+        "free some space or choose another folder"
+    ]
+    left = [line.removeprefix(f"{tmp_path}/") for line in finished.lines if line.startswith(str(tmp_path))]
+    assert [path for path in left if Path(path).name.startswith(".") or path == file] == []

@@ -1,0 +1,108 @@
+"""Vector addition as it is built and run where there is no CUDA compiler. Its CUDA half has test_vector_add_cuda.py."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.workloads.workload_runs import Finished, build_vector_add, run
+
+
+@pytest.fixture(scope="session")
+def cpu_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vector_add")
+    assert "built without CUDA" in build_vector_add(folder, "-DVECTOR_ADD_CUDA=OFF")
+    return folder
+
+
+def add(folder: Path, *options: str) -> Finished:
+    return run([folder / "vector_add", *options], folder)
+
+
+def test_the_articles_run_says_plainly_that_the_cpu_ran(cpu_build: Path) -> None:
+    finished = add(cpu_build)
+    assert finished.code == 0
+    assert finished.lines[:-1] == [
+        "[Vector addition of 50000 elements]",
+        "No CUDA compiler when this program was built: the kernel body runs on the CPU, 196 blocks of 256 threads",
+        "Test PASSED",
+        "Done",
+    ]
+    report = finished.report
+    assert (report["device"], report["elements"], report["threads"], report["blocks"]) == ("cpu", 50000, 256, 196)
+    assert (report["mismatches"], report["passed"]) == (0, True)
+    assert 0 < report["seconds"]["min"] <= report["seconds"]["median"]
+    assert report["bandwidth_gb_per_s"] == pytest.approx(3 * 4 * 50000 / report["seconds"]["median"] / 1e9, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("elements", "threads", "blocks"),
+    [(1, 1, 1), (1, 1024, 1), (255, 256, 1), (256, 256, 1), (257, 256, 2), (1000, 7, 143), (1_000_003, 1023, 978)],
+)
+def test_every_element_is_verified_whatever_the_launch_shape(cpu_build: Path, elements: int, threads: int, blocks: int) -> None:
+    finished = add(cpu_build, f"--elements={elements}", "--threads", str(threads), "--repeats=1", "--device", "cpu")
+    assert (finished.code, finished.report["blocks"], finished.report["mismatches"]) == (0, blocks, 0)
+    assert finished.lines[1].startswith("CPU asked for: ")
+
+
+def test_the_verification_finds_wrong_and_missing_elements_and_what_is_not_a_number(cpu_build: Path) -> None:
+    finished = run(["ctest", "--test-dir", cpu_build, "--output-on-failure", "--tests-regex", "^verify$"], cpu_build)
+    assert finished.code == 0, finished.stdout
+    assert "1 tests passed" in finished.stdout or "100% tests passed, 0 tests failed out of 1" in finished.stdout
+
+
+def test_all_usage_mistakes_are_told_at_once(cpu_build: Path) -> None:
+    finished = add(cpu_build, "--elements", "0", "--threads=1025", "--device", "tpu", "--fast", "--repeats")
+    assert finished.code == 2
+    assert finished.stderr.splitlines() == [
+        "vector_add: --elements: '0' is out of range; allowed: 1 to 2199023254528",
+        "vector_add: --threads: '1025' is out of range; allowed: 1 to 1024",
+        "vector_add: --device: 'tpu' is not a device; allowed: auto, cuda, cpu",
+        "vector_add: '--fast' is not an option; see --help",
+        "vector_add: --repeats: a value is missing; see --help",
+    ]
+    assert finished.report["problems"] == [line.removeprefix("vector_add: ") for line in finished.stderr.splitlines()]
+
+
+@pytest.mark.parametrize("text", ["-1", "99999999999999999999", "2199023254529", "18446744073709551617", "-0"])
+def test_a_length_out_of_range_is_refused(cpu_build: Path, text: str) -> None:
+    finished = add(cpu_build, f"--elements={text}")
+    assert finished.code == 2
+    assert finished.stderr == f"vector_add: --elements: '{text}' is out of range; allowed: 1 to 2199023254528\n"
+
+
+@pytest.mark.parametrize("text", ["", "many", "1e6", "12abc", "0x10", " 5", "1.0", "-", "+1"])
+def test_a_length_that_is_no_whole_number_is_refused(cpu_build: Path, text: str) -> None:
+    finished = add(cpu_build, f"--elements={text}")
+    assert finished.code == 2
+    assert finished.stderr == f"vector_add: --elements: '{text}' is not a whole number; allowed: 1 to 2199023254528\n"
+
+
+def test_more_blocks_than_a_launch_can_have_are_refused(cpu_build: Path) -> None:
+    finished = add(cpu_build, "--elements", "2147483648", "--threads", "1")
+    assert finished.code == 2
+    assert "2147483648 blocks; allowed: 2147483647" in finished.stderr
+
+
+def test_more_elements_than_memory_are_refused_before_any_work(cpu_build: Path) -> None:
+    finished = add(cpu_build, "--elements", "1000000000000", "--threads", "1024")
+    assert finished.code == 2
+    assert "not enough memory: 1000000000000 elements need 12.00 TB" in finished.stderr
+    assert len(finished.lines) == 1
+
+
+@pytest.mark.parametrize("options", [("--require-gpu",), ("--device", "cuda")])
+def test_a_missing_gpu_that_is_required_ends_with_3(cpu_build: Path, options: tuple[str, ...]) -> None:
+    finished = add(cpu_build, *options)
+    assert finished.code == 3
+    assert finished.report["problems"] == [f"{' '.join(options)}: No CUDA compiler when this program was built"]
+
+
+def test_requiring_a_gpu_and_asking_for_the_cpu_is_a_contradiction(cpu_build: Path) -> None:
+    assert add(cpu_build, "--require-gpu", "--device=cpu").code == 2
+
+
+def test_help_names_every_option(cpu_build: Path) -> None:
+    finished = add(cpu_build, "--help")
+    assert finished.code == 0
+    for option in ("--elements", "--threads", "--repeats", "--device", "--require-gpu"):
+        assert option in finished.stdout

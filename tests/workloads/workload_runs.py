@@ -1,0 +1,90 @@
+"""Running a workload as a program, and files in MNIST's form. Used by the tests of this folder."""
+
+import fcntl
+import gzip
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workloads.mnist.mnist_training import files, idx
+
+WORKLOADS = Path(__file__).parents[2] / "workloads"
+MNIST = WORKLOADS / "mnist"
+VECTOR_ADD = WORKLOADS / "vector_add"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that has ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.stdout.splitlines()
+
+    @property
+    def report(self) -> dict:
+        """The last line of standard output, which has to be JSON."""
+        return json.loads(self.lines[-1])
+
+
+def run(command: Sequence[str | Path], cwd: Path, **environment: str) -> Finished:
+    """Runs `command` to its end, two minutes at most."""
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def cache_folder() -> Path:
+    """The user's cache for what tests need and take long to make."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu" / "test-environments"
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache
+
+
+def made_once(folder: Path, make: Callable[[], object]) -> None:
+    """Lets one of several test workers `make` the folder, and again where an earlier attempt broke off."""
+    complete = folder.with_name(f"{folder.name}.complete")
+    with folder.with_name(f"{folder.name}.lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        if not complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            make()
+            complete.touch()
+
+
+def build_vector_add(folder: Path, *options: str) -> str:
+    """Builds vector_add into `folder`, without a warning, and returns what CMake said."""
+    configured = run(["cmake", "-S", VECTOR_ADD, "-B", folder, *options], VECTOR_ADD)
+    assert configured.code == 0, configured.stderr
+    built = run(["cmake", "--build", folder, "--parallel", "2"], VECTOR_ADD)
+    assert built.code == 0, built.stdout + built.stderr
+    assert "warning" not in built.stdout + built.stderr
+    return configured.stdout
+
+
+def write_data(folder: Path, *, train: int = 40, test: int = 20, side: int = 8, compress: bool = False) -> Path:
+    """Four IDX files that fit each other: class `n` is an image with `n` bright rows' worth of pixels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for count, images, labels in ((train, files.TRAIN_IMAGES, files.TRAIN_LABELS), (test, files.TEST_IMAGES, files.TEST_LABELS)):
+        digits = [number % 10 for number in range(count)]
+        pixels = b"".join(bytes([25 * digit] * side * side) for digit in digits)
+        write_idx(folder, images, idx.Array((count, side, side), pixels), compress)
+        write_idx(folder, labels, idx.Array((count,), bytes(digits)), compress)
+    return folder
+
+
+def write_idx(folder: Path, kind: files.FileKind, array: idx.Array, compress: bool = False) -> Path:
+    """One IDX file under its usual name."""
+    content = idx.encode(array)
+    path = folder / (f"{kind.name}.gz" if compress else kind.name)
+    path.write_bytes(gzip.compress(content) if compress else content)
+    return path

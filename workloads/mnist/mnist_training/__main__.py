@@ -1,0 +1,108 @@
+"""The program: options in, data in, training, result out.
+
+Out: progress and one JSON line on standard output, problems on standard error, and the exit code, which is the contract.
+TensorFlow is imported last: it takes seconds, and bad options or bad data should be told at once.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import device, download, files, options, storage
+from .refusal import ExitCode, RefusedError
+
+# Before TensorFlow is imported: no chatter of its native code, and the same order of GPUs as nvidia-smi has.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its sums differ from machine to machine
+os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+
+
+def main(arguments: Sequence[str]) -> ExitCode:
+    """Runs the program and returns its exit code."""
+    started = time.monotonic()
+    try:
+        report = _run(options.parse(arguments))
+    except RefusedError as refusal:
+        for problem in refusal.problems:
+            print(f"mnist_training: {problem}", file=sys.stderr, flush=True)
+        print(json.dumps({"workload": "mnist", "exit_code": refusal.code, "problems": refusal.problems, "passed": False}))
+        return refusal.code
+    report["seconds"]["total"] = round(time.monotonic() - started, 3)
+    print(json.dumps(report), flush=True)
+    return ExitCode.PROVED if report["passed"] else ExitCode.WRONG_RESULT
+
+
+def _run(chosen: options.Options) -> dict:
+    dataset, folder, read = _dataset(chosen)
+    examples = read.train_labels.shape[0]
+    if chosen.batch_size > examples:
+        raise RefusedError([f"--batch-size: {chosen.batch_size}, but {examples} images to train on; allowed: 1 to {examples}"])
+    used = _device(chosen.require_gpu)
+
+    from . import training
+
+    outcome = training.train(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen)
+    passed = outcome.accuracy >= chosen.min_accuracy
+    if not passed:
+        print(f"mnist_training: accuracy {outcome.accuracy}, {chosen.min_accuracy} was asked for", file=sys.stderr, flush=True)
+    return {
+        "workload": "mnist",
+        "dataset": dataset,
+        "data": str(folder),
+        "examples": {"train": examples, "held_out": read.test_labels.shape[0]},
+        **used,
+        "steps": max(chosen.steps, outcome.resumed_from),
+        "resumed_from": outcome.resumed_from,
+        "batch_size": chosen.batch_size,
+        "seed": chosen.seed,
+        "seconds": {"training": round(outcome.seconds, 3)},
+        "accuracy": outcome.accuracy,
+        "min_accuracy": chosen.min_accuracy,
+        "model": str(outcome.model),
+        "checkpoint": str(outcome.checkpoint),
+        "passed": passed,
+    }
+
+
+def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
+    """The data to train on: the name that is true of it, the folder it lies in, and its four files."""
+    storage.make_folder(chosen.output_dir)
+    if chosen.data_dir is None and not chosen.download:
+        from . import digits
+
+        folder = chosen.output_dir / "digits"
+        storage.make_folder(folder)
+        digits.write_digits(folder)
+        return digits.NAME, folder, files.read_files(folder)
+    folder = chosen.data_dir or chosen.output_dir / files.MNIST
+    if chosen.download:
+        storage.make_folder(folder)
+        download.download(folder, chosen.mirror)
+    read = files.read_files(folder)
+    return files.MNIST if read.is_mnist else files.UNNAMED, folder, read
+
+
+def _device(require_gpu: bool) -> dict[str, str]:
+    """Finds the GPU, describes it in the log, and returns what the report says of it."""
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        tf.config.experimental.set_memory_growth(gpus[0], True)  # a shared GPU has other users
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+        found = device.describe(tf.config.experimental.get_device_details(gpus[0]), device.query_nvidia_smi(visible))
+        print("\n".join(found.lines()), flush=True)
+        return {"device": "gpu", "device_name": found.name or "unknown"}
+    if require_gpu:
+        raise RefusedError(
+            ["--require-gpu: TensorFlow finds no GPU; check the NVIDIA driver and the CUDA packages"], ExitCode.NO_GPU
+        )
+    print("No GPU found: training runs on the CPU", flush=True)
+    return {"device": "cpu", "device_name": device.cpu_name()}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""Downloads MNIST, checked against its published checksums.
+
+In: a folder and a mirror. Out: the four .gz files in the folder, or `RefusedError` with every file that can't be had.
+A file that is there with the right checksum is kept, so an interrupted download goes on where it stopped, file by file.
+"""
+
+import hashlib
+import http.client
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TextIO
+
+from . import storage
+from .files import KINDS, FileKind
+from .refusal import RefusedError
+
+# The copy that the Common Visual Data Foundation keeps. Any other place with the same four files does: they are checked.
+MIRROR = "https://storage.googleapis.com/cvdf-datasets/mnist/"
+_TIMEOUT = 30  # seconds without a byte
+_CHUNK = 1 << 16  # bytes
+_BAR = 40  # characters
+
+
+class _WrongChecksumError(Exception):
+    """The bytes that came aren't the published ones; the message says both checksums."""
+
+
+class Progress:
+    """A bar on a terminal, and a line for every quarter in a log."""
+
+    def __init__(self, name: str, total: int | None, stream: TextIO) -> None:
+        self._name, self._total, self._stream = name, total, stream
+        self._quarter = 0
+        self._drawn = 0.0
+
+    def show(self, received: int) -> None:
+        """Draws `received` bytes of the total, which is unknown where the server doesn't say it."""
+        if self._total is None:
+            return
+        share = min(received / self._total, 1.0)
+        now = time.monotonic()
+        if self._stream.isatty() and (share == 1.0 or now - self._drawn > 0.1):
+            self._drawn = now
+            bar = "#" * round(share * _BAR)
+            end = "\n" if share == 1.0 else ""
+            self._stream.write(f"\r{self._name} [{bar:<{_BAR}}] {share:4.0%} of {self._total / 1e6:.1f} MB{end}")
+            self._stream.flush()
+        elif not self._stream.isatty() and int(share * 4) > self._quarter:
+            self._quarter = int(share * 4)
+            self._stream.write(f"{self._name}: {share:.0%} of {self._total / 1e6:.1f} MB\n")
+
+
+def download(folder: Path, mirror: str = MIRROR, kinds: tuple[FileKind, ...] = KINDS) -> None:
+    """Downloads those of `kinds` that `folder` lacks. `mirror` is the address of a folder."""
+    problems: list[str] = []
+    for kind in kinds:
+        path = folder / f"{kind.name}.gz"
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == kind.gzip_sha256:
+            continue
+        url = mirror.rstrip("/") + f"/{kind.name}.gz"
+        try:
+            storage.write_whole(path, lambda temporary, url=url, kind=kind: _fetch(url, kind, temporary))
+        except _WrongChecksumError as error:
+            problems.append(f"{path}: {url} sent other bytes: {error}; refused, the published file is expected")
+        except _UnreachableError as error:
+            problems.append(f"{path}: {url} can't be downloaded: {error}; check the network, or give the files with --data-dir")
+        except RefusedError as error:
+            problems += error.problems
+        else:
+            print(f"Successfully downloaded {path.name} {path.stat().st_size} bytes.", flush=True)
+    if problems:
+        raise RefusedError(problems)
+
+
+class _UnreachableError(Exception):
+    """The server can't be reached or broke off. Not an OSError, which would be taken for a full disk."""
+
+
+def _fetch(url: str, kind: FileKind, temporary: Path) -> None:
+    digest = hashlib.sha256()
+    received = 0
+    try:
+        response = urllib.request.urlopen(url, timeout=_TIMEOUT)  # noqa: S310 - options.py takes http and https alone
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise _UnreachableError(_reason(error)) from error
+    with response, temporary.open("wb") as file:
+        length = response.headers.get("Content-Length", "")
+        total = int(length) if length.isdecimal() and int(length) > 0 else None
+        progress = Progress(f"{kind.name}.gz", total, sys.stderr)
+        while chunk := _next_chunk(response):
+            file.write(chunk)
+            digest.update(chunk)
+            received += len(chunk)
+            progress.show(received)
+    if total is not None and received < total:
+        raise _UnreachableError(f"the connection ended after {received} of {total} bytes")
+    if digest.hexdigest() != kind.gzip_sha256:
+        raise _WrongChecksumError(f"SHA-256 {digest.hexdigest()} of {received} bytes, expected {kind.gzip_sha256}")
+
+
+def _next_chunk(response: http.client.HTTPResponse) -> bytes:
+    try:
+        return response.read(_CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        raise _UnreachableError(_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"HTTP {error.code} {error.reason}"
+    return str(getattr(error, "reason", "") or error)
