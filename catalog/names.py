@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from catalog.problems import Problem
 
 _LEARN = "Microsoft Learn, azure-resource-manager/management/resource-name-rules, read 2026-11-20"
+_PSRULE = "PSRule for Azure, rule Azure.Identity.UserAssignedName, read 2026-11-20"
+_GUID = "Microsoft Learn, rest/api/authorization/role-assignments/create: the name is any valid GUID"
 _TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
 
 
@@ -48,9 +50,11 @@ RULES: dict[str, NameRule] = {
     "Microsoft.Resources/resourceGroups": _rule(
         1, 90, "letters, digits, underscores, parentheses, hyphens and periods, no period at the end", r"[-\w.()]*[-\w()]"
     ),
-    "Microsoft.Authorization/roleAssignments": _rule(36, 36, "a GUID", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+    "Microsoft.Authorization/roleAssignments": _rule(
+        36, 36, "a GUID", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", _GUID
+    ),
     "Microsoft.ManagedIdentity/userAssignedIdentities": _rule(
-        3, 128, "letters a to z, digits, hyphens and underscores, a letter or digit first", r"[A-Za-z0-9][A-Za-z0-9_-]*"
+        3, 128, "letters a to z, digits, hyphens and underscores, a letter or digit first", r"[A-Za-z0-9][A-Za-z0-9_-]*", _PSRULE
     ),
     "Microsoft.Storage/storageAccounts": _rule(3, 24, "lowercase letters a to z and digits", r"[a-z0-9]+", globally_unique=True),
     "Microsoft.ContainerRegistry/registries": _rule(5, 50, "letters a to z and digits", r"[A-Za-z0-9]+", globally_unique=True),

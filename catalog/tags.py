@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from catalog.problems import Problem
 
-SOURCE = "Microsoft Learn, azure-resource-manager/management/tag-resources, read 2026-11-20"
+SOURCE = "Microsoft Learn, azure-resource-manager/management/tag-resources, as quoted in public copies, read 2026-11-20"
 MOST_TAGS = 50  # a resource
 LONGEST_KEY = 128  # storage accounts; other resources take 512
 LONGEST_VALUE = 256

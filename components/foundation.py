@@ -15,7 +15,7 @@ from components.workloads import Workload
 from formats import azure_types
 from formats.azure_types import AzureType
 
-LOG_RETENTION_DAYS = 30  # the first 31 days cost nothing beyond ingestion
+LOG_RETENTION_DAYS = 30  # the service's own default, said so that nobody has to look it up
 
 
 class Foundation(pulumi.ComponentResource):
@@ -110,7 +110,7 @@ class Foundation(pulumi.ComponentResource):
                 registry_name=part.name,
                 resource_group_name=self.resource_group_name,
                 location=self._spec.context.location,
-                sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest; holds 10 GiB
+                sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest
                 admin_user_enabled=False,  # one password for everybody; the identity pulls instead
                 tags=self._spec.context.tags(),
                 opts=self._child,

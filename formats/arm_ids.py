@@ -1,6 +1,6 @@
 """Resource ids of Azure Resource Manager (ARM), read and compared as ARM does: without regard to letter case.
 
-`/subscriptions/S/resourceGroups/G/providers/Microsoft.X/parents/P/children/C` is a resource of type `Microsoft.X/parents/children`.
+`/subscriptions/S/resourceGroups/G/providers/Microsoft.X/parents/P/children/C` is of type `Microsoft.X/parents/children`.
 A role assignment hangs under another resource's id: the last `/providers/` counts.
 """
 

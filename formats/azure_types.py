@@ -1,7 +1,7 @@
 """The Azure resource types that this project declares: Pulumi's token, ARM's type and the path of its id, side by side.
 
-One table for everybody who has to get from one to the other: the embedded Azure, its provider plugin, and operations that look for
-a resource which the engine lost sight of. Paths are those of pulumi-azure-native 3.29, read in its `http` metadata and ARM's own ids.
+One table for everybody who has to get from one to the other: the embedded Azure, its provider plugin, and operations that look
+for a resource which the engine lost sight of. Tokens and names in paths are those of pulumi-azure-native 3.29.
 """
 
 from collections.abc import Mapping

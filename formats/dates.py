@@ -1,6 +1,6 @@
 """Dates as users and the engine spell them.
 
-The engine turns an unquoted `2019-06-01` in a stack file into `2019-06-01 00:00:00 +0000 UTC`, so both spellings mean the same day.
+The engine turns an unquoted `2019-06-01` in a stack file into `2019-06-01 00:00:00 +0000 UTC`, so both mean the same day.
 """
 
 import re
