@@ -1,0 +1,122 @@
+"""What changed between old and new inputs, and what that means: nothing, an update, a replacement.
+
+It is exactly as wise as the real provider: a path parameter or a property of the force-new table replaces, everything else
+updates, even where the service will refuse it. Source: pulumi/pulumi-azure-native, provider/pkg/provider/diff.go and
+provider/pkg/gen/replacement.go.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from formats.azure_types import AzureType
+from localazure.plugin.naming import CREATE_BEFORE_DELETE
+
+# Besides the path's parameters. Marks in Microsoft's API descriptions (`x-ms-mutability`: read and create, not update) and the
+# provider's own table. A container group's location has no such mark at 2024-05-01-preview, nor has a task run's.
+FORCE_NEW = {
+    "Microsoft.Authorization/roleAssignments": frozenset({"principalId"}),
+    "Microsoft.ContainerRegistry/registries": frozenset({"location"}),
+    "Microsoft.ManagedIdentity/userAssignedIdentities": frozenset({"location"}),
+    "Microsoft.OperationalInsights/workspaces": frozenset({"location"}),
+    "Microsoft.Resources/resourceGroups": frozenset({"location"}),
+    "Microsoft.Storage/storageAccounts": frozenset({"isHnsEnabled", "location"}),
+}
+
+
+class Kind(StrEnum):
+    ADD = "add"
+    DELETE = "delete"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One property that differs. `path` is the engine's (`containers[0].image`), `key` the same without indexes."""
+
+    path: str
+    key: str
+    kind: Kind
+    replaces: bool = False
+
+    @property
+    def top_level(self) -> str:
+        return self.key.split(".")[0].removesuffix("[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    changes: tuple[Change, ...]
+    delete_before_replace: bool
+
+    @property
+    def replaces(self) -> list[str]:
+        return [change.path for change in self.changes if change.replaces]
+
+
+def diff(
+    azure_type: AzureType, old_inputs: Mapping[str, Any], new_inputs: Mapping[str, Any], old_state: Mapping[str, Any]
+) -> Diff:
+    """The difference, by wire name. `old_state`: an input that is new but says what the resource already is doesn't replace."""
+    replace_keys = {*azure_type.path_parameters, *FORCE_NEW.get(azure_type.arm_type, ())}
+    changes: list[Change] = []
+    for change in object_changes(_visible(old_inputs), _visible(new_inputs)):
+        if change.path == "location" and _same_location(old_inputs.get("location"), new_inputs.get("location")):
+            continue
+        already = change.kind is Kind.ADD and old_state.get(change.path) == new_inputs.get(change.path)
+        replaces = change.top_level in replace_keys and not already
+        changes.append(Change(change.path, change.key, change.kind, replaces))
+    replaced = any(change.replaces for change in changes)
+    return Diff(tuple(changes), replaced and old_inputs.get(CREATE_BEFORE_DELETE) is not True)
+
+
+def object_changes(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "", key: str = "") -> Iterator[Change]:
+    """The changes between two objects, deeply."""
+    for name in [*old, *(name for name in new if name not in old)]:
+        here, here_key = _join(path, name), f"{key}.{name}" if key else name
+        if name not in new:
+            yield Change(here, here_key, Kind.DELETE)
+        elif name not in old:
+            yield Change(here, here_key, Kind.ADD)
+        else:
+            yield from _changes(old[name], new[name], here, here_key)
+
+
+def _changes(old: Any, new: Any, path: str, key: str) -> Iterator[Change]:
+    if old == new and isinstance(old, bool) == isinstance(new, bool):
+        return
+    match old, new:
+        case Mapping(), Mapping():
+            yield from object_changes(old, new, path, key)
+        case list(), list():
+            for index in range(max(len(old), len(new))):
+                here, here_key = f"{path}[{index}]", f"{key}[]"
+                if index >= len(new):
+                    yield Change(here, here_key, Kind.DELETE)
+                elif index >= len(old):
+                    yield Change(here, here_key, Kind.ADD)
+                else:
+                    yield from _changes(old[index], new[index], here, here_key)
+        case _:
+            yield Change(path, key, Kind.UPDATE)
+
+
+def _visible(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in inputs.items() if not name.startswith("__")}
+
+
+def _same_location(old: object, new: object) -> bool:
+    """'West US 2' and 'westus2' are one place."""
+    return isinstance(old, str) and isinstance(new, str) and normal_location(old) == normal_location(new)
+
+
+def normal_location(location: str) -> str:
+    return location.replace(" ", "").lower()
+
+
+def _join(path: str, name: str) -> str:
+    if any(sign in name for sign in '.[]"'):
+        escaped = name.replace('"', '\\"')
+        return f'{path}["{escaped}"]'
+    return f"{path}.{name}" if path else name

@@ -1,0 +1,82 @@
+"""The functions of azure-native that this project's programs call: who am I, reads of existing resources, a workspace's keys."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+
+from formats.azure_types import (
+    LOG_WORKSPACE,
+    REGISTRY,
+    RESOURCE_GROUP,
+    STORAGE_ACCOUNT,
+    USER_ASSIGNED_IDENTITY,
+    AzureType,
+)
+from localazure.plugin.arm_client import ArmClient
+from localazure.plugin.settings import Settings
+from localazure.plugin.wire import Properties
+from localazure.shapes import default_api_version, from_arm, sdk
+
+CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
+SHARED_KEYS = "azure-native:operationalinsights:getSharedKeys"
+READS = {
+    "azure-native:containerregistry:getRegistry": REGISTRY,
+    "azure-native:managedidentity:getUserAssignedIdentity": USER_ASSIGNED_IDENTITY,
+    "azure-native:operationalinsights:getWorkspace": LOG_WORKSPACE,
+    "azure-native:resources:getResourceGroup": RESOURCE_GROUP,
+    "azure-native:storage:getStorageAccount": STORAGE_ACCOUNT,
+}
+
+
+def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: Settings) -> Properties:
+    """The result of one function. LookupError for a function that isn't here; ValueError for wrong arguments or nothing found."""
+    if token == CLIENT_CONFIG:
+        return _client_config(arm, settings)
+    if token == SHARED_KEYS:
+        path = _path(token, LOG_WORKSPACE, arguments, settings)
+        return arm.post(f"{path}/sharedKeys", _api_version(token))
+    if token in READS:
+        return _read(token, READS[token], arguments, arm, settings)
+    known = ", ".join(sorted([CLIENT_CONFIG, SHARED_KEYS, *READS]))
+    raise LookupError(f"the function '{token}' is not implemented by this stand-in of azure-native; it has {known}")
+
+
+def _client_config(arm: ArmClient, settings: Settings) -> Properties:
+    # The token is our own and came over TLS: its claims are read, not judged.
+    claims = jwt.decode(arm.token(), options={"verify_signature": False})
+    return {
+        "clientId": settings.client_id,
+        "objectId": str(claims.get("oid", "")),
+        "subscriptionId": settings.subscription_id,
+        "tenantId": settings.tenant_id,
+    }
+
+
+def _read(token: str, azure_type: AzureType, arguments: Mapping[str, Any], arm: ArmClient, settings: Settings) -> Properties:
+    path = _path(token, azure_type, arguments, settings)
+    version = default_api_version(azure_type)
+    resource = arm.get(path, version)
+    if resource is None:
+        raise ValueError(f"{token}: there is no resource '{path}'")
+    outputs = {name: value for name, value in from_arm(azure_type, resource).items() if value is not None}
+    return {**outputs, "azureApiVersion": version}
+
+
+def _path(token: str, azure_type: AzureType, arguments: Mapping[str, Any], settings: Settings) -> str:
+    missing = [name for name in azure_type.path_parameters if not arguments.get(name)]
+    if missing:
+        raise ValueError(f"{token}: missing required property '{missing[0]}'")
+    return azure_type.id_of(settings.subscription_id, arguments)
+
+
+def _api_version(token: str) -> str:
+    """The API version that the SDK's function is generated from; its documentation names it."""
+    module, name = token.split(":")[1:]
+    function = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    documentation = sdk.member(module, function).__doc__ or ""
+    found = re.search(r"Uses Azure REST API version (\S+?)\.(?:\s|$)", documentation)
+    if found is None:
+        raise LookupError(f"{token}: the installed SDK doesn't name the API version that it uses")
+    return found[1]

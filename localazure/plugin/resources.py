@@ -1,0 +1,106 @@
+"""Create, read, update and delete one resource, in the form of Pulumi's SDK.
+
+A resource that Azure may hold although the operation failed raises `PartialError` with its id and what is known of it: the engine
+keeps it, and the next `up` puts the whole body again.
+"""
+
+from collections.abc import Mapping
+
+from formats.azure_types import AzureType
+from localazure.plugin.arm_client import ArmClient, Json
+from localazure.plugin.errors import AcceptedError, AzureError, LostError, PartialError, State
+from localazure.plugin.projection import inputs_of, path_inputs, refreshed_inputs
+from localazure.plugin.wire import Properties
+from localazure.shapes import default_api_version, from_arm, to_arm
+
+DEFAULT_TIMEOUT_S = 120 * 60.0
+_HIDDEN = "__"
+
+
+class Resources:
+    """The four operations, for one provider configuration."""
+
+    def __init__(self, arm: ArmClient, subscription: str, *, skip_read_on_update: bool) -> None:
+        self._arm = arm
+        self._subscription = subscription
+        self._skip_read = skip_read_on_update
+
+    def create(self, azure_type: AzureType, inputs: Properties, timeout_s: float = DEFAULT_TIMEOUT_S) -> State:
+        """Creates what isn't there. AzureError where it is: adopting it takes an import."""
+        resource_id = azure_type.id_of(self._subscription, inputs)
+        if self._arm.get(resource_id, default_api_version(azure_type)) is not None:
+            raise ValueError(
+                f"cannot create already existing resource '{resource_id}'; to take it over, import it: "
+                f"pulumi import {azure_type.token} <name> '{resource_id}'"
+            )
+        return self._put(azure_type, resource_id, inputs, timeout_s)
+
+    def update(self, azure_type: AzureType, resource_id: str, inputs: Properties, timeout_s: float = DEFAULT_TIMEOUT_S) -> State:
+        """Puts the whole body."""
+        return self._put(azure_type, resource_id, inputs, timeout_s)
+
+    def read(self, azure_type: AzureType, resource_id: str, old_inputs: Properties, old_outputs: Properties) -> State | None:
+        """The resource as it is, or None where it is gone. Without old inputs (an import) they are read from id and body.
+
+        ValueError where an import gives the id of another type.
+        """
+        imported = {} if old_inputs else path_inputs(azure_type, resource_id)
+        resource = self._arm.get(resource_id, default_api_version(azure_type))
+        if resource is None:
+            return None
+        outputs = _outputs(azure_type, resource)
+        projected = inputs_of(azure_type, outputs)
+        if old_inputs:
+            inputs = refreshed_inputs(old_inputs, inputs_of(azure_type, old_outputs), projected)
+        else:
+            version = {"azureApiVersion": default_api_version(azure_type)}
+            inputs = {**imported, **projected, **version}
+        return State(str(resource.get("id", resource_id)), outputs, inputs)
+
+    def delete(self, azure_type: AzureType, resource_id: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        try:
+            self._arm.delete(resource_id, default_api_version(azure_type), timeout_s)
+        except AcceptedError as error:
+            raise ValueError(f"deleting '{resource_id}' failed: {error}") from error
+
+    def _put(self, azure_type: AzureType, resource_id: str, inputs: Properties, timeout_s: float) -> State:
+        version = default_api_version(azure_type)
+        body = to_arm(azure_type, _visible(inputs))
+        try:
+            resource = self._arm.put(resource_id, version, body, timeout_s)
+        except AcceptedError as error:
+            raise self._settled(azure_type, resource_id, inputs, error) from error
+        try:
+            resource = resource if self._skip_read else self._arm.get(resource_id, version) or resource
+        except AzureError as error:
+            state = State(resource_id, _outputs(azure_type, resource), inputs)
+            raise PartialError(state, f"'{resource_id}' was put, but reading it back failed: {error}") from error
+        return State(str(resource.get("id", resource_id)), _outputs(azure_type, resource), inputs)
+
+    def _settled(self, azure_type: AzureType, resource_id: str, inputs: Properties, error: AcceptedError) -> Exception:
+        """What an operation without a good end leaves behind, as far as asking again tells."""
+        try:
+            resource = self._arm.get(resource_id, default_api_version(azure_type))
+        except AzureError as unreachable:
+            reason = f"{error}; reading '{resource_id}' failed too: {unreachable}"
+            return PartialError(State(resource_id, preserved_outputs(azure_type, inputs), inputs), reason)
+        if resource is None and isinstance(error, LostError):
+            return ValueError(f"{error}; '{resource_id}' isn't there, so nothing was created")
+        if resource is None:
+            return ValueError(str(error))
+        return PartialError(State(str(resource.get("id", resource_id)), _outputs(azure_type, resource), inputs), str(error))
+
+
+def preserved_outputs(azure_type: AzureType, inputs: Properties) -> Properties:
+    """Outputs of a resource that nobody could read: what was asked for, in the form of outputs."""
+    return _outputs(azure_type, to_arm(azure_type, _visible(inputs)))
+
+
+def _outputs(azure_type: AzureType, resource: Json) -> Properties:
+    outputs = {name: value for name, value in from_arm(azure_type, resource).items() if value is not None}
+    return {**outputs, "azureApiVersion": default_api_version(azure_type)}
+
+
+def _visible(inputs: Mapping[str, object]) -> Properties:
+    """The inputs that are for Azure: without hidden ones and the provider's own."""
+    return {name: value for name, value in inputs.items() if not name.startswith(_HIDDEN) and name != "azureApiVersion"}

@@ -1,0 +1,238 @@
+"""The provider's gRPC service: requests of the engine in, calls of this package's plain functions, answers out.
+
+What isn't here (components, parameters, schemas) answers UNIMPLEMENTED, which the engine takes.
+Source of the contract: pulumi/proto/pulumi/provider.proto.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from functools import wraps
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import grpc
+from google.protobuf.empty_pb2 import Empty
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
+
+from formats.azure_types import BY_TOKEN, AzureType
+from localazure.plugin.check import input_problems, with_defaults
+from localazure.plugin.diff import Diff, Kind, diff
+from localazure.plugin.errors import AzureError, PartialError
+from localazure.plugin.naming import Autonaming, Mode
+from localazure.plugin.projection import preview_outputs
+from localazure.plugin.settings import Settings, configuration_problems, read_settings
+from localazure.plugin.wire import Properties, from_struct, has_unknown, to_struct
+
+if TYPE_CHECKING:
+    from localazure.plugin.connection import Connection
+
+PACKAGE = "pulumi-azure-native"
+_STABLE_OUTPUTS = ("name", "location")  # can't change by an update, so a preview may show them
+_KINDS = {
+    (Kind.ADD, False): provider_pb2.PropertyDiff.ADD,
+    (Kind.ADD, True): provider_pb2.PropertyDiff.ADD_REPLACE,
+    (Kind.DELETE, False): provider_pb2.PropertyDiff.DELETE,
+    (Kind.DELETE, True): provider_pb2.PropertyDiff.DELETE_REPLACE,
+    (Kind.UPDATE, False): provider_pb2.PropertyDiff.UPDATE,
+    (Kind.UPDATE, True): provider_pb2.PropertyDiff.UPDATE_REPLACE,
+}
+_Options = provider_pb2.CheckRequest.AutonamingOptions
+_MODES = {_Options.PROPOSE: Mode.PROPOSE, _Options.ENFORCE: Mode.ENFORCE, _Options.DISABLE: Mode.DISABLE}
+
+Answer = TypeVar("Answer")
+
+
+def _answers_errors(
+    method: Callable[[Any, Any, grpc.ServicerContext], Answer],
+) -> Callable[[Any, Any, grpc.ServicerContext], Answer]:
+    """Turns what goes wrong into the status that the engine shows: the message, and what was left behind where something was."""
+
+    @wraps(method)
+    def answering(self: "Provider", request: Any, context: grpc.ServicerContext) -> Answer:
+        try:
+            return method(self, request, context)
+        except PartialError as error:
+            context.set_trailing_metadata((("grpc-status-details-bin", _partial_status(error)),))
+            context.abort(grpc.StatusCode.UNKNOWN, error.reason)
+        except (AzureError, LookupError, ValueError) as error:
+            context.abort(grpc.StatusCode.UNKNOWN, str(error.args[0]) if isinstance(error, LookupError) else str(error))
+        raise AssertionError("abort raises")
+
+    return answering
+
+
+class Provider(provider_pb2_grpc.ResourceProviderServicer):
+    """`azure-native` for the embedded Azure. `stop` is called when the engine cancels."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None, stop: Callable[[], None] | None = None) -> None:
+        self._environment = os.environ if environment is None else environment
+        self._stop = stop
+        self._stopping = threading.Event()
+        self._settings: Settings | None = None
+        self._connecting = threading.Lock()
+        self._connected: Connection | None = None
+
+    # The plugin and its configuration
+
+    def GetPluginInfo(self, request: Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:  # noqa: N802, ARG002
+        return plugin_pb2.PluginInfo(version=version(PACKAGE))
+
+    def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
+        return Empty()
+
+    def CheckConfig(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
+        configuration = from_struct(request.news)
+        problems = [] if has_unknown(configuration) else configuration_problems(_strings(configuration), self._environment)
+        failures = [provider_pb2.CheckFailure(reason=problem) for problem in problems]
+        return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
+
+    def DiffConfig(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
+        return provider_pb2.DiffResponse()
+
+    @_answers_errors
+    def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
+        given = from_struct(request.args) or {key.split(":")[-1]: value for key, value in request.variables.items()}
+        self._settings = read_settings(_strings(given), self._environment)
+        return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=False)
+
+    def Cancel(self, request: Empty, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
+        self.abandon()
+        if self._stop is not None:
+            self._stop()
+        return Empty()
+
+    def abandon(self) -> None:
+        """Ends waiting for Azure: what is under way answers with what is known of it."""
+        self._stopping.set()
+
+    # Planning
+
+    @_answers_errors
+    def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
+        azure_type = _type_of(request.urn)
+        inputs = with_defaults(
+            azure_type,
+            request.urn.split("::")[-1],
+            from_struct(request.news),
+            from_struct(request.olds),
+            seed=request.randomSeed,
+            autonaming=_autonaming(request),
+            default_location=self._configured.location,
+            group_location=lambda group: self._connection.group_location(group),
+        )
+        failures = [provider_pb2.CheckFailure(reason=problem) for problem in input_problems(azure_type, inputs)]
+        return provider_pb2.CheckResponse(inputs=to_struct(inputs), failures=failures)
+
+    @_answers_errors
+    def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
+        old_inputs, news, olds = from_struct(request.old_inputs), from_struct(request.news), from_struct(request.olds)
+        return _diff_response(diff(_type_of(request.urn), old_inputs, news, olds))
+
+    # Doing
+
+    @_answers_errors
+    def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:  # noqa: N802, ARG002
+        azure_type, inputs = _type_of(request.urn), from_struct(request.properties)
+        if request.preview:
+            return provider_pb2.CreateResponse(properties=to_struct(preview_outputs(azure_type, inputs)))
+        state = self._connection.resources.create(azure_type, inputs, **_timeout(request.timeout))
+        return provider_pb2.CreateResponse(id=state.id, properties=to_struct(state.outputs))
+
+    @_answers_errors
+    def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:  # noqa: N802, ARG002
+        olds = from_struct(request.properties)
+        state = self._connection.resources.read(_type_of(request.urn), request.id, from_struct(request.inputs), olds)
+        if state is None:
+            return provider_pb2.ReadResponse(id="")
+        return provider_pb2.ReadResponse(id=state.id, properties=to_struct(state.outputs), inputs=to_struct(state.inputs))
+
+    @_answers_errors
+    def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:  # noqa: N802, ARG002
+        azure_type, news = _type_of(request.urn), from_struct(request.news)
+        if request.preview:
+            olds = from_struct(request.olds)
+            stable = {name: olds[name] for name in _STABLE_OUTPUTS if name in olds}
+            return provider_pb2.UpdateResponse(properties=to_struct({**preview_outputs(azure_type, news), **stable}))
+        state = self._connection.resources.update(azure_type, request.id, news, **_timeout(request.timeout))
+        return provider_pb2.UpdateResponse(properties=to_struct(state.outputs))
+
+    @_answers_errors
+    def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
+        self._connection.resources.delete(_type_of(request.urn), request.id, **_timeout(request.timeout))
+        return Empty()
+
+    @_answers_errors
+    def Invoke(self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext) -> provider_pb2.InvokeResponse:  # noqa: N802, ARG002
+        result = self._connection.invoke(request.tok, from_struct(request.args))
+        # `return` is a Python keyword, so the field has no name to write here.
+        return provider_pb2.InvokeResponse(**{"return": to_struct(result)})
+
+    # What the methods share
+
+    @property
+    def _configured(self) -> Settings:
+        if self._settings is None:
+            raise ValueError("the provider was asked to work before it was configured")
+        return self._settings
+
+    @property
+    def _connection(self) -> "Connection":
+        """The connection to ARM, made when the first request needs it: a preview may need none, and the import takes its time."""
+        with self._connecting:
+            if self._connected is None:
+                from localazure.plugin.connection import Connection
+
+                self._connected = Connection(self._configured, self._stopping)
+            return self._connected
+
+
+def _type_of(urn: str) -> AzureType:
+    token = urn.split("::")[-2].split("$")[-1]
+    if token not in BY_TOKEN:
+        known = ", ".join(sorted(BY_TOKEN))
+        raise LookupError(f"the resource type '{token}' is not implemented by this stand-in of azure-native; it has {known}")
+    return BY_TOKEN[token]
+
+
+def _strings(configuration: Properties) -> dict[str, str]:
+    """Configuration as text: values of other types arrive as JSON, booleans of an explicit provider as booleans."""
+    return {key: value if isinstance(value, str) else str(value) for key, value in configuration.items()}
+
+
+def _autonaming(request: provider_pb2.CheckRequest) -> Autonaming:
+    if not request.HasField("autonaming"):
+        return Autonaming()
+    return Autonaming(_MODES[request.autonaming.mode], request.autonaming.proposed_name)
+
+
+def _timeout(given_s: float) -> dict[str, float]:
+    return {"timeout_s": given_s} if given_s else {}
+
+
+def _diff_response(found: Diff) -> provider_pb2.DiffResponse:
+    return provider_pb2.DiffResponse(
+        changes=provider_pb2.DiffResponse.DIFF_SOME if found.changes else provider_pb2.DiffResponse.DIFF_NONE,
+        replaces=found.replaces,
+        diffs=sorted({change.top_level for change in found.changes}),
+        deleteBeforeReplace=found.delete_before_replace,
+        hasDetailedDiff=True,
+        detailedDiff={
+            change.path: provider_pb2.PropertyDiff(kind=_KINDS[change.kind, change.replaces], inputDiff=True)
+            for change in found.changes
+        },
+    )
+
+
+def _partial_status(error: PartialError) -> bytes:
+    """A status whose details tell the engine to keep the resource and to complete it next time."""
+    status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=error.reason)
+    status.details.add().Pack(
+        provider_pb2.ErrorResourceInitFailed(
+            id=error.state.id,
+            properties=to_struct(error.state.outputs),
+            inputs=to_struct(error.state.inputs),
+            reasons=[error.reason],
+        )
+    )
+    return status.SerializeToString()

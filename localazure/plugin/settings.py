@@ -1,0 +1,91 @@
+"""The provider's configuration: the real provider's keys, then the environment variables it reads.
+
+Source: pulumi/pulumi-azure-native, provider/pkg/provider (configuration before environment) and the Provider class of its SDK.
+Values arrive as strings. Any subscription but the embedded Azure's is refused here, before a request leaves the process.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from localazure.services import SUBSCRIPTION
+
+ENVIRONMENT = {
+    "clientId": "ARM_CLIENT_ID",
+    "clientSecret": "ARM_CLIENT_SECRET",
+    "disableInstanceDiscovery": "ARM_DISABLE_INSTANCE_DISCOVERY",
+    "location": "ARM_LOCATION",
+    "metadataHost": "ARM_METADATA_HOSTNAME",
+    "skipReadOnUpdate": "ARM_SKIP_READ_ON_UPDATE",
+    "subscriptionId": "ARM_SUBSCRIPTION_ID",
+    "tenantId": "ARM_TENANT_ID",
+    "useMsi": "ARM_USE_MSI",
+    "useOidc": "ARM_USE_OIDC",
+}
+_OTHER_LOGINS = ("useMsi", "useOidc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A configuration that can be worked with."""
+
+    subscription_id: str
+    tenant_id: str
+    client_id: str
+    client_secret: str
+    metadata_host: str  # host with port, or a URL
+    disable_instance_discovery: bool
+    location: str  # "" where there is no default
+    skip_read_on_update: bool
+
+
+def read_settings(configuration: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
+    """The settings, or ValueError with every problem in one message."""
+    problems = configuration_problems(configuration, environment)
+    if problems:
+        raise ValueError("; ".join(problems))
+
+    def value(key: str) -> str:
+        return _value(key, configuration, environment)
+
+    return Settings(
+        subscription_id=value("subscriptionId"),
+        tenant_id=value("tenantId"),
+        client_id=value("clientId"),
+        client_secret=value("clientSecret"),
+        metadata_host=value("metadataHost"),
+        disable_instance_discovery=_true(value("disableInstanceDiscovery")),
+        location=value("location"),
+        skip_read_on_update=_true(value("skipReadOnUpdate")),
+    )
+
+
+def configuration_problems(configuration: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """What keeps this plugin from working with such a configuration, in the user's words."""
+    problems: list[str] = []
+    subscription = _value("subscriptionId", configuration, environment)
+    if subscription != SUBSCRIPTION:
+        problems.append(
+            f"azure-native:subscriptionId is {subscription or 'not set'}, but this plugin stands in for the real one and takes "
+            f"subscription {SUBSCRIPTION} alone, the embedded Azure's; for a real subscription install the real plugin: "
+            "pulumi plugin install resource azure-native"
+        )
+    if not _value("metadataHost", configuration, environment):
+        problems.append(
+            "azure-native:metadataHost is not set; it takes the host and port of the embedded Azure, such as localhost:8443 "
+            "(environment: ARM_METADATA_HOSTNAME)"
+        )
+    for key in _OTHER_LOGINS:
+        if _true(_value(key, configuration, environment)):
+            problems.append(f"azure-native:{key} is true, but the embedded Azure signs in with clientId and clientSecret alone")
+    for key in ("tenantId", "clientId", "clientSecret"):
+        if not _value(key, configuration, environment):
+            problems.append(f"azure-native:{key} is not set (environment: {ENVIRONMENT[key]})")
+    return problems
+
+
+def _value(key: str, configuration: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    return configuration.get(key) or environment.get(ENVIRONMENT[key]) or ""
+
+
+def _true(text: str) -> bool:
+    return text.strip().lower() in ("true", "1")

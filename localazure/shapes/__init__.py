@@ -1,0 +1,44 @@
+"""ARM's shapes of the declared resource types: what a body may hold, and how Pulumi's SDK spells it.
+
+Read from the installed pulumi-azure-native package, with a small table beside it; tests hold it against Microsoft's types.
+A container's memory is spelled `memoryInGB` there; clients that spell it `memoryInGb` are for the service to understand.
+"""
+
+from localazure.shapes.check import BodyProblem, body_problems
+from localazure.shapes.convert import from_arm, to_arm, without_read_only, without_secrets
+from localazure.shapes.introspect import api_versions, arm_shape, default_api_version, sdk_inputs
+from localazure.shapes.model import (
+    AnyShape,
+    ArrayShape,
+    BooleanShape,
+    MapShape,
+    NumberShape,
+    ObjectShape,
+    Property,
+    Shape,
+    StringShape,
+    UnionShape,
+)
+
+__all__ = [
+    "AnyShape",
+    "ArrayShape",
+    "BodyProblem",
+    "BooleanShape",
+    "MapShape",
+    "NumberShape",
+    "ObjectShape",
+    "Property",
+    "Shape",
+    "StringShape",
+    "UnionShape",
+    "api_versions",
+    "arm_shape",
+    "body_problems",
+    "default_api_version",
+    "from_arm",
+    "sdk_inputs",
+    "to_arm",
+    "without_read_only",
+    "without_secrets",
+]

@@ -1,0 +1,124 @@
+"""What is wrong with a request body, held against a shape: every problem with its path, none of them raised.
+
+As ARM does: `null` counts as not given; `id`, `name`, `type` and `apiVersion` on the top level only repeat the URL and pass.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from localazure.shapes.model import (
+    AnyShape,
+    ArrayShape,
+    BooleanShape,
+    MapShape,
+    NumberShape,
+    ObjectShape,
+    Shape,
+    StringShape,
+    UnionShape,
+)
+
+Kind = Literal["unknown", "missing", "type", "enum", "read-only"]
+_REPEAT_THE_URL = frozenset({"id", "name", "type", "apiVersion"})
+
+
+@dataclass(frozen=True, slots=True)
+class BodyProblem:
+    """One problem. `path` is where in the body, such as `properties.containers[0].properties.image`; "" is the body itself."""
+
+    path: str
+    kind: Kind
+    message: str
+
+
+def body_problems(shape: ObjectShape, body: Any, *, creating: bool) -> list[BodyProblem]:
+    """The problems of `body`. `creating` false (a PATCH) lets required properties be missing."""
+    if isinstance(body, Mapping):
+        body = {key: value for key, value in body.items() if key not in _REPEAT_THE_URL}
+    return list(_problems(shape, body, "", creating))
+
+
+def _problems(shape: Shape, value: Any, path: str, creating: bool) -> Iterator[BodyProblem]:
+    match shape:
+        case AnyShape():
+            return
+        case ObjectShape():
+            yield from (
+                _object_problems(shape, value, path, creating)
+                if isinstance(value, Mapping)
+                else [_wrong(path, "an object", value)]
+            )
+        case UnionShape():
+            yield from _union_problems(shape, value, path, creating)
+        case ArrayShape():
+            if not isinstance(value, list):
+                yield _wrong(path, "an array", value)
+                return
+            for index, each in enumerate(value):
+                yield from _problems(shape.items, each, f"{path}[{index}]", creating)
+        case MapShape():
+            if not isinstance(value, Mapping):
+                yield _wrong(path, "an object", value)
+                return
+            for key, each in value.items():
+                yield from _problems(shape.values, each, _join(path, key), creating)
+        case StringShape():
+            if not isinstance(value, str):
+                yield _wrong(path, "a string", value)
+            elif shape.allowed and not shape.open and value not in shape.allowed:
+                allowed = ", ".join(f"'{each}'" for each in shape.allowed)
+                yield BodyProblem(path, "enum", f"'{value}' is not a value of '{path}'; it takes {allowed}")
+        case BooleanShape():
+            if not isinstance(value, bool):
+                yield _wrong(path, "true or false", value)
+        case NumberShape():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or (shape.integer and value != int(value)):
+                yield _wrong(path, "an integer" if shape.integer else "a number", value)
+
+
+def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, creating: bool) -> Iterator[BodyProblem]:
+    for name, each in shape.properties.items():
+        if creating and each.required and body.get(name) is None:
+            yield BodyProblem(_join(path, name), "missing", f"the required property '{_join(path, name)}' is missing")
+    for name, value in body.items():
+        here = _join(path, name)
+        each = shape.properties.get(name)
+        if each is None and shape.additional is None:
+            yield BodyProblem(here, "unknown", f"'{here}' is not a property of '{shape.name.split(':')[-1]}'")
+        elif each is None:
+            yield from _problems(shape.additional or AnyShape(), value, here, creating)
+        elif value is None:
+            continue
+        elif each.read_only and value != {}:
+            yield BodyProblem(here, "read-only", f"'{here}' is set by the service and can't be given")
+        elif not each.read_only:
+            yield from _problems(each.shape, value, here, creating)
+
+
+def _union_problems(shape: UnionShape, value: Any, path: str, creating: bool) -> Iterator[BodyProblem]:
+    if not isinstance(value, Mapping):
+        yield _wrong(path, "an object", value)
+        return
+    given, here = value.get(shape.discriminator), _join(path, shape.discriminator)
+    if given is None:
+        yield BodyProblem(here, "missing", f"the required property '{here}' is missing")
+    elif given not in shape.options:
+        allowed = ", ".join(f"'{each}'" for each in shape.options)
+        yield BodyProblem(here, "enum", f"'{given}' is not a value of '{here}'; it takes {allowed}")
+    else:
+        yield from _problems(shape.options[given], value, path, creating)
+
+
+def _wrong(path: str, expected: str, value: Any) -> BodyProblem:
+    # The value itself stays out of the message: it may be a secret.
+    given = "true or false" if isinstance(value, bool) else _NAMES.get(type(value), type(value).__name__)
+    return BodyProblem(path, "type", f"'{path}' takes {expected}, given was {given}")
+
+
+_NAMES = {str: "a string", int: "a number", float: "a number", list: "an array", dict: "an object"}
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

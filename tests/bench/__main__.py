@@ -1,0 +1,89 @@
+"""`make bench`: the project's figures, each a ratio against a named baseline in the same run, or a figure held against a limit.
+
+    --rounds N    runs of each preview; default 3
+    --counts N,M  how many groups; default 250,1000
+    --pairs N     PUT and GET pairs; default 1000
+    --quick       small numbers: shows that it runs, and holds nothing against a limit
+
+Ends with exit code 1 where a limit doesn't hold. The last line is one JSON object.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from tests.bench import embedded, previews
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
+
+COMPONENT_TO_BARE = 1.15
+PER_RESOURCE_LARGE_TO_SMALL = 1.1
+PAIR_P50_MS = 10.0
+RESIDENT_MIB = 250.0
+
+
+def main() -> int:
+    options = _options()
+    say = partial(print, flush=True)
+    engine = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        azure = EmbeddedAzure(Path(folder) / "azure")
+        try:
+            times = previews.measure(azure, Path(engine.stdout.strip()), options.counts, options.rounds, say)
+            served = embedded.measure(azure, options.pairs)
+        finally:
+            azure.stop()
+
+    held = _report(times, served, options.counts, say)
+    figures = {f"{shape}-{count}": times[shape, count].seconds for shape, count in times}
+    say(json.dumps({"machine_cores": os.cpu_count(), "preview_seconds": figures, "embedded_azure": asdict(served)}))
+    return 0 if all(held) or options.quick else 1
+
+
+def _report(
+    times: dict[tuple[str, int], previews.Times], served: embedded.Served, counts: tuple[int, ...], say: "partial[None]"
+) -> list[bool]:
+    """Says each figure; returns for each limit whether it holds."""
+    held: list[bool] = []
+
+    def limit(what: str, value: float, most: float) -> None:
+        held.append(value <= most)
+        say(f"{what}: {value:.2f}, limit {most:g}: {'holds' if held[-1] else 'FELL SHORT'}")
+
+    for (shape, count), taken in times.items():
+        say(f"preview of {count} groups, {shape}: {taken}")
+    for count in counts:
+        component = times["component", count].median
+        limit(f"{count} groups, component to bare component", component / times["bare", count].median, COMPONENT_TO_BARE)
+        say(f"{count} groups, component to flat resources: {component / times['flat', count].median:.2f}")
+    small, large = min(counts), max(counts)
+    if small != large:
+        ratio = (times["component", large].median / large) / (times["component", small].median / small)
+        limit(f"time per group, {large} to {small} groups", ratio, PER_RESOURCE_LARGE_TO_SMALL)
+    engine_ms = times["flat", large].median / large * 1000
+    say(f"the engine's own time per resource, flat preview of {large}: {engine_ms:.1f} ms")
+    limit("embedded Azure, PUT and GET pair, p50 in ms", served.p50_ms, PAIR_P50_MS)
+    say(f"  p95 {served.p95_ms:.1f} ms, longest {served.longest_ms:.1f} ms, {served.pairs} pairs")
+    limit(f"embedded Azure, MiB resident with {served.pairs} resources", served.resident_mib, RESIDENT_MIB)
+    return held
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--counts", type=lambda text: tuple(int(each) for each in text.split(",")), default=(250, 1000))
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.counts, options.pairs = 1, (2, 5), 20
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

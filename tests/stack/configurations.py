@@ -1,0 +1,24 @@
+"""Configurations of the tests' stacks: small, and each time the caller's own."""
+
+from typing import Any
+
+
+def with_gpu_group(count: int = 1, **group: Any) -> dict[str, Any]:
+    """A stack with everything that a foundation has, and one group that adds vectors on K80s, at a date when Azure sold them."""
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2019-06-01",
+        "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
+        "image_source": "https://localhost/checkout",
+        "container_groups": {
+            "adder": {
+                "workload": "vector_add",
+                "cpu": 1,
+                "memory_in_gb": 1.5,
+                "gpu": {"count": count, "sku": "K80"},
+                "expires_after": "2019-06-30",
+                **group,
+            }
+        },
+    }

@@ -1,0 +1,116 @@
+"""What is killed in the middle of an `up`, and what the next `up` makes of it: nothing lost, nothing doubled."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from tests.stack.configurations import with_gpu_group
+from tests.stack.conftest import MakeStack
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.stack import ProgramStack
+
+ADDED_RESOURCES = 8  # group, identity, registry, role, build, workspace, storage account, container group
+
+
+def config(azure: EmbeddedAzure) -> dict[str, Any]:
+    return with_gpu_group() | {"image_source": f"{azure.url}/checkout"}
+
+
+def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, fault: list[str], kill: Callable[[int], None]) -> str:
+    """Begins an `up`, waits until a request has run into `fault`, kills, and returns what the `up` said."""
+    stack.create()
+    assert azure.command("fault", *fault).returncode == 0
+    up = stack.start_up()
+    until(lambda: azure.command("fault", "list").stdout == "no faults\n", "a request runs into the fault")
+    kill(up.pid)
+    text, _ = up.communicate(timeout=120)
+    assert up.returncode != 0, text
+    return text
+
+
+def assert_whole(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+    """The next `up` goes through and leaves one of everything, in Azure and in the state, and nothing to change."""
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "adder: Succeeded" in done.stdout
+    deployment = stack.exported()
+    assert not deployment.get("pending_operations")
+    ids = [resource["id"] for resource in deployment["resources"] if resource["type"].startswith("azure-native:")]
+    assert len(ids) == len(set(ids)) == ADDED_RESOURCES
+    in_azure = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
+    mine = sorted(each["id"].lower() for each in in_azure)
+    assert set(mine) <= {each.lower() for each in ids}, "something is in Azure that the stack doesn't know"
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
+
+
+def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(own_azure, config(own_azure))
+    fault = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
+    text = interrupted_up(own_azure, stack, fault, lambda _: own_azure.kill9())
+    assert "Traceback" not in text
+    own_azure.start()
+    assert_whole(own_azure, stack)
+
+
+def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
+    own_azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    stack = make_stack(own_azure, config(own_azure))
+    started: list[int] = []
+
+    def kill(pid: int) -> None:
+        started.extend(descendants(pid))
+        os.kill(pid, signal.SIGKILL)
+
+    fault = ["delay", "--method", "PUT", "--path", "*/registries/*", "--seconds", "2"]
+    interrupted_up(own_azure, stack, fault, kill)
+    assert started, "the engine had started a language host and a provider"
+    assert stack.exported()["pending_operations"], "the engine was killed while it created something"
+    assert_whole(own_azure, stack)
+    until(lambda: not set(started) & set(running()), "the provider has ended by itself, the language host was ended")
+
+
+def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(own_azure, config(own_azure))
+    stack.create()
+    fault = ["lose-answer", "--method", "PUT", "--path", "*/containerGroups/*", "--count", "1"]
+    assert own_azure.command("fault", *fault).returncode == 0
+    stack.pulumi("up", "--yes", "--skip-preview")
+    assert_whole(own_azure, stack)
+
+
+def test_an_operation_that_fails_in_azure_is_shown_and_the_next_up_completes_it(
+    own_azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    stack = make_stack(own_azure, config(own_azure))
+    stack.create()
+    message = "The region has no capacity for this today."
+    fault = ["fail", "--method", "PUT", "--path", "*/workspaces/*", "--status", "409", "--code", "NoCapacity"]
+    assert own_azure.command("fault", *fault, "--message", message).returncode == 0
+    done = stack.pulumi("up", "--yes", "--skip-preview")
+    text = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "NoCapacity" in text
+    assert message in text
+    assert "Traceback" not in text
+    assert_whole(own_azure, stack)
+
+
+def descendants(pid: int) -> list[int]:
+    found = [pid]
+    rows = processes()
+    while more := [each for each, parent in rows if parent in found and each not in found]:
+        found += more
+    return found[1:]
+
+
+def running() -> list[int]:
+    return [pid for pid, _ in processes()]
+
+
+def processes() -> list[tuple[int, int]]:
+    """Process ids with their parents', without those that have ended and only wait to be reaped."""
+    rows = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [(int(pid), int(parent)) for pid, parent, state in (row.split() for row in rows) if not state.startswith("Z")]

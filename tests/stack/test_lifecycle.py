@@ -1,0 +1,74 @@
+"""A stack's life on the real engine: up, nothing left to change, an edit, down. What Azure really needs is what preview says."""
+
+from typing import Any
+
+from tests.stack.configurations import with_gpu_group
+from tests.stack.conftest import MakeStack
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.stack import ProgramStack, Step
+
+GROUP = "azure-native:containerinstance:ContainerGroup"
+
+
+def up(stack: ProgramStack) -> str:
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def resources_of(azure: EmbeddedAzure) -> list[dict[str, Any]]:
+    return azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
+
+
+def local_config(azure: EmbeddedAzure, **changed: Any) -> dict[str, Any]:
+    return with_gpu_group(**changed) | {"image_source": f"{azure.url}/checkout"}
+
+
+def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing(
+    azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    stack = make_stack(azure, local_config(azure))
+
+    text = up(stack)
+    assert "adder: Succeeded" in text
+    assert "exit code 0" in text
+    assert "Test PASSED" in text
+
+    for command in ("preview", "refresh"):
+        done = stack.pulumi(command, "--expect-no-changes", *(["--yes"] if command == "refresh" else []))
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+    stack.configure(local_config(azure, count=2))
+    steps = [step for step in stack.steps() if step.operation != "update"]
+    assert [(step.operation, step.type, step.name) for step in steps] == [("replace", GROUP, "adder-group")]
+
+    # The group's name is fixed, so this only goes well where the old one is deleted first.
+    assert "adder: Succeeded" in up(stack)
+    group = azure.client.get(stack.outputs()["container_groups"]["adder"], params={"api-version": "2023-05-01"}).json()
+    assert group["properties"]["containers"][0]["properties"]["resources"]["requests"]["gpu"] == {"count": 2, "sku": "K80"}
+
+    done = stack.down()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert resources_of(azure) == []
+    assert stack.name not in stack.names()
+
+
+def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(azure, local_config(azure))
+    up(stack)
+    stack.configure(local_config(azure, tags={"purpose": "proof"}))
+    assert [step for step in stack.steps() if step.operation != "same"] == [Step("update", GROUP, "adder-group")]
+    up(stack)
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
+
+
+def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(azure, {**local_config(azure), "container_groups": {}})
+    up(stack)
+    group = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{stack.outputs()['resource_group']}", "2024-03-01").json()
+    answer = azure.patch(group["id"], {"tags": {**group["tags"], "team": "somebody-else"}}, "2024-03-01")
+    assert answer.status_code == 200, answer.text
+
+    done = stack.pulumi("refresh", "--expect-no-changes", "--preview-only")
+    assert done.returncode != 0, done.stdout
+    assert "foundation-resource-group" in done.stdout + done.stderr

@@ -1,0 +1,70 @@
+"""What a company already has, what it may not do, and what nobody may read."""
+
+import json
+import uuid
+from typing import Any
+
+from tests.stack.configurations import with_gpu_group
+from tests.stack.conftest import MakeStack
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+GROUPS = "2024-03-01"
+IDENTITIES = "2023-01-31"
+
+
+def test_existing_parts_are_used_and_neither_changed_nor_deleted(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{uuid.uuid4().hex[:8]}"
+    identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/theirs"
+    assert azure.put(group, {"location": "eastus", "tags": {"owner": "them"}}, GROUPS).status_code == 201
+    assert azure.put(identity, {"location": "eastus"}, IDENTITIES).status_code == 201
+    before = [azure.get(group, GROUPS).json(), azure.get(identity, IDENTITIES).json()]
+
+    config = with_gpu_group() | {"image_source": f"{azure.url}/checkout"}
+    config["foundation"] |= {"resource_group": {"existing": group}, "identity": {"existing": identity}}
+    stack = make_stack(azure, config)
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    used = azure.get(stack.outputs()["container_groups"]["adder"], "2023-05-01").json()
+    assert used["id"].lower().startswith(group.lower() + "/")
+    assert [each.lower() for each in used["identity"]["userAssignedIdentities"]] == [identity.lower()]
+
+    assert stack.down().returncode == 0
+    assert [azure.get(group, GROUPS).json(), azure.get(identity, IDENTITIES).json()] == before
+    left = azure.get(f"{group}/resources", "2024-11-01").json()["value"]
+    assert [each["id"].lower() for each in left] == [identity.lower()]
+
+
+def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(azure, with_gpu_group() | {"assign_roles": False})
+    done = stack.operations("preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert "az role assignment create" in said
+    assert "--role AcrPull" in said
+    assert "RoleAssignment" not in {step.type.rsplit(":", 1)[-1] for step in stack.steps()}
+
+
+def test_a_secret_is_nowhere_in_plain_text(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    secret = f"hunter2-{uuid.uuid4().hex}"
+    config: dict[str, Any] = with_gpu_group(secret_environment={"TOKEN": secret}) | {"image_source": f"{azure.url}/checkout"}
+    stack = make_stack(azure, config)
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    preview = stack.pulumi("preview", "--diff")
+    group = azure.get(stack.outputs()["container_groups"]["adder"], "2023-05-01").json()
+    key = azure.post(_workspace(stack.exported()) + "/sharedKeys", "2023-09-01").json()["primarySharedKey"]
+    for what, text in {
+        "state": json.dumps(stack.exported()),
+        "output": done.stdout + done.stderr,
+        "preview": preview.stdout + preview.stderr,
+        "answer": json.dumps(group),
+        "server's log": (azure.state / "logs" / "azure.log").read_text(),
+    }.items():
+        assert secret not in text, f"the secret is in the {what}"
+        assert key not in text, f"the workspace's key is in the {what}"
+    variables = group["properties"]["containers"][0]["properties"]["environmentVariables"]
+    assert variables == [{"name": "TOKEN"}]
+
+
+def _workspace(deployment: dict[str, Any]) -> str:
+    return next(each["id"] for each in deployment["resources"] if each["type"] == "azure-native:operationalinsights:Workspace")

@@ -1,0 +1,57 @@
+"""The stack files that the project ships, through the same commands that the Makefile uses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.stack.conftest import Shipped
+from tests.support.embedded import EmbeddedAzure
+
+SHIPPED = ["dev", "documents", "local"]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_stack_previews_clean_with_its_connection_replaced(azure: EmbeddedAzure, shipped: Shipped, name: str) -> None:
+    stack = shipped(azure, name)
+    done = stack.pulumi("preview", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    preview = json.loads(done.stdout)
+    assert {step["op"] for step in preview["steps"]} == {"create"}
+    assert [line for line in preview.get("diagnostics") or [] if line["severity"] in ("warning", "error")] == []
+
+
+@pytest.mark.slow
+def test_the_documents_stack_runs_the_two_groups_of_the_first_source_document(azure: EmbeddedAzure, shipped: Shipped) -> None:
+    stack = shipped(azure, "documents")
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    # The lines are the source document's own, but for what only a GPU can print.
+    for line in ("[Vector addition of 50000 elements]", "Test PASSED", "Done", "Accuracy at step 990: 0.9"):
+        assert line in done.stdout
+    groups = {name: azure.get(group_id, "2018-10-01").json() for name, group_id in stack.outputs()["container_groups"].items()}
+    assert sorted(groups) == ["gpucontainergroup", "gpucontainergrouprm"]
+    for name, (sku, image) in {
+        "gpucontainergroup": ("K80", "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1"),
+        "gpucontainergrouprm": ("V100", "microsoft/samples-tf-mnist-demo:gpu"),
+    }.items():
+        group = groups[name]
+        container = group["properties"]["containers"][0]["properties"]
+        assert group["name"] == name
+        assert (container["image"], container["resources"]["requests"]["gpu"]) == (image, {"count": 1, "sku": sku})
+        assert container["instanceView"]["currentState"]["exitCode"] == 0
+        assert group["tags"]["as-of"] == "2019-06-01"
+    logs = azure.get(groups["gpucontainergrouprm"]["id"] + "/containers/gpucontainer/logs", "2018-10-01").json()["content"]
+    assert logs.count("Extracting ") == 4
+    assert "Accuracy at step 0: " in logs
+    result = json.loads(logs.splitlines()[-1])
+    assert result["accuracy"] > 0.95
+    assert result["dataset"] == "scikit-learn digits"
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
+    assert stack.pulumi("refresh", "--yes", "--expect-no-changes").returncode == 0
+
+
+def test_the_checkout_stays_as_git_has_it(azure: EmbeddedAzure, shipped: Shipped) -> None:
+    before = {path.name: path.read_bytes() for path in Path(azure.checkout).glob("Pulumi*.yaml")}
+    shipped(azure, "dev").operations("preview")
+    assert {path.name: path.read_bytes() for path in Path(azure.checkout).glob("Pulumi*.yaml")} == before

@@ -1,0 +1,123 @@
+"""A real embedded Azure for a test: its own process, port and state folder, reached over TLS like any other server."""
+
+import json
+import os
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+CHECKOUT = Path(__file__).parents[2]
+SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
+SECONDS = 60
+
+
+def until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
+    """Polls until `true()` is truthy and returns that. AssertionError, naming `what`, at the deadline."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = true()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+class EmbeddedAzure:
+    """One server. `client` speaks to it with a token; `url` and `ca_bundle` are for other clients."""
+
+    def __init__(self, state: Path, *, as_of: str = "", checkout: Path = CHECKOUT) -> None:
+        self.state = state
+        self.checkout = checkout
+        self._as_of = ["--as-of", as_of] if as_of else []
+        self.start()
+
+    # The process
+
+    def start(self) -> None:
+        done = self.command("start", *self._as_of)
+        assert done.returncode == 0, done.stderr
+        self._read()
+
+    def stop(self) -> None:
+        self.client.close()
+        done = self.command("stop")
+        assert done.returncode == 0, done.stderr
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def kill9(self) -> None:
+        """Kills the process and waits until it is gone. `start` starts the next."""
+        os.kill(self.pid, 9)
+        self.client.close()
+        until(lambda: self.command("status").returncode == 3, "the killed server is gone")
+
+    def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """`python -m localazure` with this state folder."""
+        return subprocess.run(
+            [sys.executable, "-m", "localazure", "--state", str(self.state), "--checkout", str(self.checkout), *arguments],
+            cwd=CHECKOUT,
+            capture_output=True,
+            text=True,
+            timeout=2 * SECONDS,
+            check=False,
+        )
+
+    def _read(self) -> None:
+        endpoint = json.loads((self.state / "endpoint.json").read_text())
+        identity = json.loads((self.state / "identity.json").read_text())
+        self.url: str = endpoint["url"]
+        self.port: int = endpoint["port"]
+        self.pid: int = endpoint["pid"]
+        self.ca_bundle = self.state / "ca-bundle.pem"
+        self.tenant_id: str = identity["tenant_id"]
+        self.client_id: str = identity["client_id"]
+        self.client_secret: str = identity["client_secret"]
+        self.principal_id: str = identity["principal_id"]
+        self.admin_token: str = identity["admin_token"]
+        self.client = self.http(headers={"Authorization": f"Bearer {self.token()}"})
+
+    # Requests
+
+    def http(self, **options: Any) -> httpx.Client:
+        """A client that trusts this server's certificate and carries no token."""
+        trust = ssl.create_default_context(cafile=self.state / "ca" / "ca.pem")
+        return httpx.Client(base_url=self.url, verify=trust, trust_env=False, timeout=SECONDS, **options)
+
+    def token(self, scope: str | None = None) -> str:
+        with self.http() as client:
+            answer = self.ask_token(client, scope=scope or f"{self.url}/.default")
+        assert answer.status_code == 200, answer.text
+        return answer.json()["access_token"]
+
+    def ask_token(self, client: httpx.Client, **changed: str) -> httpx.Response:
+        form = {"grant_type": "client_credentials", "client_id": self.client_id, "client_secret": self.client_secret}
+        return client.post(f"/{self.tenant_id}/oauth2/v2.0/token", data={**form, **changed})
+
+    def put(self, path: str, body: Any, version: str) -> httpx.Response:
+        return self.client.put(path, params={"api-version": version}, json=body)
+
+    def get(self, path: str, version: str, **query: str) -> httpx.Response:
+        return self.client.get(path, params={"api-version": version, **query})
+
+    def patch(self, path: str, body: Any, version: str) -> httpx.Response:
+        return self.client.patch(path, params={"api-version": version}, json=body)
+
+    def delete(self, path: str, version: str) -> httpx.Response:
+        return self.client.delete(path, params={"api-version": version})
+
+    def post(self, path: str, version: str, body: Any = None) -> httpx.Response:
+        return self.client.post(path, params={"api-version": version}, json=body)
+
+    def finished(self, answer: httpx.Response) -> dict[str, Any]:
+        """The status document of the long operation that `answer` began, once it has ended."""
+        address = answer.headers.get("azure-asyncoperation") or answer.headers["location"]
+        address = address.replace("operationResults", "operationStatuses")
+        return until(lambda: (found := self.client.get(address).json())["status"] != "InProgress" and found, f"{address} ends")

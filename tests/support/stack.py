@@ -1,0 +1,128 @@
+"""The real program as a stack of its own, run by the real engine on an embedded Azure."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+
+LIMIT_SECONDS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a preview: what the engine would do to which resource, and the input that makes it replace."""
+
+    operation: str
+    type: str
+    name: str
+    replaced_by: tuple[str, ...] = ()
+
+
+class ProgramStack:
+    """`config` holds the program's keys without their namespace, the connection keys are added; None: the file is there."""
+
+    def __init__(self, azure: EmbeddedAzure, name: str, config: dict[str, Any] | None, *, engine_bin: Path) -> None:
+        self.azure = azure
+        self.name = name
+        self.config_file = azure.state / f"Pulumi.{name}.yaml"
+        self.environment = connected_environment(azure, engine_bin)
+        if config is not None:
+            self.configure(config)
+
+    def configure(self, config: dict[str, Any]) -> None:
+        """Writes the stack's configuration, keeping the salt of its secrets."""
+        earlier = yaml.safe_load(self.config_file.read_text()) if self.config_file.exists() else {}
+        keys = {f"azure-gpu:{key}": value for key, value in config.items()} | connection_keys(self.azure)
+        self.config_file.write_text(yaml.safe_dump({**earlier, "config": keys}, sort_keys=False))
+
+    # `python -m operations` and `pulumi`, as a user runs them
+
+    def up(self) -> "subprocess.CompletedProcess[str]":
+        return self.operations("up")
+
+    def down(self) -> "subprocess.CompletedProcess[str]":
+        return self.operations("down")
+
+    def operations(self, command: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        options = ["--stack", self.name, "--config-folder", str(self.azure.state)]
+        return self._run([sys.executable, "-m", "operations", command, *options, *arguments])
+
+    def start_up(self) -> "subprocess.Popen[str]":
+        """Begins an `up` of `pulumi` alone and returns its process, for a test that kills it. The stack has to exist."""
+        return subprocess.Popen(
+            ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", *self._options()],
+            cwd=CHECKOUT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def create(self) -> None:
+        """Makes the stack, without anything in it."""
+        done = self.operations("preview")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return self._run(["pulumi", *arguments, "--non-interactive", *self._options()])
+
+    def steps(self) -> list[Step]:
+        """What `pulumi preview` would do, in the engine's order, without what stays as it is."""
+        done = self.pulumi("preview", "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        steps = [_step(step) for step in json.loads(done.stdout)["steps"]]
+        return [step for step in steps if step.operation not in ("same", "read")]
+
+    def exported(self) -> dict[str, Any]:
+        done = self._run(["pulumi", "stack", "export", "--stack", self.name])
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)["deployment"]
+
+    def outputs(self) -> dict[str, Any]:
+        done = self._run(["pulumi", "stack", "output", "--json", "--stack", self.name])
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def names(self) -> list[str]:
+        done = self._run(["pulumi", "stack", "ls", "--json"])
+        return [stack["name"] for stack in json.loads(done.stdout)]
+
+    def _options(self) -> list[str]:
+        return ["--stack", self.name, "--config-file", str(self.config_file)]
+
+    def _run(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command, cwd=CHECKOUT, env=self.environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+        )
+
+
+def connection_keys(azure: EmbeddedAzure) -> dict[str, str]:
+    """The provider's five connection keys, written out here because they are the contract with the real provider."""
+    return {
+        "azure-native:metadataHost": f"localhost:{azure.port}",
+        "azure-native:disableInstanceDiscovery": "true",
+        "azure-native:subscriptionId": SUBSCRIPTION,
+        "azure-native:tenantId": azure.tenant_id,
+        "azure-native:clientId": azure.client_id,
+    }
+
+
+def connected_environment(azure: EmbeddedAzure, engine_bin: Path) -> dict[str, str]:
+    """The variables of the state folder's `env` file, read by a shell as a user's would, with the engine on PATH."""
+    script = f"set -a; . {shlex.quote(str(azure.state / 'env'))}; env -0"
+    before = {**os.environ, "PATH": f"{engine_bin}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", script], env=before, capture_output=True, text=True, check=True)
+    return dict(line.split("=", 1) for line in done.stdout.split("\0") if "=" in line)
+
+
+def _step(step: dict[str, Any]) -> Step:
+    type_name, name = step["urn"].split("::")[-2:]
+    return Step(step["op"], type_name.split("$")[-1], name, tuple(step.get("replaceReasons") or ()))
