@@ -1,0 +1,180 @@
+"""The embedded Azure's commands: serve, start, stop, status, env, connect, fault.
+
+Exit codes: 0 done, 1 refused or failed with one line on standard error, 2 wrong usage, 3 (`status` alone) no server runs.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from formats import dates
+from localazure import endpoint, lifecycle, stack_config
+from localazure.entra import identity as identities
+from localazure.errors import CommandError
+from localazure.fault import KINDS, PATH
+from localazure.folder import LocalFolder
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+NOT_RUNNING = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    checkout = options.checkout.resolve()
+    folder = LocalFolder((options.state or checkout / ".local").resolve())
+    command: Callable[[LocalFolder, Path, argparse.Namespace], int] = options.run
+    try:
+        return command(folder, checkout, options)
+    except CommandError as error:
+        sys.stderr.write(f"localazure: {error}\n")
+    except OSError as error:
+        sys.stderr.write(f"localazure: {error.strerror or error}: {error.filename or folder.root}\n")
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m localazure", description="The embedded Azure on this machine.")
+    parser.add_argument("--state", type=Path, help="the state folder; default: .local in the checkout")
+    parser.add_argument("--checkout", type=Path, default=CHECKOUT, help="the folder that images are built from; default: ours")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[..., int], what: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=what, description=what)
+        added.set_defaults(run=run)
+        return added
+
+    serving = command("serve", _serve, "Serve in the foreground until interrupted.")
+    starting = command("start", _start, "Start the server in the background and wait until it answers.")
+    for each in (serving, starting):
+        each.add_argument("--as-of", type=_day, help="the date at which services judge; a tag goes before it; default: today")
+    starting.add_argument("--engine-bin", type=Path, help="the folder of a `pulumi` that isn't on PATH")
+    command("stop", _stop, "End the server and every container's process.")
+    command("status", _status, "Say whether the server runs, and where.")
+    command("env", _env, "Print the connection environment, for `eval`.")
+    connecting = command("connect", _connect, "Write the stack's configuration, connected to this server, and print its path.")
+    connecting.add_argument("stack")
+    _add_faults(command("fault", _fault_list, "Make the server fail on purpose."))
+    return parser
+
+
+def _add_faults(parser: argparse.ArgumentParser) -> None:
+    faults = parser.add_subparsers(required=True, metavar="FAULT")
+    faults.add_parser("list", help="the faults that hold").set_defaults(run=_fault_list)
+    faults.add_parser("clear", help="end all faults").set_defaults(run=_fault_clear)
+    for kind in KINDS:
+        fault = faults.add_parser(kind, help=_FAULT_HELP[kind])
+        fault.set_defaults(run=_fault_add, kind=kind)
+        if kind == "clock":
+            fault.add_argument("date", type=_day, help="YYYY-MM-DD; holds until cleared")
+            continue
+        fault.add_argument("--method", default="*", help="GET, PUT, ...; default: every one")
+        fault.add_argument("--path", default="*", help="glob over the path, such as '*/containerGroups/*'; default: every one")
+        fault.add_argument("--count", type=int, default=1, help="how many requests; 0: until cleared; default: 1")
+        if kind == "fail":
+            fault.add_argument("--status", type=int, default=500, help="400 to 599; default: 500")
+            fault.add_argument("--code", default="InternalServerError")
+            fault.add_argument("--message", default="A fault was asked for.")
+        if kind in ("throttle", "delay"):
+            fault.add_argument("--seconds", type=float, default=1, help="how long; default: 1")
+
+
+_FAULT_HELP = {
+    "fail": "answer with an error",
+    "throttle": "answer 429 with Retry-After",
+    "delay": "answer late",
+    "lose-answer": "do what is asked, and close the connection without an answer",
+    "clock": "judge at another date",
+}
+_FAULT_VALUES = ("kind", "method", "path", "count", "status", "code", "message", "seconds")
+
+
+def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
+    from localazure.serving import serve  # here, because every other command would wait for what a server needs
+
+    try:
+        serve(folder, checkout, options.as_of)
+    except KeyboardInterrupt:
+        sys.stderr.write("localazure: interrupted\n")
+    return 0
+
+
+def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
+    started, fresh = lifecycle.start(folder, checkout, options.as_of, options.engine_bin)
+    print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
+    return 0
+
+
+def _stop(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    print("embedded Azure stopped" if lifecycle.stop(folder) else "embedded Azure was not running")
+    return 0
+
+
+def _status(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    last = endpoint.read(folder)
+    if last is None or not last.alive:
+        print("embedded Azure is not running")
+        return NOT_RUNNING
+    state = "answers" if endpoint.answers(folder, last) else "runs, but doesn't answer yet"
+    print(f"embedded Azure {state} at {last.url}, process {last.process.pid}, as of {last.as_of or 'today'}")
+    return 0
+
+
+def _env(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    if not folder.environment.exists():
+        raise CommandError(f"{folder.root} has no environment yet; `python -m localazure start` writes it")
+    sys.stdout.write(folder.environment.read_text(encoding="utf-8"))
+    return 0
+
+
+def _connect(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
+    url = lifecycle.running(folder).url
+    print(stack_config.connect(folder, identities.load(folder), url, checkout, options.stack))
+    return 0
+
+
+def _fault_add(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    fault: dict[str, Any] = {name: getattr(options, name) for name in _FAULT_VALUES if hasattr(options, name)}
+    if fault["kind"] == "clock":
+        fault |= {"date": options.date.isoformat(), "count": 0}
+    _print_faults([_control(folder, "PUT", fault)])
+    return 0
+
+
+def _fault_list(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    _print_faults(_control(folder, "GET")["value"])
+    return 0
+
+
+def _fault_clear(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    _control(folder, "DELETE")
+    print("no faults")
+    return 0
+
+
+def _control(folder: LocalFolder, method: str, body: Any = None) -> dict[str, Any]:
+    server = lifecycle.running(folder)
+    status, answer = endpoint.ask(folder, server, method, PATH, body, identities.load(folder).admin_token)
+    if status != 200:
+        raise CommandError(answer["error"]["message"])
+    return answer
+
+
+def _print_faults(faults: list[dict[str, Any]]) -> None:
+    for fault in faults:
+        print(", ".join(f"{name} {value}" for name, value in fault.items() if value != ""))
+    if not faults:
+        print("no faults")
+
+
+def _day(text: str) -> date:
+    day = dates.parse_day(text)
+    if day is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {dates.SPELLING}")
+    return day
+
+
+if __name__ == "__main__":
+    sys.exit(main())

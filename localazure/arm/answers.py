@@ -1,0 +1,38 @@
+"""Answers: a stored resource as GET shows it, and responses as ARM writes them."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.responses import Response
+
+from localazure import shapes
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Kind
+from localazure.arm.store import Body, Resource
+from localazure.services import Services
+
+
+def document(kind: Kind, resource: Resource, services: Services) -> Body:
+    """The resource with id, name and type, with its provisioning state where the type has one, and without secrets."""
+    body = shapes.without_secrets(shapes.arm_shape(kind.azure_type), kind.view(resource, services))
+    if kind.shows_state:
+        body["properties"] = {"provisioningState": resource.state, **body.get("properties", {})}
+    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
+
+
+def respond(status: int, body: Any = None, headers: dict[str, str] | None = None) -> Response:
+    """`body` as JSON; None is an empty answer."""
+    if body is None:
+        return Response(status_code=status, headers=headers)
+    content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8", errors="backslashreplace")
+    return Response(content, status, headers, media_type="application/json")
+
+
+def listed(items: Iterable[Body]) -> Response:
+    """A list; it is always one page."""
+    return respond(200, {"value": list(items)})
+
+
+def refused(error: ArmError) -> Response:
+    return respond(error.status, error.body(), error.headers)

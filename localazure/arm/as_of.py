@@ -1,0 +1,39 @@
+"""The date at which a request is judged: the tag `as-of` on the resource, else on its group, else the server's date.
+
+The body's tags count before the stored ones, so that a change of the tag holds for the request that brings it.
+"""
+
+from datetime import date
+
+from formats import dates, tags
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Body, Resource
+from localazure.services import Clock
+
+
+def request_date(body: Body | None, stored: Resource | None, group: Resource | None, clock: Clock) -> date:
+    """The date for a request with `body` about `stored` in `group`; each may be None. ArmError 400 for a tag that is no date."""
+    sent = body.get("tags") if body else None
+    for given in (sent if isinstance(sent, dict) else None, stored.tags if stored else None, group.tags if group else None):
+        value = _value(given)
+        if value is not None:
+            return _date(value)
+    return clock.as_of
+
+
+def _value(given: dict[str, str] | None) -> str | None:
+    """Azure compares tag keys without regard to letter case."""
+    return next((value for key, value in (given or {}).items() if key.lower() == tags.AS_OF), None)
+
+
+def _date(value: object) -> date:
+    day = dates.parse_day(value) if isinstance(value, str) else None
+    if day is None:
+        raise ArmError(
+            400,
+            "InvalidTagValue",
+            f"The tag '{tags.AS_OF}' has the value '{value}', which is not {dates.SPELLING}. "
+            "It says at which date the embedded Azure judges this resource.",
+            target=f"tags.{tags.AS_OF}",
+        )
+    return day

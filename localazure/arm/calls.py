@@ -1,0 +1,67 @@
+"""What is asked below a resource: actions (POST) and readings that are no resource (GET), as its kind offers them."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from formats.arm_ids import ArmId
+from localazure.arm import answers, checks, paths
+from localazure.arm.as_of import request_date
+from localazure.arm.changes import Changes
+from localazure.arm.errors import not_implemented
+from localazure.arm.kind import Action, Answer, Call, Caller, Kind
+from localazure.arm.operations import Operations
+from localazure.arm.store import Body, Resource
+from localazure.services import Services
+
+
+class Calls:
+    """An action waits for a change of the same resource and is refused while a long operation runs on it; a reading never is."""
+
+    def __init__(self, services: Services, changes: Changes, operations: Operations) -> None:
+        self._services = services
+        self._changes = changes
+        self._operations = operations
+
+    async def read(self, kind: Kind, resource_id: ArmId, tail: str, query: Mapping[str, str], caller: Caller) -> Response:
+        pattern, path = _matching(kind.reads, tail)
+        if pattern is None:
+            raise not_implemented(f"GET of '{tail}' on '{kind.arm_type}'")
+        resource = checks.stored(kind, resource_id, self._services.store)
+        return _response(await kind.reads[pattern](resource, self._call(resource, {}, query, path, caller)))
+
+    async def act(
+        self, kind: Kind, resource_id: ArmId, tail: str, query: Mapping[str, str], body: Body, caller: Caller
+    ) -> Response:
+        pattern, path = _matching(kind.actions, tail)
+        if pattern is None:
+            raise not_implemented(f"the action '{tail}' on '{kind.arm_type}'")
+        async with self._changes.lock(kind, resource_id):
+            resource = checks.stored(kind, resource_id, self._services.store)
+            self._changes.refuse_while_busy(kind, resource)
+            call = self._call(resource, body, query, path, caller)
+            answer = await kind.actions[pattern](resource, call)
+            if answer.work is not None:
+                operation = self._operations.act(resource, pattern, call.as_of, answer.work)
+                answer.headers = {**self._operations.headers(operation, final="both"), **answer.headers}
+            return _response(answer)
+
+    def _call(self, resource: Resource, body: Body, query: Mapping[str, str], path: Mapping[str, str], caller: Caller) -> Call:
+        group = checks.group_of(resource.id, self._services.store)
+        as_of = request_date(None, resource, group, self._services.clock)
+        return Call(services=self._services, as_of=as_of, body=body, query=query, path=path, caller=caller)
+
+
+def _matching(offered: Mapping[str, Action], tail: str) -> tuple[str | None, dict[str, str]]:
+    """The pattern that fits, and what its names stand for."""
+    for pattern in offered:
+        path = paths.match(pattern, tail)
+        if path is not None:
+            return pattern, path
+    return None, {}
+
+
+def _response(answer: Answer) -> Response:
+    if answer.text is not None:
+        return Response(answer.text, answer.status, answer.headers, media_type="text/plain")
+    return answers.respond(answer.status, answer.body, answer.headers)

@@ -1,0 +1,172 @@
+"""PUT, PATCH and DELETE of a resource: the checks in ARM's order, then the kind's own, then the store.
+
+A type with `long_running` is stored as Creating or Updating and provisioned in the background. Any other is provisioned inside
+the request and stored once: a client that got an answer finds what it was told, and one that got none may send it again.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from weakref import WeakValueDictionary
+
+from starlette.responses import Response
+
+from formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
+from localazure.arm import answers, checks, removal
+from localazure.arm.as_of import request_date
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller, Change, Kind, merged
+from localazure.arm.operations import Operations
+from localazure.arm.store import Body, Operation, Resource
+from localazure.services import Services
+
+
+class Changes:
+    """What writes. One change at a time for one resource; those of different resources don't wait for each other."""
+
+    def __init__(self, services: Services, kinds: Mapping[str, Kind], operations: Operations) -> None:
+        self._services = services
+        self._store = services.store
+        self._kinds = kinds
+        self._operations = operations
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, kind: Kind, resource_id: ArmId) -> asyncio.Lock:
+        """A name that is unique in all of Azure is locked as such, so that two groups can't both take it."""
+        key = f"{kind.arm_type}/{resource_id.name}".lower() if kind.globally_unique else resource_id.key
+        return self._locks.setdefault(key, asyncio.Lock())
+
+    def refuse_while_busy(self, kind: Kind, resource: Resource) -> None:
+        """One long operation at a time for one resource. ArmError in the service's words."""
+        if resource.state == "Deleting" or self._store.operation_in_progress(resource.key) is not None:
+            raise kind.busy(resource)
+
+    async def put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
+        async with self.lock(kind, resource_id):
+            return await self._put(kind, resource_id, body, caller)
+
+    async def patch(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
+        """A JSON merge patch (RFC 7396); tags are replaced as a whole, as Azure documents for resource groups."""
+        if not kind.patchable:
+            raise ArmError(405, "MethodNotAllowed", f"The resource type '{kind.arm_type}' has no PATCH.")
+        async with self.lock(kind, resource_id):
+            previous = checks.stored(kind, resource_id, self._store)
+            whole = _patched(previous.body, body)
+            if "tags" in body:
+                whole["tags"] = body["tags"]
+            return await self._put(kind, resource_id, whole, caller)
+
+    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
+        previous = self._store.get(resource_id.key)
+        group = checks.group_of(resource_id, self._store)
+        if previous is None:
+            checks.name(kind, resource_id)
+            resource_id = self._canonical(kind, resource_id, group)
+            self._refuse_taken_name(kind, resource_id)
+        else:
+            resource_id = previous.id
+            self.refuse_while_busy(kind, previous)
+        checks.parent(kind, resource_id, group, self._store)
+        body = _without_nulls(body)
+        checks.location(kind, body, resource_id, previous)
+        checks.tags(body)
+        body = checks.body_shape(kind, body, creating=previous is None)
+        change = Change(
+            id=resource_id,
+            body=body,
+            previous=previous,
+            as_of=request_date(body, previous, group, self._services.clock),
+            services=self._services,
+            caller=caller,
+        )
+        kind.check(change)
+        change.body = merged(kind.defaults(change), body)
+        change.resource = self._record(change)
+        status = kind.created_status if previous is None else kind.updated_status
+        if kind.long_running:
+            change.resource.state = "Creating" if previous is None else "Updating"
+            operation = self._operations.provision(kind, change)
+            return answers.respond(
+                status, answers.document(kind, change.resource, self._services), self._operations.headers(operation)
+            )
+        change.resource.service = merged(change.resource.service, await kind.provision(change))
+        checks.parent(kind, resource_id, checks.group_of(resource_id, self._store), self._store)  # it may have gone meanwhile
+        self._store.put(change.resource)
+        return answers.respond(status, answers.document(kind, change.resource, self._services))
+
+    async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
+        """204 where there is nothing to delete; a missing resource group is 404, as ARM answers."""
+        async with self.lock(kind, resource_id):
+            group = checks.group_of(resource_id, self._store)
+            resource = self._store.get(resource_id.key)
+            if resource is None:
+                if kind.arm_type == RESOURCE_GROUP_TYPE:
+                    checks.exists(None, kind, resource_id)
+                return answers.respond(204)
+            running = self._store.operation_in_progress(resource.key)
+            if running is not None and running.kind == "delete":
+                return self._accepted(kind, running)
+            kind.check_removal(resource, self._services)
+            await self._operations.cancel(resource.key)
+            if kind.long_running_delete:
+                as_of = request_date(None, resource, group, self._services.clock)
+                return self._accepted(kind, self._operations.remove(resource, as_of))
+            shown = answers.document(kind, resource, self._services) if kind.delete_shows_resource else None
+            await removal.remove(resource, self._kinds, self._services, self._operations.cancel)
+            return answers.respond(200, shown)
+
+    def _accepted(self, kind: Kind, operation: Operation) -> Response:
+        final = "location" if kind.arm_type == RESOURCE_GROUP_TYPE else "both"
+        return answers.respond(202, headers=self._operations.headers(operation, final=final))
+
+    def _canonical(self, kind: Kind, resource_id: ArmId, group: Resource | None) -> ArmId:
+        """The id as ARM answers it: what lies above in its stored spelling, type names in their own, the name as given."""
+        subscription = f"/subscriptions/{resource_id.subscription}"
+        if kind.arm_type == RESOURCE_GROUP_TYPE:
+            text = f"{subscription}/resourceGroups/{resource_id.name}"
+        elif kind.parent_type is not None:
+            above = self._store.get(resource_id.scope)
+            text = f"{above.id.text if above else resource_id.scope}/{kind.arm_type.rsplit('/', 1)[1]}/{resource_id.name}"
+        else:
+            above = self._store.get(resource_id.scope) or group
+            scope = subscription if above is None else above.id.text
+            text = f"{scope}/providers/{kind.arm_type}/{resource_id.name}"
+        canonical = parse(text)
+        if canonical is None or canonical.key != resource_id.key:
+            return resource_id  # a scope that isn't there; the kind's check refuses it
+        return canonical
+
+    def _refuse_taken_name(self, kind: Kind, resource_id: ArmId) -> None:
+        if kind.globally_unique is None or not self._store.named(kind.arm_type, resource_id.name):
+            return
+        status, code, message = kind.globally_unique
+        raise ArmError(status, code, message.format(name=resource_id.name), target="name")
+
+    def _record(self, change: Change) -> Resource:
+        now = self._services.clock.stamp()
+        previous = change.previous
+        return Resource(
+            id=change.id,
+            body=change.body,
+            service=previous.service if previous else {},
+            private=previous.private if previous else {},
+            created_at=previous.created_at if previous else now,
+            changed_at=now,
+        )
+
+
+def _without_nulls(value: Body) -> Body:
+    """`null` means "not given" in a PUT."""
+    return {key: _without_nulls(each) if isinstance(each, dict) else each for key, each in value.items() if each is not None}
+
+
+def _patched(under: Body, patch: Body) -> Body:
+    result = dict(under)
+    for key, value in patch.items():
+        below = result.get(key)
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict):
+            result[key] = _patched(below if isinstance(below, dict) else {}, value)
+        else:
+            result[key] = value
+    return result

@@ -1,0 +1,203 @@
+"""The rules that hold for every resource type: api-version, name, place, parent, tags, and the shape of the body.
+
+Each check raises ArmError in the words of ARM. What a service refuses beyond that is its kind's `check`.
+"""
+
+from catalog import names, regions
+from formats import arm_ids
+from formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
+from localazure import shapes
+from localazure.arm.errors import ArmError, conflict, resource_not_found
+from localazure.arm.kind import Kind
+from localazure.arm.store import Body, Resource, Store
+
+MAX_TAGS = 50  # this and the next two: Microsoft Learn, azure-resource-manager/management/tag-resources
+MAX_TAG_KEY = 512
+MAX_TAG_VALUE = 256
+
+
+def api_version(kind: Kind, given: str) -> None:
+    """The query's `api-version` has to be one that the type knows; "" is none."""
+    if not given:
+        raise missing_api_version()
+    supported = shapes.api_versions(kind.azure_type) | kind.extra_api_versions
+    if given.lower() in supported:
+        return
+    versions = ", ".join(sorted(supported, reverse=True))
+    if kind.arm_type == RESOURCE_GROUP_TYPE:
+        raise invalid_api_version(given, versions)
+    raise ArmError(
+        400,
+        "NoRegisteredProviderFound",
+        f"No registered resource provider found for API version '{given}' for type '{kind.arm_type.partition('/')[2]}'. "
+        f"The supported api-versions are '{versions}'.",
+    )
+
+
+def missing_api_version() -> ArmError:
+    return ArmError(
+        400, "MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required for all requests."
+    )
+
+
+def invalid_api_version(given: str, versions: str) -> ArmError:
+    return ArmError(
+        400, "InvalidApiVersionParameter", f"The api-version '{given}' is invalid. The supported versions are '{versions}'."
+    )
+
+
+def name(kind: Kind, resource_id: ArmId) -> None:
+    problems = names.check(kind.arm_type, resource_id.name, "name")
+    if problems:
+        raise kind.invalid_name(resource_id.name, problems[0].allowed)
+
+
+def group_of(resource_id: ArmId, store: Store) -> Resource | None:
+    """The resource group that an id lies in. ArmError 404 where it isn't there; None for an id outside of any group."""
+    if not resource_id.resource_group or resource_id.is_type(RESOURCE_GROUP_TYPE):
+        return None
+    group = store.get(f"/subscriptions/{resource_id.subscription}/resourceGroups/{resource_id.resource_group}")
+    if group is None:
+        raise _no_group(resource_id.resource_group)
+    return group
+
+
+def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store) -> None:
+    """Nothing is created below what isn't there or is on its way out."""
+    if group is not None and group.state == "Deleting":
+        raise conflict(
+            f"The resource group '{group.id.name}' is in deprovisioning state and cannot perform this operation.",
+            "ResourceGroupBeingDeleted",
+        )
+    if kind.parent_type is None:
+        return
+    above = store.get(resource_id.scope)
+    if above is None:
+        below, over = resource_id.text.rsplit("/", 2)[-2:], resource_id.scope.rsplit("/", 1)[-1]
+        raise ArmError(
+            404,
+            "ParentResourceNotFound",
+            f"Failed to perform 'write' on resource(s) of type '{kind.arm_type.partition('/')[2]}', because the parent resource "
+            f"'{resource_id.scope}' could not be found.",
+            target=f"{over}/{below[1]}",
+        )
+    if above.state == "Deleting":
+        raise conflict(f"The parent resource '{above.id.text}' is being deleted.")
+
+
+def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | None) -> None:
+    """Where the resource lies: a known region, and the same one as before. Writes the region's normalised name into `body`."""
+    given = body.get("location")
+    if kind.location == "none":
+        return
+    if given is None and kind.location == "required":
+        if previous is None or not previous.location:
+            raise ArmError(400, "LocationRequired", "The location property is required for this definition.", target="location")
+        given = previous.location
+    if not isinstance(given, str):
+        return  # the body's shape has something to say about it
+    region = regions.normalise(given)
+    offered = frozenset({"global"}) if kind.location == "global" else regions.KNOWN
+    if region not in offered:
+        raise _not_there(kind, given, offered)
+    if previous is not None and previous.location != region:
+        raise _elsewhere(kind, resource_id, previous, region)
+    body["location"] = region
+
+
+def _not_there(kind: Kind, given: str, offered: frozenset[str]) -> ArmError:
+    listed = ",".join(sorted(offered))
+    if kind.arm_type == RESOURCE_GROUP_TYPE:
+        return ArmError(
+            400,
+            "LocationNotAvailableForResourceGroup",
+            f"The provided location '{given}' is not available for resource group. List of available regions is '{listed}'.",
+        )
+    return ArmError(
+        400,
+        "LocationNotAvailableForResourceType",
+        f"The provided location '{given}' is not available for resource type '{kind.arm_type}'. "
+        f"List of available regions for the resource type is '{listed}'.",
+    )
+
+
+def _elsewhere(kind: Kind, resource_id: ArmId, previous: Resource, region: str) -> ArmError:
+    if kind.arm_type == RESOURCE_GROUP_TYPE:
+        return conflict(
+            f"Invalid resource group location '{region}'. The Resource group already exists in location '{previous.location}'.",
+            "InvalidResourceGroupLocation",
+        )
+    return conflict(
+        f"The resource '{resource_id.name}' already exists in location '{previous.location}' in resource group "
+        f"'{resource_id.resource_group}'. A resource with the same name cannot be created in location '{region}'. "
+        "Please select a new resource name.",
+        "InvalidResourceLocation",
+    )
+
+
+def tags(body: Body) -> None:
+    """How many tags, and how long. Their types are the body's shape."""
+    given = body.get("tags")
+    if not isinstance(given, dict):
+        return
+    if len(given) > MAX_TAGS:
+        raise ArmError(400, "InvalidTags", f"{len(given)} tags were given; a resource takes at most {MAX_TAGS}.", target="tags")
+    for key, value in given.items():
+        if len(key) > MAX_TAG_KEY or (isinstance(value, str) and len(value) > MAX_TAG_VALUE):
+            raise ArmError(
+                400,
+                "InvalidTagValue" if len(key) <= MAX_TAG_KEY else "InvalidTagName",
+                f"The tag '{key[:80]}' is too long: keys take at most {MAX_TAG_KEY} characters, values {MAX_TAG_VALUE}.",
+                target="tags",
+            )
+
+
+def body_shape(kind: Kind, body: Body, *, creating: bool) -> Body:
+    """The body without what only the service may set. ArmError 400 with every problem and its path.
+
+    Read-only properties are refused when creating and left out when updating, because clients PUT back what they GET.
+    """
+    shape = shapes.arm_shape(kind.azure_type)
+    checked = body if creating else shapes.without_read_only(shape, body)
+    problems = shapes.body_problems(shape, checked, creating=True)
+    if problems and all(problem.kind != "type" for problem in problems):
+        checked = kind.normalise(checked)
+        problems = shapes.body_problems(shape, checked, creating=True)
+    if problems:
+        details = [ArmError(400, "InvalidRequestContent", problem.message, target=problem.path) for problem in problems]
+        raise ArmError(
+            400,
+            "InvalidRequestContent",
+            "The request content was invalid: " + "; ".join(problem.message for problem in problems) + ".",
+            target=problems[0].path,
+            details=details,
+        )
+    return {key: value for key, value in checked.items() if key not in ("id", "name", "type", "apiVersion")}
+
+
+def scope(text: str, store: Store) -> None:
+    """What a list is asked for lies below a subscription, or below a resource group that is there."""
+    parsed = arm_ids.parse(text)
+    if parsed is not None and parsed.is_type(RESOURCE_GROUP_TYPE) and store.get(parsed.key) is None:
+        raise _no_group(parsed.name)
+
+
+def stored(kind: Kind, resource_id: ArmId, store: Store) -> Resource:
+    """The resource with an id, in a group that is there. ArmError 404 otherwise."""
+    group_of(resource_id, store)
+    return exists(store.get(resource_id.key), kind, resource_id)
+
+
+def exists(resource: Resource | None, kind: Kind, resource_id: ArmId) -> Resource:
+    """The resource itself. ArmError 404 in ARM's words where it isn't there."""
+    if resource is not None:
+        return resource
+    if kind.arm_type == RESOURCE_GROUP_TYPE:
+        raise _no_group(resource_id.name)
+    depth = kind.arm_type.count("/")
+    pairs = resource_id.text.split("/")[-2 * depth :]
+    raise resource_not_found(kind.arm_type, "/".join(pairs[1::2]), resource_id.resource_group)
+
+
+def _no_group(name: str) -> ArmError:
+    return ArmError(404, "ResourceGroupNotFound", f"Resource group '{name}' could not be found.")

@@ -1,0 +1,63 @@
+"""ARM's error: a status, a code that tools rely on, a message for people, in ARM's envelope.
+
+Source of the envelope: Azure/azure-resource-manager-rpc, v1.0/common-api-details.md, "Error Response Content".
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class ArmError(Exception):
+    """A refusal. Raised anywhere below the router, which answers it; in the background it ends the operation as Failed."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        target: str = "",
+        details: Sequence["ArmError"] = (),
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.target = target
+        self.details = tuple(details)
+        self.headers = headers or {}
+
+    def content(self) -> dict[str, Any]:
+        """What stands under "error": code, message, and where given target and details."""
+        content: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.target:
+            content["target"] = self.target
+        if self.details:
+            content["details"] = [detail.content() for detail in self.details]
+        return content
+
+    def body(self) -> dict[str, Any]:
+        return {"error": self.content()}
+
+
+def not_implemented(what: str) -> ArmError:
+    """501: real Azure may know `what`, the embedded one doesn't imitate it."""
+    return ArmError(501, "NotImplemented", f"The embedded Azure does not implement {what}.")
+
+
+def conflict(message: str, code: str = "Conflict") -> ArmError:
+    return ArmError(409, code, message)
+
+
+def resource_not_found(arm_type: str, name: str, resource_group: str) -> ArmError:
+    """404 in ARM's wording. `name` holds the parents' names too: `registry/run`."""
+    where = f"under resource group '{resource_group}'" if resource_group else "in the subscription"
+    steps = arm_type.split("/")
+    names = name.split("/")
+    path = "/".join([steps[0], *(f"{kind}/{one}" for kind, one in zip(steps[1:], names, strict=True))])
+    return ArmError(
+        404,
+        "ResourceNotFound",
+        f"The Resource '{path}' {where} was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix",
+    )

@@ -1,0 +1,185 @@
+"""How one ARM type is served: the base class of everything in `localazure/kinds`.
+
+The router has already checked token, api-version, path, name, parent, location, body shape and conflicts when a kind is asked.
+A kind adds the rules of its service and the work it does. All methods run on the server's event loop: what takes long must await.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+
+from formats.arm_ids import ArmId
+from formats.azure_types import AzureType
+from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.store import Body, Resource
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from localazure.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent the request: the claims `oid` and `appid` of the token."""
+
+    object_id: str
+    app_id: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Change:
+    """A PUT or PATCH on its way: checked by the router, and by `Kind.check` once that has returned."""
+
+    id: ArmId
+    body: Body  # the whole new body, read-only properties left out; with the kind's defaults from `provision` on
+    previous: Resource | None  # None when creating
+    as_of: date
+    services: "Services"
+    caller: Caller | None = None  # None when work is taken up again after a restart
+    resource: Resource | None = None  # the stored record, from `provision` on; its `private` may be written
+
+    @property
+    def creating(self) -> bool:
+        return self.previous is None
+
+    @property
+    def properties(self) -> Body:
+        return self.body.get("properties") or {}
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """A POST action or a GET below a resource."""
+
+    services: "Services"
+    as_of: date
+    body: Body = field(default_factory=dict)  # {} where none was sent
+    query: Mapping[str, str] = field(default_factory=dict)  # keys as sent
+    path: Mapping[str, str] = field(default_factory=dict)  # what `{names}` in the pattern stood for
+    caller: Caller | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """What an action answers. With `work`, it runs in the background under a long operation: give 202, headers are added."""
+
+    status: int = 200
+    body: Any = None  # sent as JSON; None sends no content
+    text: str | None = None  # sent as text/plain instead
+    headers: dict[str, str] = field(default_factory=dict)
+    work: Callable[[], Awaitable[None]] | None = None  # ArmError in it ends the operation as Failed
+
+
+Action = Callable[[Resource, Call], Awaitable[Answer]]
+
+
+class Kind:
+    """One ARM type. Subclasses set the class attributes and override what their service does."""
+
+    azure_type: AzureType
+    extra_api_versions: frozenset[str] = frozenset()  # served beyond those of the installed SDK; give the reason beside each
+    location: Literal["required", "global", "none"] = "required"  # "global": the body may give "global" only
+    parent_type: str | None = None  # ARM type of the parent; None: the resource group
+    long_running: bool = False  # PUT answers 201 or 200 at once and `provision` runs in the background
+    long_running_delete: bool = False  # DELETE answers 202 and `remove` runs in the background
+    created_status: int = 201
+    updated_status: int = 200
+    patchable: bool = True  # the service has PATCH; else 405
+    globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
+    delete_shows_resource: bool = False  # DELETE answers the resource as it was, with 200
+    shows_state: bool = True  # properties.provisioningState is part of the answer
+
+    @property
+    def arm_type(self) -> str:
+        return self.azure_type.arm_type
+
+    @property
+    def listed_as_resource(self) -> bool:
+        """Part of a group's list of resources: neither a child of another resource nor an extension."""
+        return self.parent_type is None and self.location != "none"
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """POST {id}/{pattern}, by pattern: `stop`, or `runs/{run}/listLogSasUrl`. Matched without regard to letter case."""
+        return {}
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        """GET {id}/{pattern} for what isn't a child resource: `containers/{container}/logs`."""
+        return {}
+
+    def routes(self, services: "Services") -> list["BaseRoute"]:  # noqa: ARG002
+        """Paths outside of ARM that this service answers, such as a build log's address. They carry no ARM token."""
+        return []
+
+    def busy(self, resource: Resource) -> ArmError:
+        """The service's refusal of a change while a long operation runs on the same resource."""
+        return conflict(
+            f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
+        )
+
+    def check_removal(self, resource: Resource, services: "Services") -> None:
+        """What forbids a DELETE. Raises ArmError. Not asked when a whole resource group goes."""
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:
+        """The service's refusal of a name. `allowed` says the rule in words."""
+        return ArmError(400, "InvalidResourceName", f"Resource name {name} is invalid. It takes {allowed}.", target="name")
+
+    def normalise(self, body: Body) -> Body:
+        """Spellings that the service takes beside its own, turned into its own.
+
+        Asked for a body that its shape refuses, though not for a value of a wrong type; the result is checked again.
+        """
+        return body
+
+    def check(self, change: Change) -> None:
+        """The service's own rules. Raises ArmError."""
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        """What the service fills in where the body is silent, in the body's shape. Laid under the body, deeply."""
+        return {}
+
+    async def provision(self, change: Change) -> Body:  # noqa: ARG002
+        """Does the work; returns what the service sets, in the body's shape. Laid over the body, deeply, and kept over updates.
+
+        Runs inside the request, or after it where `long_running`. ArmError refuses the request, or ends the operation as Failed.
+        """
+        return {}
+
+    async def resume(self, change: Change) -> Body:
+        """Takes up a `provision` that a restart cut off; `change.previous` is None. Default: provisions again."""
+        return await self.provision(change)
+
+    async def resume_action(self, action: str, resource: Resource, services: "Services") -> None:
+        """Takes up the work of a long action that a restart cut off."""
+
+    async def remove(self, resource: Resource, services: "Services") -> None:
+        """Ends what runs for the resource; the record disappears afterwards. Must bear being called twice."""
+
+    def view(self, resource: Resource, services: "Services") -> Body:  # noqa: ARG002
+        """The answer of GET without id, name and type: stored body, what the service set, and what is read live. No secrets."""
+        return merged(resource.body, resource.service)
+
+    def listed(self, scope: str, conditions: str, services: "Services") -> list[Resource]:
+        """What a list of this type below `scope` holds. `conditions` is the `$filter`. ArmError 404 where `scope` isn't there."""
+        if conditions:
+            raise not_implemented(f"$filter on the list of '{self.arm_type}'")
+        if scope.count("/") > 2 and services.store.get(scope) is None:
+            above = scope.rsplit("/", 1)[1]
+            code = "ResourceGroupNotFound" if self.parent_type is None else "ParentResourceNotFound"
+            raise ArmError(404, code, f"'{above}' could not be found: there is nothing with the id '{scope}'.")
+        return services.store.of_type(self.arm_type, scope)
+
+    async def started(self, services: "Services") -> None:
+        """The server has started: take up what outlived the last one."""
+
+
+def merged(under: Body, over: Body) -> Body:
+    """`over` laid on `under`, objects joined at every depth; lists and values of `over` replace. Inputs stay untouched."""
+    result = dict(under)
+    for name, value in over.items():
+        below = result.get(name)
+        result[name] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return result

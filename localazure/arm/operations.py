@@ -1,0 +1,208 @@
+"""Long operations: work that goes on after its request was answered, polled by the client, and taken up again after a restart.
+
+Polling headers and status documents as in Azure/azure-resource-manager-rpc, v1.0/async-api-reference.md.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import date
+from typing import Any
+
+from localazure.arm import removal
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.store import Operation, Resource
+from localazure.services import Services
+
+RETRY_AFTER_SECONDS = 1  # the smallest that clients honour: 0 counts as none, and then they wait 30 s
+API_VERSION = "2024-03-01"  # in the polling addresses; any is taken
+
+log = logging.getLogger(__name__)
+Work = Callable[[], Awaitable[None]]
+
+
+class Operations:
+    """The operations of this server. One task for each that is in progress."""
+
+    def __init__(self, services: Services, kinds: Mapping[str, Kind]) -> None:
+        self._services = services
+        self._kinds = kinds
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    # Beginning
+
+    def provision(self, kind: Kind, change: Change) -> Operation:
+        """Stores `change.resource` and provisions it in the background."""
+        operation = self._new(_of(change), "put", change.as_of)
+        with self._services.store.together():
+            self._services.store.put(_of(change))
+            self._services.store.put_operation(operation)
+        self._start(operation, lambda: self._provision(kind, change, resumed=False))
+        return operation
+
+    def remove(self, resource: Resource, as_of: date) -> Operation:
+        """Marks the resource as being deleted and removes it, with all below it, in the background."""
+        resource.state = "Deleting"
+        operation = self._new(resource, "delete", as_of)
+        with self._services.store.together():
+            self._services.store.put(resource)
+            self._services.store.put_operation(operation)
+        self._start(operation, lambda: self._remove(resource))
+        return operation
+
+    def act(self, resource: Resource, action: str, as_of: date, work: Work) -> Operation:
+        """Runs the work of an action in the background."""
+        operation = self._new(resource, action, as_of)
+        self._services.store.put_operation(operation)
+        self._start(operation, work)
+        return operation
+
+    async def cancel(self, resource_key: str) -> None:
+        """Ends what is in progress for a resource, before it is deleted."""
+        operation = self._services.store.operation_in_progress(resource_key)
+        if operation is None:
+            return
+        task = self._tasks.get(operation.id)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        self._end(operation, "Canceled", ArmError(409, "OperationPreempted", "The resource was deleted meanwhile.").content())
+
+    # Over a restart
+
+    async def resume(self) -> None:
+        """Takes up every operation that the last server left in progress."""
+        for operation in self._services.store.operations_in_progress():
+            resource = self._services.store.get(operation.resource_key)
+            if resource is None:
+                self._end(operation, "Succeeded" if operation.kind == "delete" else "Failed")
+                continue
+            self._start(operation, self._work_again(operation, resource))
+
+    async def stop(self) -> None:
+        """Ends the tasks and leaves their operations in progress, for the next server."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _work_again(self, operation: Operation, resource: Resource) -> Work:
+        kind = self._kinds[resource.id.type.lower()]
+        if operation.kind == "delete":
+            return lambda: self._remove(resource)
+        if operation.kind != "put":
+            return lambda: kind.resume_action(operation.kind, resource, self._services)
+        change = Change(
+            id=resource.id,
+            body=resource.body,
+            previous=None,
+            as_of=date.fromisoformat(operation.as_of),
+            services=self._services,
+            resource=resource,
+        )
+        return lambda: self._provision(kind, change, resumed=True)
+
+    # Polling
+
+    def headers(self, operation: Operation, *, final: str = "async") -> dict[str, str]:
+        """What tells a client where to poll. `final`: "async" for the status document alone, "both", or "location"."""
+        resource = operation.resource_id.split("/")
+        namespace = resource[6] if len(resource) > 6 else "Microsoft.Resources"
+        base = f"{self._services.settings.url}/subscriptions/{resource[2]}/providers/{namespace}"
+        statuses = f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"
+        results = f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"
+        chosen = {"async": {"Azure-AsyncOperation": statuses}, "location": {"Location": results}}
+        both = {"Azure-AsyncOperation": statuses, "Location": results}
+        return {**chosen.get(final, both), "Retry-After": str(RETRY_AFTER_SECONDS)}
+
+    def find(self, operation_id: str) -> Operation:
+        operation = self._services.store.get_operation(operation_id)
+        if operation is None:
+            raise ArmError(404, "OperationNotFound", f"The operation '{operation_id}' was not found.")
+        return operation
+
+    # Running
+
+    def _new(self, resource: Resource, kind: str, as_of: date) -> Operation:
+        return Operation(
+            id=str(uuid.uuid4()),
+            resource_key=resource.key,
+            resource_id=resource.id.text,
+            kind=kind,
+            status="InProgress",
+            started_at=self._services.clock.stamp(),
+            as_of=as_of.isoformat(),
+        )
+
+    def _start(self, operation: Operation, work: Work) -> None:
+        task = asyncio.create_task(self._run(operation, work), name=operation.id)
+        self._tasks[operation.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(operation.id, None))
+
+    async def _run(self, operation: Operation, work: Work) -> None:
+        try:
+            await work()
+        except ArmError as error:
+            self._end(operation, "Failed", error.content())
+        except Exception:
+            log.exception("operation %s on %s failed", operation.id, operation.resource_id)
+            internal = ArmError(500, "InternalServerError", "The embedded Azure met an error of its own; its log has more.")
+            self._end(operation, "Failed", internal.content())
+        else:
+            self._end(operation, "Succeeded")
+
+    async def _provision(self, kind: Kind, change: Change, *, resumed: bool) -> None:
+        resource = _of(change)
+        resource.state = "Failed"  # unless the next line returns
+        try:
+            resource.service = merged(resource.service, await (kind.resume if resumed else kind.provision)(change))
+            resource.state = "Succeeded"
+        finally:
+            if not _cancelling():
+                resource.changed_at = self._services.clock.stamp()
+                self._services.store.put(resource)
+
+    async def _remove(self, resource: Resource) -> None:
+        try:
+            await removal.remove(resource, self._kinds, self._services, self.cancel)
+        except ArmError:
+            resource.state = "Failed"
+            self._services.store.put(resource)
+            raise
+
+    def _end(self, operation: Operation, status: str, error: dict[str, Any] | None = None) -> None:
+        operation.status = status
+        operation.error = error
+        operation.ended_at = self._services.clock.stamp()
+        self._services.store.put_operation(operation)
+
+
+def status_document(operation: Operation, address: str) -> dict[str, Any]:
+    """What polling `Azure-AsyncOperation` answers."""
+    document: dict[str, Any] = {
+        "id": address,
+        "name": operation.id,
+        "resourceId": operation.resource_id,
+        "status": operation.status,
+        "startTime": operation.started_at,
+    }
+    if operation.ended_at:
+        document["endTime"] = operation.ended_at
+        document["percentComplete"] = 100.0
+    if operation.error is not None:
+        document["error"] = operation.error
+    return document
+
+
+def _of(change: Change) -> Resource:
+    if change.resource is None:
+        raise ValueError("a change is provisioned with its stored record")
+    return change.resource
+
+
+def _cancelling() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,50 @@
+"""Role definitions, to be looked up by name or GUID: `az role assignment create --role AcrPull` asks for them. None can be made.
+
+Their names are there, their permissions are not: what a role permits is decided where it matters, in `kinds/roles.py`.
+"""
+
+from starlette.responses import Response
+
+from catalog import roles
+from localazure.arm import answers, checks, filters
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Body
+from localazure.services import SUBSCRIPTION
+
+# What azure-mgmt-authorization and azure-cli 2.91 send.
+API_VERSIONS = frozenset({"2015-07-01", "2018-01-01-preview", "2022-04-01", "2022-05-01-preview", "2023-07-01-preview"})
+TYPE = "BuiltInRole"
+
+
+def listed(conditions: str, version: str) -> Response:
+    """All definitions, or those with a name: `roleName eq 'AcrPull'`. They hold at every scope."""
+    _check_version(version)
+    wanted = filters.parse(conditions, ("roleName", "type"))
+    return answers.listed(
+        _definition(role)
+        for role, name in roles.NAMES.items()
+        if wanted.get("rolename", name).lower() == name.lower() and wanted.get("type", TYPE) == TYPE
+    )
+
+
+def one(role: str, version: str) -> Response:
+    _check_version(version)
+    if role.lower() not in roles.NAMES:
+        raise ArmError(404, "RoleDefinitionDoesNotExist", f"The specified role definition with ID '{role}' does not exist.")
+    return answers.respond(200, _definition(role.lower()))
+
+
+def _definition(role: str) -> Body:
+    return {
+        "id": roles.definition_id(SUBSCRIPTION, role),
+        "name": role,
+        "type": "Microsoft.Authorization/roleDefinitions",
+        "properties": {"roleName": roles.NAMES[role], "type": TYPE, "assignableScopes": ["/"], "permissions": []},
+    }
+
+
+def _check_version(given: str) -> None:
+    if not given:
+        raise checks.missing_api_version()
+    if given.lower() not in API_VERSIONS:
+        raise checks.invalid_api_version(given, ", ".join(sorted(API_VERSIONS, reverse=True)))

@@ -1,0 +1,190 @@
+"""ARM's front door: checks token, subscription and api-version, finds what the path is about, and answers in ARM's form.
+
+Order of the checks as ARM has it: who asks, which subscription, which version, and only then the resource.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from formats.arm_ids import ArmId
+from localazure.arm import answers, checks, paths, role_definitions
+from localazure.arm.calls import Calls
+from localazure.arm.changes import Changes
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Caller, Kind
+from localazure.arm.operations import Operations, status_document
+from localazure.arm.requests import body_of
+from localazure.arm.subscriptions import Subscriptions
+from localazure.services import SUBSCRIPTION, Services
+
+METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
+log = logging.getLogger(__name__)
+
+
+class Arrived(NamedTuple):
+    """One request whose token has been checked."""
+
+    request: Request
+    segments: list[str]
+    caller: Caller
+
+    @property
+    def method(self) -> str:
+        return self.request.method
+
+    def query(self, name: str) -> str:
+        """A query parameter; its name is compared without regard to letter case, as ARM does."""
+        return next((value for key, value in self.request.query_params.items() if key.lower() == name.lower()), "")
+
+
+class Arm:
+    """An ASGI application for every path that nothing else answers."""
+
+    def __init__(self, services: Services, kinds: Sequence[Kind]) -> None:
+        by_type = {kind.arm_type.lower(): kind for kind in kinds}
+        self._services = services
+        self._kinds: Mapping[str, Kind] = by_type
+        self._subscriptions = Subscriptions(services, by_type)
+        self.operations = Operations(services, by_type)
+        self._changes = Changes(services, by_type, self.operations)
+        self._calls = Calls(services, self._changes, self.operations)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except ArmError as error:
+            response = answers.refused(error)
+        except ClientDisconnect:
+            return  # nobody is left to answer
+        except Exception:
+            log.exception("%s %s failed", request.method, request.url.path)
+            message = "The embedded Azure met an error of its own; its log has more."
+            response = answers.refused(ArmError(500, "InternalServerError", message))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        caller = self._services.tokens.check(request.headers.get("authorization", ""))
+        arrived = Arrived(request, paths.segments_of(request.url.path), caller)
+        if arrived.method not in METHODS:
+            raise ArmError(405, "MethodNotAllowed", f"The method '{arrived.method}' is not known to Azure Resource Manager.")
+        match [segment.lower() for segment in arrived.segments]:
+            case ["subscriptions"] | ["tenants"]:
+                _only(arrived, "GET")
+                self._subscriptions.api_version(arrived.query("api-version"))
+                asked = self._subscriptions
+                return asked.subscriptions() if arrived.segments[0].lower() == "subscriptions" else asked.tenants()
+            case ["subscriptions", subscription, *below]:
+                if subscription != SUBSCRIPTION:
+                    raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
+                return await self._in_subscription(arrived, below)
+            case _:
+                raise not_implemented(f"the path '{request.url.path}'")
+
+    async def _in_subscription(self, arrived: Arrived, below: list[str]) -> Response:
+        """`below`: what follows the subscription, in lower case."""
+        match below:
+            case ["providers", _, "operationstatuses" | "operationresults" as what, _]:
+                _only(arrived, "GET")
+                return self._operation(arrived, what)
+            case [*_, "providers", "microsoft.authorization", "roledefinitions"]:
+                _only(arrived, "GET")
+                return role_definitions.listed(arrived.query("$filter"), arrived.query("api-version"))
+            case [*_, "providers", "microsoft.authorization", "roledefinitions", role]:
+                _only(arrived, "GET")
+                return role_definitions.one(role, arrived.query("api-version"))
+            case ["providers", namespace, "checknameavailability"] if arrived.method == "POST":
+                return self._subscriptions.name_availability(
+                    namespace, await body_of(arrived.request), arrived.query("api-version")
+                )
+            case (
+                []
+                | ["locations" | "resources" | "resourcegroups" | "providers"]
+                | ["providers", _]
+                | ["resourcegroups", _, "resources"]
+            ):
+                _only(arrived, "GET")
+                self._subscriptions.api_version(arrived.query("api-version"))
+                return self._overview(arrived, below)
+            case _:
+                return await self._resource_path(arrived)
+
+    def _overview(self, arrived: Arrived, below: list[str]) -> Response:
+        """The subscription itself, and what is listed over all types."""
+        whole = self._subscriptions
+        match below:
+            case []:
+                return whole.subscription()
+            case ["locations"]:
+                return whole.locations()
+            case ["resourcegroups"]:
+                return whole.groups(arrived.query("$filter"))
+            case ["providers"]:
+                return whole.providers()
+            case ["providers", _]:
+                return whole.provider(arrived.segments[3])
+            case _:
+                scope = "/" + "/".join(arrived.segments[:-1])
+                checks.scope(scope, self._services.store)
+                return whole.resources(self._services.store.below(scope), arrived.query("$filter"), arrived.query("$expand"))
+
+    async def _resource_path(self, arrived: Arrived) -> Response:
+        target = paths.target_of(arrived.segments, self._kinds)
+        kind = target.kind
+        checks.api_version(kind, arrived.query("api-version"))
+        if target.id is None:
+            return self._list(arrived, kind, target.scope)
+        if target.tail:
+            return await self._below(arrived, kind, target.id, target.tail)
+        match arrived.method:
+            case "GET":
+                resource = checks.stored(kind, target.id, self._services.store)
+                return answers.respond(200, answers.document(kind, resource, self._services))
+            case "HEAD":
+                checks.stored(kind, target.id, self._services.store)
+                return answers.respond(204)
+            case "PUT":
+                return await self._changes.put(kind, target.id, await body_of(arrived.request), arrived.caller)
+            case "PATCH":
+                return await self._changes.patch(kind, target.id, await body_of(arrived.request), arrived.caller)
+            case "DELETE":
+                return await self._changes.delete(kind, target.id)
+            case _:
+                raise ArmError(405, "MethodNotAllowed", f"{arrived.method} is not served at a resource; name an action.")
+
+    def _list(self, arrived: Arrived, kind: Kind, scope: str) -> Response:
+        if arrived.method != "GET":
+            raise not_implemented(f"{arrived.method} on the list of '{kind.arm_type}'")
+        listed = kind.listed(scope, arrived.query("$filter"), self._services)
+        return answers.listed(answers.document(kind, resource, self._services) for resource in listed)
+
+    async def _below(self, arrived: Arrived, kind: Kind, resource_id: ArmId, tail: str) -> Response:
+        query = dict(arrived.request.query_params)
+        match arrived.method:
+            case "GET":
+                return await self._calls.read(kind, resource_id, tail, query, arrived.caller)
+            case "POST":
+                return await self._calls.act(kind, resource_id, tail, query, await body_of(arrived.request), arrived.caller)
+            case _:
+                raise not_implemented(f"{arrived.method} of '{tail}' on '{kind.arm_type}'")
+
+    def _operation(self, arrived: Arrived, what: str) -> Response:
+        operation = self.operations.find(arrived.segments[-1])
+        if what == "operationstatuses":
+            headers = self.operations.headers(operation) if operation.status == "InProgress" else {}
+            return answers.respond(200, status_document(operation, "/" + "/".join(arrived.segments)), headers)
+        if operation.status == "InProgress":
+            return answers.respond(202, headers=self.operations.headers(operation, final="location"))
+        if operation.error is not None:
+            return answers.respond(409, {"error": operation.error})
+        return answers.respond(204)
+
+
+def _only(arrived: Arrived, method: str) -> None:
+    if arrived.method != method:
+        raise not_implemented(f"{arrived.method} on '{arrived.request.url.path}'")

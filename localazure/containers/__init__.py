@@ -1,0 +1,1 @@
+"""Images that are folders and Python environments, and containers that are processes of this machine."""

@@ -1,0 +1,98 @@
+"""Python environments that stand for what `pip install -r FILE` puts into an image.
+
+In: a Python version and the text of requirement files. Out: the folder of a virtual environment in the cache, made with uv, keyed
+by a hash of what is in it and shared by all images that ask for the same. A half-made one lacks its marker and is made anew.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import uv
+
+from localazure.containers import machine
+from localazure.containers.build_log import BuildLog
+from localazure.containers.locks import alone
+
+NVIDIA_PREFIX = "nvidia-"  # NVIDIA's libraries as Python packages; gigabytes that a machine without a driver has no use for
+_MARKER = ".complete"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What one `pip install -r` asks for: the file's text, and pip's options that change what is installed."""
+
+    text: str
+    options: tuple[str, ...] = ()
+
+
+class Environments:
+    """The environments of this machine, below the cache folder."""
+
+    def __init__(self, cache: Path) -> None:
+        self._folder = cache / "environments"
+
+    async def make(self, python: str, requirements: tuple[Requirements, ...], step: str, log: BuildLog) -> Path:
+        """The environment with these packages, made where it isn't there yet. BuildFailedError where uv can't."""
+        wanted = tuple(_for_this_machine(one, log) for one in requirements)
+        folder = self._folder / _key(python, wanted)
+        async with alone(folder.with_suffix(".lock")):
+            if (folder / _MARKER).exists():
+                log.say(f"the Python environment {folder.name} is there already")
+                return folder
+            shutil.rmtree(folder, ignore_errors=True)
+            await self._create(folder, python, step, log)
+            for number, one in enumerate(wanted):
+                file = folder / f"requirements-{number}.txt"
+                file.write_text(one.text, encoding="utf-8")
+                install = [uv.find_uv_bin(), "pip", "install", "--python", str(folder / "bin" / "python"), "-r", str(file)]
+                await log.run(step, [*install, *one.options], folder, machine.fetching_environment())
+            (folder / _MARKER).write_text(json.dumps({"python": python}), encoding="utf-8")
+        return folder
+
+    async def _create(self, folder: Path, python: str, step: str, log: BuildLog) -> None:
+        environment = {**machine.fetching_environment(), "UV_PYTHON_DOWNLOADS": "never"}
+        found = shutil.which(f"python{python}", path=environment["PATH"])
+        ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+        if ours != python and found is None:
+            log.say(f"this machine has no Python {python}; the image gets Python {ours}")
+        interpreter = found if ours != python and found else sys.executable
+        await log.run(
+            step, [uv.find_uv_bin(), "venv", "--no-project", "--python", interpreter, str(folder)], self._folder, environment
+        )
+
+
+def _key(python: str, requirements: tuple[Requirements, ...]) -> str:
+    content = [python, [sys.version_info.major, sys.version_info.minor], [[one.text, one.options] for one in requirements]]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:24]
+
+
+def _for_this_machine(one: Requirements, log: BuildLog) -> Requirements:
+    """Without NVIDIA's packages where there is no NVIDIA driver. Only packages that the file itself lists, as a lock does."""
+    if machine.has_nvidia_driver():
+        return one
+    text, left_out = without_nvidia(one.text)
+    if not left_out:
+        return one
+    log.say(f"this machine has no NVIDIA driver: {left_out} packages whose names start with {NVIDIA_PREFIX} are left out")
+    # What is left would ask for them again. A file that lists them is a lock, which lists everything else too.
+    return Requirements(text, tuple(dict.fromkeys((*one.options, "--no-deps"))))
+
+
+def without_nvidia(text: str) -> tuple[str, int]:
+    """A requirement file without the entries for NVIDIA's packages (each with its continued lines), and how many those were."""
+    kept: list[str] = []
+    left_out = 0
+    inside = False  # inside an entry that is left out
+    for line in text.splitlines():
+        starts_entry = re.match(r"[A-Za-z0-9]", line) is not None
+        if starts_entry:
+            inside = line.lower().replace("_", "-").startswith(NVIDIA_PREFIX)
+            left_out += inside
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept) + "\n", left_out

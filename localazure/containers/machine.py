@@ -1,0 +1,28 @@
+"""What this machine has for containers: NVIDIA GPUs, and the variables that tools which fetch packages need."""
+
+import os
+import shutil
+from pathlib import Path
+
+
+def gpu_count() -> int:
+    """The NVIDIA GPUs whose device files are there. 0 where there is no driver."""
+    return sum(1 for device in Path("/dev").glob("nvidia[0-9]*") if device.name.removeprefix("nvidia").isdigit())
+
+
+def has_nvidia_driver() -> bool:
+    return gpu_count() > 0 or shutil.which("nvidia-smi") is not None
+
+
+_FETCHING = ("UV_", "PIP_", "XDG_CACHE_HOME", "SSL_CERT_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+def fetching_environment() -> dict[str, str]:
+    """The variables with which packages are fetched: indexes, caches, proxies, authorities. No secret of ours is among them."""
+    kept = {name: value for name, value in os.environ.items() if name.upper().startswith(_FETCHING)}
+    return {**kept, "PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home())}
+
+
+def build_environment(home: Path) -> dict[str, str]:
+    """The variables of a build step: the machine's tools and nothing of this server's."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": str(home)}

@@ -1,0 +1,154 @@
+"""RUN instructions, read before anything of them is run.
+
+In: a RUN's command. Out: steps, each something that this machine can stand for: packages to install, a program that builds, a
+check that only reads, or something skipped, with the reason. Everything else is refused by name, because there is no sandbox that
+it could run in.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from formats.dockerfile import Command, substitute
+
+_BUILDERS = frozenset({"cmake", "ctest", "make", "ninja", "g++", "gcc", "c++", "cc", "nvcc", "python", "python3"})
+_SYSTEM_PACKAGES = frozenset({"apt-get", "apt"})
+_ACCOUNTS = frozenset({"useradd", "groupadd", "adduser", "addgroup", "chown", "chmod"})
+_PACKAGE_CACHES = ("/var/lib/apt/", "/var/cache/apt/", "/root/.cache/", "/tmp/")  # noqa: S108  # paths in an image, not here
+_PIP_FLAGS_WITHOUT_MEANING = frozenset(
+    {
+        "--no-cache-dir",
+        "--disable-pip-version-check",
+        "--root-user-action=ignore",
+        "--no-compile",
+        "--quiet",
+        "-q",
+        "--upgrade",
+        "-U",
+    }
+)
+_PIP_FLAGS = frozenset({"--require-hashes", "--no-deps"})
+_READERS = frozenset({"test", "[", "find", "sort", "xargs", "sha256sum", "cut", "echo", "exit", "true", "false"})
+_FIND_WRITES = re.compile(r"\s-(delete|exec|execdir|ok|okdir|fprint\w*|fls)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """`pip install -r FILE`: the files, and those of pip's options that change what is installed."""
+
+    files: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MakeFolders:
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A shell line that only reads files; run as it stands."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    what: str
+    why: str
+
+
+Step = Install | Program | MakeFolders | Check | Skipped
+
+
+class NotImitatedError(Exception):
+    """A command that nothing here stands for."""
+
+
+def steps(command: Command, variables: Mapping[str, str]) -> list[Step]:
+    """The steps of one RUN, in order. NotImitatedError names the first command that is refused; then none has been run."""
+    if not isinstance(command, str):
+        return [_step(list(command))]
+    if _only_reads(command):
+        return [Check(command)]
+    return [step for words in _simple_commands(command, variables) for step in [_step(words)] if words]
+
+
+def _only_reads(text: str) -> bool:
+    """Whether a shell line is made of programs that can't change a file. A command's name stands first or follows an operator."""
+    plain = text.replace(">&2", " ")
+    if re.search(r"[`<>\\\n]", plain) or _FIND_WRITES.search(plain):
+        return False
+    outside = re.sub(r'"\$\(|\$\(|\)"|\)|\{ |\}|\|\||&&|\||;', " \0 ", plain)
+    heads = [part.split() for part in outside.split("\0") if part.split()]
+    for words in heads:
+        while words and re.fullmatch(r"\w+=\S*", words[0]):
+            words = words[1:]
+        if not words or words[0] in ("=", "!="):  # what follows a closed `$(…)`
+            continue
+        if words[0] not in _READERS or (words[0] == "xargs" and "sha256sum" not in words):
+            return False
+    return bool(heads) and heads[0][0] in ("test", "[")
+
+
+def _simple_commands(text: str, variables: Mapping[str, str]) -> list[list[str]]:
+    counted = text.replace("$(nproc)", str(os.cpu_count() or 1))  # the one substitution that nearly every build uses
+    lexer = shlex.shlex(substitute(counted, variables), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    commands: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word in ("&&", ";"):
+                commands.append([])
+            elif set(word) <= set("();<>|&") or "`" in word or "$(" in word:
+                raise NotImitatedError(f"the shell's {word!r} isn't imitated: write simple commands joined by &&")
+            else:
+                commands[-1].append(word)
+    except ValueError as error:
+        raise NotImitatedError(f"the command can't be read: {str(error).lower()}") from error
+    return [words for words in commands if words]
+
+
+def _step(words: list[str]) -> Step:
+    shown = shlex.join(words)
+    name = words[0]
+    if name in _SYSTEM_PACKAGES:
+        return Skipped(shown, "the machine's own packages serve")
+    if name == "rm" and all(word.startswith(("-", *_PACKAGE_CACHES)) for word in words[1:]):
+        return Skipped(shown, "there is no package cache in this image")
+    if name in _ACCOUNTS:
+        return Skipped(shown, "containers run as the user who started the embedded Azure")
+    if name == "set" and all(word.startswith(("-", "+")) for word in words[1:]):
+        return Skipped(shown, "a failing command always ends the build")
+    if name == "mkdir":
+        return MakeFolders(tuple(word for word in words[1:] if not word.startswith("-")))
+    if name in ("pip", "pip3") or words[1:3] == ["-m", "pip"]:
+        return _install(words[1:] if name.startswith("pip") else words[3:], shown)
+    if name in _BUILDERS:
+        return Program(tuple(words))
+    raise NotImitatedError(f"{name} isn't imitated")
+
+
+def _install(words: list[str], shown: str) -> Step:
+    if words[:1] != ["install"]:
+        raise NotImitatedError(f"{shown} isn't imitated: only pip install is")
+    files: list[str] = []
+    options: list[str] = []
+    rest = iter(words[1:])
+    for word in rest:
+        if word in ("-r", "--requirement"):
+            files.append(next(rest, ""))
+        elif word in _PIP_FLAGS:
+            options.append(word)
+        elif word not in _PIP_FLAGS_WITHOUT_MEANING:
+            raise NotImitatedError(f"pip install {word} isn't imitated: list the packages in a file and install it with -r")
+    if not files or not all(files):
+        raise NotImitatedError("pip install without -r FILE isn't imitated: list the packages in a file")
+    return Install(tuple(files), tuple(options))

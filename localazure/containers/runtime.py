@@ -1,0 +1,183 @@
+"""Containers as processes of this machine: started, stopped, looked at, and found again after a restart of the embedded Azure.
+
+Each container has a folder and a shim (`shim.py`) that stands over it. The shim's lock file is what says whether it lives: it
+can't outlive its process, and a second shim can't take it, so that a container is never started twice. CPU and memory limits
+aren't imposed.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from localazure.containers import locks, shim
+from localazure.containers.container_spec import ContainerSpec
+from localazure.folder import SECRET_MODE, read_json, write_json
+
+State = dict[str, Any]  # as shim.py writes it: current, previous, restart_count, events, ended
+
+_POLL_SECONDS = 0.02
+_GRACE_SECONDS = 3.0  # on top of what the container itself may take to end
+
+
+class Runtime:
+    """The containers below one state folder, in groups that are known by a key such as an ARM id."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._shims: set[asyncio.Task[int]] = set()  # so that ended shims are collected
+
+    async def start(self, group: str, specs: list[ContainerSpec]) -> None:
+        """Makes the group's containers these: starts what is new or differs, leaves what is the same, ends what isn't named."""
+        folder = self._group(group)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_json(folder / "group.json", {"key": group})
+        names = {spec.name for spec in specs}
+        await self._remove([one for one in _containers(folder) if one.name not in names])
+        await asyncio.gather(*(self._start(folder / spec.name, spec) for spec in specs))
+
+    async def stop(self, group: str) -> None:
+        """Ends the group's containers; their states and logs stay."""
+        await asyncio.gather(*(_end(folder) for folder in _containers(self._group(group))))
+
+    async def remove(self, group: str) -> None:
+        """Ends the group's containers and removes all that they left."""
+        folder = self._group(group)
+        await self._remove(_containers(folder))
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    def states(self, group: str) -> dict[str, State]:
+        """The state of each container by name; one that hasn't begun has an empty `current`."""
+        return {folder.name: read_json(folder / "state.json") or _not_begun() for folder in _containers(self._group(group))}
+
+    def logs(self, group: str, container: str, tail: int | None = None, *, timestamps: bool = False) -> str:
+        """What the container's last run printed, or its last `tail` lines."""
+        try:
+            content = (self._group(group) / container / "log").read_bytes()
+        except FileNotFoundError:
+            return ""
+        lines = content.decode("utf-8", errors="replace").splitlines(keepends=True)
+        chosen = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
+        return "".join(line if timestamps else line[shim.STAMP :] for line in chosen)
+
+    async def adopt(self, groups: Iterable[str]) -> None:
+        """Takes up what an earlier server left: containers of `groups` without a shim get one again, other groups are ended."""
+        wanted = set(groups)
+        for folder in sorted(self.folder.glob("*/")):
+            record = read_json(folder / "group.json")
+            if record is None or record["key"] not in wanted:
+                await self._remove(_containers(folder))
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                continue
+            for container in _containers(folder):
+                if _shim_of(container) is None and not (read_json(container / "state.json") or _not_begun())["ended"]:
+                    await self._spawn(container)
+
+    async def reap(self) -> None:
+        """Ends every container, because the embedded Azure is taken down. `adopt` runs again what its restart policy says."""
+        containers = [container for folder in self.folder.glob("*/") for container in _containers(folder)]
+        await asyncio.gather(*(_end(container, signal.SIGINT) for container in containers))
+
+    async def _start(self, folder: Path, spec: ContainerSpec) -> None:
+        content = spec.on_disk(folder)
+        before = read_json(folder / "spec.json")
+        if before is not None and _without_events(before) != _without_events(content):
+            await self._remove([folder])
+            before = None
+        if before is None:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            write_json(folder / "spec.json", content, SECRET_MODE)
+        if _shim_of(folder) is None:
+            await self._spawn(folder)
+
+    async def _spawn(self, folder: Path) -> None:
+        with (folder / "shim.log").open("ab") as output:  # what a shim itself has to complain about; empty as a rule
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                "-S",
+                shim.__file__,
+                str(folder),
+                cwd=folder,
+                env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        ended = asyncio.create_task(process.wait())
+        self._shims.add(ended)
+        ended.add_done_callback(self._shims.discard)
+        while not ended.done() and (read_json(folder / "state.json") or _not_begun()).get("shim") != process.pid:
+            await asyncio.sleep(_POLL_SECONDS)  # until the container has begun, so that nobody meets one without a state
+
+    async def _remove(self, containers: list[Path]) -> None:
+        await asyncio.gather(*(_end(folder) for folder in containers))
+        for folder in containers:
+            await asyncio.to_thread(shutil.rmtree, folder)
+
+    def _group(self, group: str) -> Path:
+        """A folder name that a person recognises and that no two groups share."""
+        return self.folder / f"{group.rsplit('/', 1)[-1]}-{hashlib.sha256(group.encode()).hexdigest()[:12]}"
+
+
+def _containers(folder: Path) -> list[Path]:
+    return sorted(path.parent for path in folder.glob("*/spec.json"))
+
+
+def _not_begun() -> State:
+    return {"current": {}, "previous": None, "restart_count": 0, "events": [], "ended": False}
+
+
+def _without_events(spec: dict[str, Any]) -> dict[str, Any]:
+    """Events carry times; what is run doesn't depend on them."""
+    return {name: value for name, value in spec.items() if name != "events"}
+
+
+def _shim_of(folder: Path) -> int | None:
+    """The process id of the container's shim; None where none lives."""
+    try:
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        if locks.taken(handle):
+            return None
+        pid = int(os.read(handle, 32) or b"0")
+    finally:
+        os.close(handle)
+    return pid if pid else 0
+
+
+async def _end(folder: Path, number: signal.Signals = signal.SIGTERM) -> None:
+    """Asks the shim to end its container, and kills both where it doesn't. What the signals mean is in shim.py."""
+    spec = read_json(folder / "spec.json")
+    if spec is None:
+        return
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + spec["stop_seconds"] + _GRACE_SECONDS
+    told = 0
+    while (pid := _shim_of(folder)) is not None and loop.time() < deadline:
+        if pid and pid != told:
+            _signal(pid, number)
+            told = pid
+        await asyncio.sleep(_POLL_SECONDS)
+    if pid:
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8")) if (folder / "state.json").exists() else {}
+        _signal(pid, signal.SIGKILL)
+        _signal(state.get("pid") or 0, signal.SIGKILL)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    """A shim and a container each lead a session of their own; a process that doesn't is none of ours."""
+    try:
+        if pid and os.getsid(pid) == pid:
+            os.killpg(pid, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,1 @@
+"""Microsoft Entra ID, as far as a client with a secret meets it: discovery, signing keys, tokens."""

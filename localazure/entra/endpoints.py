@@ -1,0 +1,146 @@
+"""What a client asks before it talks to ARM: the cloud's metadata, OpenID discovery, signing keys, and a token.
+
+Keys of the metadata document: those that azure-cli 2.91 and azure-native 3.29 read. Token errors in Entra's form and numbers.
+Source of the numbers: Microsoft Learn, identity-platform/reference-error-codes.
+"""
+
+import hmac
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from localazure.arm.errors import ArmError
+from localazure.arm.requests import content_of
+from localazure.entra.identity import Identity
+from localazure.entra.tokens import LIFETIME_SECONDS, Tokens
+
+CLOUD_NAME = "AzureLocal"
+_LIST_VERSION = "2019-05-01"  # until then the metadata was a list of clouds; later versions give one object
+
+
+class Endpoints:
+    """The routes of the tenant, and of the cloud's metadata."""
+
+    def __init__(self, identity: Identity, tokens: Tokens, url: str) -> None:
+        self._identity = identity
+        self._tokens = tokens
+        self._url = url
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/metadata/endpoints", self.metadata),
+            Route("/{tenant}/v2.0/.well-known/openid-configuration", self.discovery),
+            Route("/{tenant}/.well-known/openid-configuration", self.discovery),
+            Route("/{tenant}/discovery/v2.0/keys", self.keys),
+            Route("/{tenant}/oauth2/v2.0/token", self.token, methods=["POST"]),
+            Route("/{tenant}/oauth2/token", self.token, methods=["POST"]),
+        ]
+
+    async def metadata(self, request: Request) -> JSONResponse:
+        cloud = _cloud(self._url, self._identity.tenant_id)
+        return JSONResponse([cloud] if request.query_params.get("api-version") == _LIST_VERSION else cloud)
+
+    async def discovery(self, request: Request) -> JSONResponse:
+        if refusal := self._wrong_tenant(request):
+            return refusal
+        authority = f"{self._url}/{self._identity.tenant_id}"
+        return JSONResponse(
+            {
+                "issuer": self._tokens.issuer,
+                "token_endpoint": f"{authority}/oauth2/v2.0/token",
+                "authorization_endpoint": f"{authority}/oauth2/v2.0/authorize",
+                "jwks_uri": f"{authority}/discovery/v2.0/keys",
+                "response_types_supported": ["code", "token"],
+                "subject_types_supported": ["pairwise"],
+                "grant_types_supported": ["client_credentials"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "token_endpoint_auth_methods_supported": ["client_secret_post"],
+                "tenant_region_scope": "local",
+            }
+        )
+
+    async def keys(self, request: Request) -> JSONResponse:
+        return self._wrong_tenant(request) or JSONResponse(self._tokens.keys())
+
+    async def token(self, request: Request) -> JSONResponse:
+        """Client credentials, and nothing else: a client id, its secret, and whom the token is for."""
+        if refusal := self._wrong_tenant(request):
+            return refusal
+        try:
+            form = dict(parse_qsl((await content_of(request)).decode("utf-8", errors="replace")))
+        except ArmError as error:
+            return _refused(error.status, "invalid_request", 90014, error.message)
+        if form.get("grant_type") != "client_credentials":
+            return _refused(
+                400, "unsupported_grant_type", 70003, "Only the client_credentials grant is served by the embedded Azure."
+            )
+        if form.get("client_id") != self._identity.client_id:
+            return _refused(
+                400,
+                "unauthorized_client",
+                700016,
+                f"Application with identifier '{form.get('client_id', '')}' was not found in the directory "
+                f"'{self._identity.tenant_id}'.",
+            )
+        if not hmac.compare_digest(form.get("client_secret", "").encode(), self._identity.client_secret.encode()):
+            return _refused(
+                401, "invalid_client", 7000215, f"Invalid client secret provided for app '{self._identity.client_id}'."
+            )
+        audience = form["scope"].removesuffix("/.default") if form.get("scope") else form.get("resource", "")
+        if not audience:
+            return _refused(400, "invalid_request", 900144, "The request body must contain the parameter 'scope' or 'resource'.")
+        token = {
+            "token_type": "Bearer",
+            "expires_in": LIFETIME_SECONDS,
+            "ext_expires_in": LIFETIME_SECONDS,
+            "access_token": self._tokens.issue(audience),
+        }
+        return JSONResponse(token, headers={"Cache-Control": "no-store"})
+
+    def _wrong_tenant(self, request: Request) -> JSONResponse | None:
+        tenant = request.path_params["tenant"]
+        if tenant.lower() == self._identity.tenant_id:
+            return None
+        return _refused(400, "invalid_request", 90002, f"Tenant '{tenant}' not found.")
+
+
+def _refused(status: int, error: str, number: int, text: str) -> JSONResponse:
+    return JSONResponse(
+        {"error": error, "error_description": f"AADSTS{number}: {text}", "error_codes": [number]}, status_code=status
+    )
+
+
+def _cloud(url: str, tenant: str) -> dict[str, Any]:
+    """One cloud. Every address is this server's own: nothing points outside of the machine."""
+    host = url.removeprefix("https://")
+    return {
+        "name": CLOUD_NAME,
+        "portal": url,
+        "authentication": {
+            "loginEndpoint": url,
+            "audiences": [url, f"{url}/"],
+            "tenant": tenant,
+            "identityProvider": "AAD",
+        },
+        "resourceManager": f"{url}/",
+        "graph": url,
+        "graphAudience": url,
+        "microsoftGraphResourceId": url,
+        "gallery": url,
+        "batch": url,
+        "sqlManagement": url,
+        "media": url,
+        "activeDirectoryDataLake": url,
+        "vmImageAliasDoc": f"{url}/vm-image-aliases",
+        "suffixes": {
+            "acrLoginServer": host,
+            "azureDataLakeAnalyticsCatalogAndJob": host,
+            "azureDataLakeStoreFileSystem": host,
+            "keyVaultDns": host,
+            "sqlServerHostname": host,
+            "storage": host,
+        },
+    }

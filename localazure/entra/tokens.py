@@ -1,0 +1,124 @@
+"""Access tokens: JSON Web Tokens signed with the folder's RSA key, and the check of those that requests carry.
+
+Claims as Entra's v1 tokens for an application carry them: Microsoft Learn, identity-platform/access-token-claims-reference.
+"""
+
+import hashlib
+from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from jwt.algorithms import RSAAlgorithm
+
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller
+from localazure.entra.identity import Identity
+
+LIFETIME_SECONDS = 3600
+ALGORITHM = "RS256"
+_REQUIRED_CLAIMS = ["exp", "nbf", "iss", "aud", "oid", "appid", "tid"]
+
+
+class Tokens:
+    """Signs tokens for the tenant's service principal and checks them for ARM."""
+
+    def __init__(self, identity: Identity, url: str, now: Callable[[], datetime]) -> None:
+        self._identity = identity
+        self._url = url
+        self._now = now
+        self._public = _public_key(identity.signing_key)
+        self.key_id = hashlib.sha256(_spki(self._public)).hexdigest()[:32]
+        # One signature check per token and not per request: a token's claims never change, and its expiry is checked each time.
+        self._verified = lru_cache(maxsize=256)(self._verify)
+
+    @property
+    def issuer(self) -> str:
+        return f"{self._url}/{self._identity.tenant_id}/v2.0"
+
+    @property
+    def audiences(self) -> tuple[str, ...]:
+        """Whom a token for ARM is meant for."""
+        return (self._url, f"{self._url}/")
+
+    def issue(self, audience: str) -> str:
+        """A token of the service principal for `audience`, valid from now for LIFETIME_SECONDS."""
+        now = int(self._now().timestamp())
+        claims = {
+            "aud": audience,
+            "iss": self.issuer,
+            "iat": now,
+            "nbf": now,
+            "exp": now + LIFETIME_SECONDS,
+            "appid": self._identity.client_id,
+            "idtyp": "app",
+            "oid": self._identity.principal_id,
+            "sub": self._identity.principal_id,
+            "tid": self._identity.tenant_id,
+            "ver": "1.0",
+        }
+        return jwt.encode(claims, self._identity.signing_key, algorithm=ALGORITHM, headers={"kid": self.key_id})
+
+    def keys(self) -> dict[str, Any]:
+        """The JSON Web Key Set with which others can check the signature."""
+        key = RSAAlgorithm.to_jwk(self._public, as_dict=True)
+        return {"keys": [{**key, "kid": self.key_id, "use": "sig", "alg": ALGORITHM, "issuer": self.issuer}]}
+
+    def check(self, authorization: str) -> Caller:
+        """The caller whose token the Authorization header carries. ArmError 401 in ARM's words otherwise."""
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise self._refusal(
+                "AuthenticationFailed",
+                "Authentication failed. The 'Authorization' header is missing or does not hold a bearer token.",
+            )
+        claims = self._verified(token.strip())
+        if claims["exp"] <= self._now().timestamp():
+            raise self._refusal("ExpiredAuthenticationToken", "The access token has expired.")
+        return Caller(object_id=claims["oid"], app_id=claims["appid"])
+
+    def _verify(self, token: str) -> dict[str, Any]:
+        try:
+            claims = jwt.decode(
+                token,
+                self._public,
+                algorithms=[ALGORITHM],
+                options={"verify_aud": False, "verify_iss": False, "verify_exp": False, "require": _REQUIRED_CLAIMS},
+            )
+        except jwt.PyJWTError as error:
+            raise self._refusal("InvalidAuthenticationToken", f"The access token is invalid: {error}.") from error
+        if claims["tid"] != self._identity.tenant_id or claims["iss"] != self.issuer:
+            raise self._refusal(
+                "InvalidAuthenticationTokenTenant",
+                f"The access token is from the wrong issuer '{claims['iss']}'. It must match the tenant '{self.issuer}' "
+                "associated with this subscription.",
+            )
+        if claims["aud"] not in self.audiences:
+            allowed = ",".join(f"'{audience}'" for audience in self.audiences)
+            raise self._refusal(
+                "InvalidAuthenticationTokenAudience",
+                f"The access token has been obtained for wrong audience or resource '{claims['aud']}'. "
+                f"It should exactly match with one of the allowed audiences {allowed}.",
+            )
+        return claims
+
+    def _refusal(self, code: str, message: str) -> ArmError:
+        challenge = (
+            f'Bearer authorization_uri="{self._url}/{self._identity.tenant_id}", error="invalid_token", '
+            f'error_description="{message}"'
+        )
+        return ArmError(401, code, message, headers={"WWW-Authenticate": challenge.replace("\n", " ")})
+
+
+def _public_key(pem: str) -> RSAPublicKey:
+    key = serialization.load_pem_private_key(pem.encode("ascii"), password=None).public_key()
+    if not isinstance(key, RSAPublicKey):
+        raise TypeError("the folder's signing key is not an RSA key")
+    return key
+
+
+def _spki(key: RSAPublicKey) -> bytes:
+    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)

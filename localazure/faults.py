@@ -1,0 +1,118 @@
+"""Faults on purpose: what the embedded Azure does wrong because somebody asked it to, for tests and for trying things out.
+
+One path, `/local/faults`, opened by the folder's admin token and used by `python -m localazure fault`. GET lists, PUT adds,
+DELETE clears. A fault holds for requests that fit its method and path, until its count is used up, also over a restart.
+"""
+
+import asyncio
+import hmac
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from localazure.arm import answers, paths
+from localazure.arm.errors import ArmError
+from localazure.arm.requests import body_of
+from localazure.arm.store import Store
+from localazure.fault import PATH, Fault, parse
+from localazure.services import Clock
+
+ABORT = "localazure.abort"  # key in the ASGI scope: closes the connection at once
+_DOCUMENT = "faults"
+
+
+class Faults:
+    """The faults that hold, and the middleware and control path around them."""
+
+    def __init__(self, store: Store, clock: Clock, admin_token: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._admin_token = admin_token
+        stored = store.document(_DOCUMENT) or {"faults": []}
+        self._faults = [Fault(**fault) for fault in stored["faults"]]
+        self._set_clock()
+
+    def routes(self) -> list[Route]:
+        return [Route(PATH, self.control, methods=["GET", "PUT", "DELETE"])]
+
+    async def control(self, request: Request) -> Response:
+        """PUT adds one fault and answers it as it was understood; DELETE clears all; GET lists."""
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(given.encode(), self._admin_token.encode()):
+            return answers.refused(ArmError(401, "AuthenticationFailed", "Faults take the admin token of this server's folder."))
+        if request.method == "PUT":
+            try:
+                fault = parse(await body_of(request))
+            except ArmError as error:
+                return answers.refused(error)
+            self._faults.append(fault)
+            self._keep()
+            return answers.respond(200, asdict(fault))
+        if request.method == "DELETE":
+            self._faults.clear()
+            self._keep()
+        return answers.respond(200, {"value": [asdict(fault) for fault in self._faults]})
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """`app` with the faults in front of it."""
+
+        async def faulty(scope: Scope, receive: Receive, send: Send) -> None:
+            fault = self._take(scope) if scope["type"] == "http" else None
+            if fault is None:
+                await app(scope, receive, send)
+            else:
+                await _commit(fault, app, scope, receive, send)
+
+        return faulty
+
+    def _take(self, scope: Scope) -> Fault | None:
+        """The first fault that fits, counted down."""
+        if not self._faults or scope["path"].startswith(PATH):
+            return None
+        path = "/" + "/".join(paths.segments_of(scope["path"]))
+        fault = next((each for each in self._faults if each.kind != "clock" and each.fits(scope["method"], path)), None)
+        if fault is not None and fault.count:
+            fault.count -= 1
+            if fault.count == 0:
+                self._faults.remove(fault)
+            self._keep()
+        return fault
+
+    def _keep(self) -> None:
+        self._store.put_document(_DOCUMENT, {"faults": [asdict(fault) for fault in self._faults]})
+        self._set_clock()
+
+    def _set_clock(self) -> None:
+        forced = [fault.date for fault in self._faults if fault.kind == "clock"]
+        self._clock.forced = date.fromisoformat(forced[-1]) if forced else None
+
+
+async def _commit(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    match fault.kind:
+        case "fail":
+            await answers.refused(ArmError(fault.status, fault.code, fault.message))(scope, receive, send)
+        case "throttle":
+            headers = {"Retry-After": str(max(1, round(fault.seconds)))}
+            error = ArmError(429, "TooManyRequests", "The request is being throttled, as a fault asks for.", headers=headers)
+            await answers.refused(error)(scope, receive, send)
+        case "delay":
+            await asyncio.sleep(fault.seconds)
+            await app(scope, receive, send)
+        case _:
+            await app(scope, receive, _unheard)
+            scope[ABORT]()
+            await _disconnected(receive)
+
+
+async def _unheard(message: Any) -> None:
+    """Takes an answer that nobody is to get."""
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,129 @@
+"""The state folder, `.local` in the checkout: every path in it, and how files are written there.
+
+Files that hold a secret are readable by their owner alone. Every file is replaced whole, so that nobody ever reads half of one.
+"""
+
+import json
+import os
+import secrets
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from localazure.errors import CommandError
+
+SECRET_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolder:
+    """All paths of one state folder. Nothing is made before `create`."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        return self.root / "azure.sqlite"
+
+    @property
+    def authority(self) -> Path:
+        """The certificate authority's key and certificate."""
+        return self.root / "ca"
+
+    @property
+    def authority_certificate(self) -> Path:
+        return self.authority / "ca.pem"
+
+    @property
+    def ca_bundle(self) -> Path:
+        """What clients trust: the system's authorities and ours."""
+        return self.root / "ca-bundle.pem"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def server_log(self) -> Path:
+        return self.logs / "azure.log"
+
+    @property
+    def endpoint(self) -> Path:
+        """Where the server answers and which process it is."""
+        return self.root / "endpoint.json"
+
+    @property
+    def environment(self) -> Path:
+        return self.root / "env"
+
+    @property
+    def identity(self) -> Path:
+        """Tenant, service principal with its secret, token signing key, admin token, passphrase: made once for this folder."""
+        return self.root / "identity.json"
+
+    @property
+    def start_lock(self) -> Path:
+        """Held by whoever starts or stops the server."""
+        return self.root / "start.lock"
+
+    @property
+    def server_lock(self) -> Path:
+        """Held by the server for as long as it lives."""
+        return self.root / "server.lock"
+
+    @property
+    def pulumi_home(self) -> Path:
+        return self.root / "pulumi"
+
+    @property
+    def backend(self) -> Path:
+        """Pulumi's file backend: the stacks' state."""
+        return self.root / "stacks"
+
+    @property
+    def containers(self) -> Path:
+        """What running containers write: logs and state files."""
+        return self.root / "containers"
+
+    def stack_config(self, stack: str) -> Path:
+        return self.root / f"Pulumi.{stack}.yaml"
+
+    def create(self) -> None:
+        """Makes the folder and those in it, for their owner alone."""
+        for folder in (self.root, self.authority, self.logs, self.pulumi_home, self.backend, self.containers):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+    """Writes a file so that it is there whole and durable, or as it was before."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, content: dict[str, Any], mode: int = 0o644) -> None:
+    write_whole(path, json.dumps(content, indent=2) + "\n", mode)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a file, or None where the file isn't there. CommandError where it holds something else."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise CommandError(f"{path}: not JSON ({error}); remove it, or the whole state folder") from error
+
+
+def random_secret() -> str:
+    """256 random bits, safe in a URL and in a shell."""
+    return secrets.token_urlsafe(32)

@@ -1,0 +1,22 @@
+"""The resource types that the embedded Azure serves, one file a service. ALL is their one list."""
+
+from localazure.arm.kind import Kind
+from localazure.kinds.container_groups import ContainerGroups
+from localazure.kinds.identities import UserAssignedIdentities
+from localazure.kinds.logs import LogWorkspaces
+from localazure.kinds.registries import Registries
+from localazure.kinds.resource_groups import ResourceGroups
+from localazure.kinds.roles import RoleAssignments
+from localazure.kinds.storage import StorageAccounts
+from localazure.kinds.task_runs import TaskRuns
+
+ALL: tuple[Kind, ...] = (
+    ResourceGroups(),
+    UserAssignedIdentities(),
+    RoleAssignments(),
+    StorageAccounts(),
+    LogWorkspaces(),
+    Registries(),
+    TaskRuns(),
+    ContainerGroups(),
+)

@@ -1,0 +1,75 @@
+"""Log Analytics workspaces: an id and keys that container groups send their logs with. Queries over logs are not served.
+
+Defaults of the service: Microsoft Learn, REST reference of Microsoft.OperationalInsights/workspaces 2023-09-01, "Create".
+"""
+
+import base64
+import secrets
+import uuid
+from collections.abc import Mapping
+from datetime import timedelta
+
+from formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.store import Body, Resource
+
+KEY_BYTES = 64
+RETENTION_DAYS = 30
+SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS = 4, 730  # Microsoft Learn, azure-monitor/logs/data-retention-configure
+SKU = "PerGB2018"
+
+
+class LogWorkspaces(Kind):
+    """Created at once."""
+
+    azure_type = azure_types.LOG_WORKSPACE
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"sharedKeys": self.shared_keys, "listKeys": self.shared_keys}
+
+    def check(self, change: Change) -> None:
+        days = change.properties.get("retentionInDays", RETENTION_DAYS)
+        if not SHORTEST_RETENTION_DAYS <= days <= LONGEST_RETENTION_DAYS:
+            raise ArmError(
+                400,
+                "InvalidParameter",
+                f"'RetentionInDays' property doesn't match the SKU limits: {days} was given, {SHORTEST_RETENTION_DAYS} to "
+                f"{LONGEST_RETENTION_DAYS} days are allowed.",
+                target="properties.retentionInDays",
+            )
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {
+            "properties": {
+                "features": {"enableLogAccessUsingOnlyResourcePermissions": True},
+                "publicNetworkAccessForIngestion": "Enabled",
+                "publicNetworkAccessForQuery": "Enabled",
+                "retentionInDays": RETENTION_DAYS,
+                "sku": {"name": SKU},
+                "workspaceCapping": {"dailyQuotaGb": -1},
+            }
+        }
+
+    async def provision(self, change: Change) -> Body:
+        now = change.services.clock.stamp()
+        if change.previous is not None or change.resource is None:
+            return {"properties": {"modifiedDate": now}}
+        change.resource.private["keys"] = {
+            name: base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
+            for name in ("primarySharedKey", "secondarySharedKey")
+        }
+        next_reset = (change.services.clock.now() + timedelta(days=1)).strftime("%Y-%m-%dT%H:00:00Z")
+        return {
+            "properties": {
+                "createdDate": now,
+                "customerId": str(uuid.uuid4()),
+                "modifiedDate": now,
+                "sku": {"lastSkuUpdate": now},
+                "workspaceCapping": {"dataIngestionStatus": "RespectQuota", "quotaNextResetTime": next_reset},
+            }
+        }
+
+    async def shared_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        return Answer(body=dict(resource.private["keys"]))

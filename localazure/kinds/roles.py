@@ -1,0 +1,150 @@
+"""Role assignments: which principal has which built-in role at which scope. Kept as ARM keeps them.
+
+What they permit is asked by other kinds through `has_role`; ARM's own caller, the folder's service principal, owns everything.
+"""
+
+from collections.abc import Collection
+
+from catalog import roles
+from formats import azure_types
+from formats.arm_ids import SUBSCRIPTION_TYPE, parse
+from localazure.arm import filters
+from localazure.arm.errors import ArmError, conflict
+from localazure.arm.kind import Change, Kind
+from localazure.arm.store import Body, Resource, Store
+from localazure.services import SUBSCRIPTION, Services
+
+_IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
+_IMMUTABLE = ("principalId", "roleDefinitionId")
+
+
+class RoleAssignments(Kind):
+    """An extension of any scope: subscription, resource group or resource."""
+
+    azure_type = azure_types.ROLE_ASSIGNMENT
+    location = "none"
+    patchable = False
+    shows_state = False
+    delete_shows_resource = True
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:
+        return ArmError(400, "InvalidRoleAssignmentId", f"The role assignment ID '{name}' is not valid. It takes {allowed}.")
+
+    def check(self, change: Change) -> None:
+        services = change.services
+        _check_scope(change.id.scope, services.store)
+        role = _known_role(str(change.properties["roleDefinitionId"]))
+        principal = str(change.properties["principalId"])
+        _check_principal(principal, services)
+        if change.previous is not None:
+            _check_unchanged(change)
+            return
+        for other in services.store.of_type(self.arm_type, change.id.scope):
+            given = other.properties
+            same = other.id.scope.lower() == change.id.scope.lower() and given["principalId"] == principal
+            if same and _role_of(given["roleDefinitionId"]) == role:
+                raise conflict(
+                    f"The role assignment already exists. The ID of the existing role assignment is {other.id.name}.",
+                    "RoleAssignmentExists",
+                )
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"principalType": "ServicePrincipal"}}
+
+    async def provision(self, change: Change) -> Body:
+        now = change.services.clock.stamp()
+        by = change.caller.object_id if change.caller else ""
+        set_once = {} if change.previous else {"scope": change.id.scope, "createdOn": now, "createdBy": by}
+        return {"properties": {**set_once, "updatedOn": now, "updatedBy": by}}
+
+    def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
+        """Those at the scope, those above that hold there too, and, without `atScope()`, those below."""
+        _check_scope(scope, services.store)
+        at_scope, wanted = _conditions(conditions)
+        here = scope.lower()
+        chosen = [
+            each
+            for each in services.store.of_type(self.arm_type)
+            if _covers(each.id.scope, here) or (not at_scope and _covers(here, each.id.scope.lower()))
+        ]
+        return [each for each in chosen if wanted in ("", each.properties["principalId"])]
+
+
+def has_role(services: Services, principal_id: str, granted_by: Collection[str], resource_id: str) -> bool:
+    """Whether the principal has one of the roles (GUIDs of catalog/roles.py) at the resource or above it."""
+    return any(
+        each.properties["principalId"] == principal_id
+        and _role_of(each.properties["roleDefinitionId"]) in granted_by
+        and _covers(each.id.scope, resource_id.lower())
+        for each in services.store.of_type(RoleAssignments.azure_type.arm_type)
+    )
+
+
+def _covers(scope: str, resource_key: str) -> bool:
+    above = scope.lower().rstrip("/")
+    return resource_key == above or resource_key.startswith(f"{above}/")
+
+
+def _check_scope(text: str, store: Store) -> None:
+    scope = parse(text)
+    if scope is not None and scope.is_type(SUBSCRIPTION_TYPE) and scope.subscription == SUBSCRIPTION:
+        return
+    if scope is None or store.get(scope.key) is None:
+        raise ArmError(404, "ResourceNotFound", f"The scope '{text}' of the role assignment was not found.")
+
+
+def _known_role(definition_id: str) -> str:
+    role = _role_of(definition_id)
+    if role not in roles.NAMES or not definition_id.lower().endswith(f"/roledefinitions/{role}"):
+        raise ArmError(
+            400,
+            "RoleDefinitionDoesNotExist",
+            f"The specified role definition with ID '{role.replace('-', '')}' does not exist. The embedded Azure knows "
+            f"{', '.join(roles.NAMES.values())}, as .../providers/Microsoft.Authorization/roleDefinitions/<GUID>.",
+            target="properties.roleDefinitionId",
+        )
+    return role
+
+
+def _role_of(definition_id: str) -> str:
+    return definition_id.rsplit("/", 1)[-1].lower()
+
+
+def _check_principal(principal: str, services: Services) -> None:
+    """Known are this folder's service principal, the identities, and the identities that other resources have of their own."""
+    if principal == services.settings.principal_id or any(
+        resource.service.get("properties", {}).get("principalId") == principal for resource in services.store.of_type(_IDENTITIES)
+    ):
+        return
+    if any(
+        resource.service.get("identity", {}).get("principalId") == principal
+        for resource in services.store.below(f"/subscriptions/{SUBSCRIPTION}")
+    ):
+        return
+    raise ArmError(
+        400,
+        "PrincipalNotFound",
+        f"Principal {principal.replace('-', '')} does not exist in the directory {services.settings.tenant_id}.",
+        target="properties.principalId",
+    )
+
+
+def _check_unchanged(change: Change) -> None:
+    before = change.previous.properties if change.previous else {}
+    if any(str(before[name]).lower() != str(change.properties[name]).lower() for name in _IMMUTABLE):
+        raise ArmError(
+            400,
+            "RoleAssignmentUpdateNotPermitted",
+            "Tenant ID, application ID, principal ID, and scope are not allowed to be updated.",
+        )
+
+
+def _conditions(text: str) -> tuple[bool, str]:
+    """Whether only what holds at the scope is asked for, and the principal asked for or ""."""
+    rest = text.strip()
+    at_scope = rest.lower().startswith("atscope()")
+    if at_scope:
+        rest = rest[len("atscope()") :].strip()
+        rest = rest[len("and") :] if rest.lower().startswith("and") else rest
+    wanted = filters.parse(rest.replace("assignedTo(", "principalId eq ").rstrip(")"), ("principalId",)) if rest else {}
+    return at_scope, wanted.get("principalid", "")

@@ -1,0 +1,115 @@
+"""Storage accounts, as ARM sees them: sku, kind, settings, endpoints and keys. What lies in them (blobs, files) is not served.
+
+Defaults of the service: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts 2024-01-01, "Create".
+"""
+
+import base64
+import secrets
+from collections.abc import Mapping
+
+from formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.store import Body, Resource
+
+KEY_BYTES = 64
+_KEY_NAMES = ("key1", "key2")
+_SERVICES = ("blob", "dfs", "file", "queue", "table", "web")
+_SUFFIX = "core.windows.net"
+_FIXED = ("isHnsEnabled", "isNfsV3Enabled")
+
+
+class StorageAccounts(Kind):
+    """Created at once; the real service takes some seconds and a 202."""
+
+    azure_type = azure_types.STORAGE_ACCOUNT
+    created_status = 200
+    globally_unique = (409, "StorageAccountAlreadyTaken", "The storage account named {name} is already taken.")
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"listKeys": self.list_keys, "regenerateKey": self.regenerate_key}
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
+        return ArmError(
+            400,
+            "AccountNameInvalid",
+            f"{name} is not a valid storage account name. Storage account name must be between 3 and 24 characters in length "
+            "and use numbers and lower-case letters only.",
+            target="accountName",
+        )
+
+    def check(self, change: Change) -> None:
+        if change.previous is None:
+            return
+        for name in _FIXED:
+            if change.properties.get(name, False) != change.previous.properties.get(name, False):
+                raise ArmError(
+                    409,
+                    "AccountPropertyCannotBeUpdated",
+                    f"The property '{name}' was specified in the input, but it cannot be updated as it is read-only.",
+                    target=f"properties.{name}",
+                )
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        services = {name: {"enabled": True, "keyType": "Account"} for name in ("blob", "file")}
+        return {
+            "properties": {
+                "accessTier": "Hot",
+                "allowBlobPublicAccess": False,
+                "allowCrossTenantReplication": False,
+                "encryption": {"keySource": "Microsoft.Storage", "services": services},
+                "minimumTlsVersion": "TLS1_0",
+                "networkAcls": {"bypass": "AzureServices", "defaultAction": "Allow", "ipRules": [], "virtualNetworkRules": []},
+                "supportsHttpsTrafficOnly": True,
+            }
+        }
+
+    async def provision(self, change: Change) -> Body:
+        sku = {"tier": "Premium" if str(change.body["sku"]["name"]).startswith("Premium") else "Standard"}
+        if change.previous is not None or change.resource is None:
+            return {"sku": sku}
+        made = change.services.clock.stamp()
+        change.resource.private["keys"] = {name: _new_key(made) for name in _KEY_NAMES}
+        return {
+            "sku": sku,
+            "properties": {
+                "creationTime": made,
+                "keyCreationTime": dict.fromkeys(_KEY_NAMES, made),
+                "primaryEndpoints": {name: f"https://{change.id.name}.{name}.{_SUFFIX}/" for name in _SERVICES},
+                "primaryLocation": change.body["location"],
+                "privateEndpointConnections": [],
+                "statusOfPrimary": "available",
+            },
+        }
+
+    async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        _refuse_without_keys(resource)
+        return Answer(body=_keys(resource))
+
+    async def regenerate_key(self, resource: Resource, call: Call) -> Answer:
+        _refuse_without_keys(resource)
+        name = call.body.get("keyName")
+        if name not in _KEY_NAMES:
+            raise ArmError(400, "InvalidKeyName", f"'{name}' is not the name of a key; it takes key1 or key2.", target="keyName")
+        made = call.services.clock.stamp()
+        resource.private["keys"][name] = _new_key(made)
+        resource.service["properties"]["keyCreationTime"][name] = made
+        call.services.store.put(resource)
+        return Answer(body=_keys(resource))
+
+
+def _refuse_without_keys(resource: Resource) -> None:
+    if resource.properties.get("allowSharedKeyAccess") is False:
+        raise ArmError(
+            409, "KeyBasedAuthenticationNotPermitted", "Key based authentication is not permitted on this storage account."
+        )
+
+
+def _new_key(made: str) -> Body:
+    return {"value": base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii"), "creationTime": made}
+
+
+def _keys(resource: Resource) -> Body:
+    keys = resource.private["keys"]
+    return {"keys": [{"keyName": name, "permissions": "FULL", **keys[name]} for name in _KEY_NAMES]}

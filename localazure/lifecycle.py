@@ -1,0 +1,94 @@
+"""Starting and stopping the server process of a state folder. One folder has one server, whoever starts it and however often."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+from localazure import endpoint, environment
+from localazure.containers.runtime import Runtime
+from localazure.endpoint import Endpoint
+from localazure.entra import identity as identities
+from localazure.errors import CommandError
+from localazure.folder import LocalFolder
+from localazure.lock import locked
+from localazure.plugin import installation
+from localazure.process import POLL_SECONDS
+
+START_SECONDS = 60
+STOP_SECONDS = 15
+
+
+def start(folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: Path | None) -> tuple[Endpoint, bool]:
+    """Starts the server in the background, waits until it answers, and writes the environment. False: it ran already."""
+    folder.create()
+    with locked(folder.start_lock, wait=True):
+        running = endpoint.read(folder)
+        fresh = running is None or not running.alive
+        if running is not None and not fresh and as_of is not None and running.as_of != as_of.isoformat():
+            raise CommandError(
+                f"the server runs already, with the date {running.as_of or 'of today'} and not {as_of}; "
+                "`python -m localazure stop` first"
+            )
+        child = _spawn(folder, checkout, as_of) if fresh else None
+        answering = _wait_until_it_answers(folder, child)
+        environment.write(folder, identities.load(folder), engine_bin)
+        installation.install(folder.pulumi_home, Path(sys.executable), checkout)
+        return answering, fresh
+
+
+def stop(folder: LocalFolder) -> bool:
+    """Ends the server and every container's process. False where no server ran."""
+    if not folder.root.exists():
+        return False
+    with locked(folder.start_lock, wait=True):
+        last = endpoint.read(folder)
+        ran = last is not None and last.alive
+        if last is not None:
+            last.process.end(STOP_SECONDS)
+        asyncio.run(Runtime(folder.containers).reap())
+        return ran
+
+
+def running(folder: LocalFolder) -> Endpoint:
+    """The server that runs. CommandError where none does."""
+    last = endpoint.read(folder)
+    if last is None or not last.alive:
+        raise CommandError(f"no server runs for {folder.root}; `python -m localazure start` starts one")
+    return last
+
+
+def _spawn(folder: LocalFolder, checkout: Path, as_of: date | None) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "localazure", "--state", str(folder.root), "--checkout", str(checkout), "serve"]
+    if as_of is not None:
+        command += ["--as-of", as_of.isoformat()]
+    with folder.server_log.open("ab") as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=Path(__file__).parents[1],
+            start_new_session=True,  # an interrupt at the terminal is for whoever typed the command
+        )
+
+
+def _wait_until_it_answers(folder: LocalFolder, child: "subprocess.Popen[bytes] | None") -> Endpoint:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        known = endpoint.read(folder)
+        if known is not None and known.alive and endpoint.answers(folder, known):
+            return known
+        if child is not None and child.poll() is not None:
+            raise CommandError(f"the server ended while starting: {_last_words(folder)} (all of it in {folder.server_log})")
+        time.sleep(POLL_SECONDS)
+    if child is not None:
+        child.kill()
+    raise CommandError(f"the server doesn't answer after {START_SECONDS} s; its log is {folder.server_log}")
+
+
+def _last_words(folder: LocalFolder) -> str:
+    lines = folder.server_log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else "it left no word"

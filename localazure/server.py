@@ -1,0 +1,148 @@
+"""The server: every part put together as one ASGI application, and the process that serves it on loopback.
+
+In: a state folder and a checkout. Out: HTTPS on localhost, until the process is asked to end.
+"""
+
+import contextlib
+import socket
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from localazure import checkout, kinds, tls
+from localazure.arm.router import Arm
+from localazure.arm.store import Store
+from localazure.containers.images import Images, default_cache
+from localazure.containers.runtime import Runtime
+from localazure.entra import identity as identities
+from localazure.entra.endpoints import Endpoints
+from localazure.entra.tokens import Tokens
+from localazure.faults import ABORT, Faults
+from localazure.folder import LocalFolder
+from localazure.services import Clock, Services, Settings
+
+HEADER = ("x-local-azure", "embedded")
+OPERATIONS_KEPT = timedelta(days=1)
+GRACE_SECONDS = 3  # for requests under way when the server is asked to end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a server is started with."""
+
+    folder: LocalFolder
+    checkout: Path
+    port: int
+    as_of: date | None
+
+
+class AbortableProtocol(HttpToolsProtocol):
+    """HTTP as uvicorn speaks it, with a way to close a connection without an answer, which a fault needs."""
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[ABORT] = self.transport.abort
+
+
+def application(start: Start) -> ASGIApp:
+    """The whole application. Opens the store; closed again by the application's lifespan."""
+    identity = identities.load(start.folder)
+    url = f"https://localhost:{start.port}"
+    clock = Clock(given=start.as_of)
+    tokens = Tokens(identity, url, clock.now)
+    store = Store(start.folder.database)
+    services = Services(
+        store=store,
+        settings=Settings(
+            url=url,
+            checkout=start.checkout,
+            state=start.folder.root,
+            tenant_id=identity.tenant_id,
+            client_id=identity.client_id,
+            principal_id=identity.principal_id,
+        ),
+        clock=clock,
+        tokens=tokens,
+        images=Images(default_cache(), store),
+        runtime=Runtime(start.folder.containers),
+    )
+    arm = Arm(services, kinds.ALL)
+    faults = Faults(store, clock, identity.admin_token)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        store.forget_operations(clock.stamp(before=OPERATIONS_KEPT))
+        for kind in kinds.ALL:
+            await kind.started(services)
+        await arm.operations.resume()
+        yield
+        await arm.operations.stop()
+        store.close()
+
+    inner = Starlette(
+        routes=[
+            *Endpoints(identity, tokens, url).routes(),
+            *faults.routes(),
+            checkout.route(start.checkout),
+            *(route for kind in kinds.ALL for route in kind.routes(services)),
+            Mount("/", app=arm),
+        ],
+        lifespan=lifespan,
+    )
+    return _with_headers(faults.around(inner))
+
+
+def serve(start: Start, listening: list[socket.socket]) -> None:
+    """Serves until SIGTERM or SIGINT."""
+    chain, key = tls.server_certificate(start.folder)
+    config = uvicorn.Config(
+        application(start),
+        http=AbortableProtocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=75,
+        ssl_certfile=chain,
+        ssl_keyfile=key,
+    )
+    uvicorn.Server(config).run(sockets=listening)
+
+
+def _with_headers(app: ASGIApp) -> ASGIApp:
+    """Each answer says that it is local and carries the ids by which a request can be found again."""
+
+    async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        request = Headers(scope=scope)
+        request_id = str(uuid.uuid4())
+        added = {
+            HEADER[0]: HEADER[1],
+            "x-ms-request-id": request_id,
+            "x-ms-correlation-request-id": request.get("x-ms-correlation-request-id", request_id),
+        }
+        if client_id := request.get("x-ms-client-request-id"):
+            added["x-ms-client-request-id"] = client_id
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(added)
+            await send(message)
+
+        await app(scope, receive, send_with_headers)
+
+    return answering

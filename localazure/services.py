@@ -1,0 +1,64 @@
+"""What every kind of resource may use: the store, the clock, images and containers, tokens, and the settings of this server.
+
+One object, made once by the server and handed to each kind, so that nothing in localazure holds global state.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localazure.arm.store import Store
+
+if TYPE_CHECKING:
+    from localazure.containers.images import Images
+    from localazure.containers.runtime import Runtime
+    from localazure.entra.tokens import Tokens
+
+SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the only one, and no real one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where this server answers and what it was started with."""
+
+    url: str  # "https://localhost:PORT", no slash at the end
+    checkout: Path  # the folder whose sources image builds read; also served at `checkout_url`
+    state: Path  # the state folder
+    tenant_id: str
+    client_id: str  # application id of the one service principal
+    principal_id: str  # object id of the same
+
+    @property
+    def checkout_url(self) -> str:
+        return f"{self.url}/checkout"
+
+
+@dataclass(slots=True, kw_only=True)
+class Clock:
+    """Time as the server sees it. `now` is real; `as_of` is the date at which services judge where no tag says otherwise."""
+
+    given: date | None = None  # `--as-of`
+    forced: date | None = None  # a clock fault, until it is cleared
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+
+    @property
+    def as_of(self) -> date:
+        return self.forced or self.given or self.now().date()
+
+    def stamp(self, *, before: timedelta = timedelta()) -> str:
+        """Now, or some time before, as ARM writes it: `2026-11-20T23:11:53.123456Z`."""
+        return (self.now() - before).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """Handed to every method of a kind."""
+
+    store: Store
+    settings: Settings
+    clock: Clock
+    tokens: "Tokens"
+    images: "Images"
+    runtime: "Runtime"

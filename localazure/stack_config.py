@@ -1,0 +1,69 @@
+"""A stack's configuration for the embedded Azure: a copy of `Pulumi.<stack>.yaml` in the state folder, connected to this server.
+
+The copy is what the engine is given (`--config-file`), so that the checkout stays as it is in git. It differs by the
+provider's five connection keys, by the address of the sources where the stack names none, and by how its secrets are encrypted.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from localazure.entra.identity import Identity
+from localazure.errors import CommandError
+from localazure.folder import SECRET_MODE, LocalFolder, write_whole
+from localazure.services import SUBSCRIPTION
+
+ENCRYPTION = ("encryptionsalt", "secretsprovider", "encryptedkey")
+IMAGE_SOURCE = "azure-gpu:image_source"
+
+
+def connect(folder: LocalFolder, identity: Identity, url: str, checkout: Path, stack: str) -> Path:
+    """Writes the copy and returns its path. CommandError where the stack has no file, or a value that can't be read here."""
+    source = _read(checkout / f"Pulumi.{stack}.yaml", checkout)
+    target = folder.stack_config(stack)
+    earlier = _mapping(target) if target.exists() else {}
+    write_whole(target, yaml.safe_dump(connected(source, earlier, identity, url), sort_keys=False), SECRET_MODE)
+    return target
+
+
+def connected(source: dict[str, Any], earlier: dict[str, Any], identity: Identity, url: str) -> dict[str, Any]:
+    """`source`, connected. `earlier` is the copy of the last time: the stack's secrets are encrypted with the salt it holds."""
+    config = source.get("config") or {}
+    for key, value in config.items():
+        if isinstance(value, dict) and "secure" in value:
+            raise CommandError(
+                f"{key}: is encrypted for another place and can't be read here; give it with "
+                f"`pulumi config set --secret --config-file <the copy> {key}` after taking it out of the stack's file"
+            )
+    kept = {key: value for key, value in source.items() if key not in (*ENCRYPTION, "config")}
+    encryption = {key: earlier[key] for key in ENCRYPTION if key in earlier}
+    return {**encryption, **kept, "config": {IMAGE_SOURCE: f"{url}/checkout", **config, **connection(identity, url)}}
+
+
+def connection(identity: Identity, url: str) -> dict[str, str]:
+    """The five keys by which the provider finds a cloud and signs in to it; its secret comes from ARM_CLIENT_SECRET."""
+    return {
+        "azure-native:metadataHost": url.removeprefix("https://"),
+        "azure-native:disableInstanceDiscovery": "true",
+        "azure-native:subscriptionId": SUBSCRIPTION,
+        "azure-native:tenantId": identity.tenant_id,
+        "azure-native:clientId": identity.client_id,
+    }
+
+
+def _read(path: Path, checkout: Path) -> dict[str, Any]:
+    if not path.exists():
+        known = sorted(each.name.removeprefix("Pulumi.").removesuffix(".yaml") for each in checkout.glob("Pulumi.*.yaml"))
+        raise CommandError(f"there is no {path.name} in {checkout}; stacks there: {', '.join(known) or 'none'}")
+    return _mapping(path)
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("config") or {}, dict):
+        raise CommandError(f"{path}: a stack's file is a mapping, and so is its `config`")
+    return content

@@ -1,0 +1,141 @@
+"""A small checkout whose workload does what its arguments say, images and containers in folders of the test, and no network."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from localazure.arm.store import Store
+from localazure.containers.images import Image, Images
+from localazure.containers.runtime import Runtime
+from tests.localazure.conftest import new_group
+from tests.localazure.containers.sdk import Registry
+from tests.support.embedded import EmbeddedAzure
+
+T = TypeVar("T")
+SECONDS = 30
+
+DOCKERFILE = """\
+FROM python:3.11-slim
+ENV GREETING=hello PYTHONUNBUFFERED=1
+WORKDIR /app
+COPY . .
+ENTRYPOINT ["python", "main.py"]
+CMD ["say", "nothing asked"]
+"""
+
+MAIN = '''\
+"""Does what its arguments say, one verb after the other."""
+import os, signal, subprocess, sys, time
+
+verbs = iter(sys.argv[1:])
+for verb in verbs:
+    if verb == "say":
+        print(next(verbs), flush=True)
+    elif verb == "env":
+        for name in sorted(os.environ):
+            print(f"{name}={os.environ[name]}", flush=True)
+    elif verb == "lines":
+        for number in range(int(next(verbs))):
+            print(f"line {number}")
+    elif verb == "exit":
+        sys.exit(int(next(verbs)))
+    elif verb == "write":
+        with open(next(verbs), "x") as file:
+            file.write("written")
+    elif verb == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    elif verb == "child":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        print(f"child {child.pid}", flush=True)
+    elif verb == "pid":
+        print(f"pid {os.getpid()}", flush=True)
+    elif verb == "wait":
+        while True:
+            time.sleep(600)
+'''
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(coroutine)
+
+
+async def until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
+    """Polls until `true()` is truthy and returns that. AssertionError, naming `what`, at the deadline."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = true()
+        if found:
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def write_workload(folder: Path, dockerfile: str = DOCKERFILE, **files: str) -> Path:
+    """A workload's folder. `files` are named with `__` for `.`: `requirements__txt`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "Dockerfile").write_text(dockerfile)
+    (folder / "main.py").write_text(MAIN)
+    for name, content in files.items():
+        (folder / name.replace("__", ".")).write_text(content)
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "state.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def images(tmp_path: Path, store: Store) -> Images:
+    return Images(tmp_path / "cache", store)
+
+
+@pytest.fixture(scope="session")
+def hello(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    """The small workload's image, built once for all tests."""
+    folder = tmp_path_factory.mktemp("hello")
+    store = Store(folder / "state.sqlite")
+    context = write_workload(folder / "workload")
+    image = run(Images(folder / "cache", store).build(context, "Dockerfile", {}, [], folder / "build.log"))
+    store.close()
+    return image
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Iterator[Runtime]:
+    folder = tmp_path / "containers"
+    folder.mkdir()
+    yield Runtime(folder)
+    run(Runtime(folder).reap())
+
+
+@pytest.fixture(scope="session")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
+    """A server whose checkout has one small workload."""
+    checkout = tmp_path_factory.mktemp("checkout")
+    write_workload(checkout / "workloads" / "hello")
+    write_workload(checkout / "workloads" / "vector_add")  # stands where the article's image leads to
+    server = EmbeddedAzure(tmp_path_factory.mktemp("containers"), checkout=checkout)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def registry(azure: EmbeddedAzure) -> Registry:
+    """A registry with the small workload in it, and an identity that may pull it."""
+    made = Registry(azure, new_group(azure), f"reg{uuid.uuid4().hex[:10]}")
+    assert made.build("hello", "hello:1")["status"] == "Succeeded"
+    made.allow_pull()
+    return made
+
+
+@pytest.fixture
+def hello_reference(registry: Registry) -> str:
+    return f"{registry.server}/hello:1"

@@ -1,0 +1,154 @@
+"""Microsoft's own SDK for Container Instances, connected to an embedded Azure, and the requests that tests make with it."""
+
+from typing import Any
+
+from azure.identity import ClientSecretCredential
+from azure.mgmt.containerinstance import ContainerInstanceManagementClient
+
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+
+REGISTRY = "2023-01-01-preview"
+TASK_RUN = "2019-06-01-preview"
+IDENTITY = "2023-01-31"
+ROLE = "2022-04-01"
+GROUP = "2024-05-01-preview"
+ACR_PULL = "7f951dda-4ed3-4680-a7ca-43fe172d538d"
+
+
+def sdk_client(azure: EmbeddedAzure) -> ContainerInstanceManagementClient:
+    trust = str(azure.ca_bundle)
+    credential = ClientSecretCredential(
+        azure.tenant_id,
+        azure.client_id,
+        azure.client_secret,
+        authority=azure.url,
+        disable_instance_discovery=True,
+        connection_verify=trust,
+    )
+    return ContainerInstanceManagementClient(
+        credential,
+        SUBSCRIPTION,
+        base_url=azure.url,
+        credential_scopes=[f"{azure.url}/.default"],
+        connection_verify=trust,
+    )
+
+
+class Registry:
+    """A registry in a resource group, with an identity that may pull from it."""
+
+    def __init__(self, azure: EmbeddedAzure, group: str, name: str) -> None:
+        self.azure = azure
+        self.group = group
+        self.id = f"{group}/providers/Microsoft.ContainerRegistry/registries/{name}"
+        body = {"location": "westeurope", "sku": {"name": "Basic"}}
+        self.server = azure.put(self.id, body, REGISTRY).raise_for_status().json()["properties"]["loginServer"]
+        identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/puller"
+        made = azure.put(identity, {"location": "westeurope"}, IDENTITY).raise_for_status().json()
+        self.identity, self.principal = made["id"], made["properties"]["principalId"]
+
+    def allow_pull(self, role: str = ACR_PULL) -> None:
+        definition = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{role}"
+        path = f"{self.id}/providers/Microsoft.Authorization/roleAssignments/11111111-1111-1111-1111-111111111111"
+        body = {
+            "properties": {"roleDefinitionId": definition, "principalId": self.principal, "principalType": "ServicePrincipal"}
+        }
+        self.azure.put(path, body, ROLE).raise_for_status()
+
+    def build(self, workload: str, image: str, run: str = "build-one", **request: Any) -> dict[str, Any]:
+        """Runs a build and returns the operation's status document."""
+        body = {"properties": {"runRequest": {**self.request(workload, image), **request}}}
+        return self.azure.finished(self.azure.put(f"{self.id}/taskRuns/{run}", body, TASK_RUN))
+
+    def request(self, workload: str, image: str) -> dict[str, Any]:
+        return {
+            "type": "DockerBuildRequest",
+            "dockerFilePath": "Dockerfile",
+            "imageNames": [image],
+            "isPushEnabled": True,
+            "platform": {"os": "Linux", "architecture": "amd64"},
+            "sourceLocation": f"{self.azure.url}/checkout#HEAD:workloads/{workload}",
+            "arguments": [],
+        }
+
+
+def container(
+    image: str, *command: str, name: str = "main", gpu: dict[str, Any] | None = None, **properties: Any
+) -> dict[str, Any]:
+    """A container in ARM's form."""
+    requests: dict[str, Any] = {"cpu": 1, "memoryInGB": 1.5}
+    argv = {"command": ["python", "main.py", *command]} if command else {}
+    resources = {"requests": requests | ({"gpu": gpu} if gpu else {})}
+    return {"name": name, "properties": {"image": image, "resources": resources, **argv, **properties}}
+
+
+def group_body(registry: Registry | None, *containers: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    """A container group in ARM's form; its registry's identity pulls."""
+    body: dict[str, Any] = {
+        "location": "westeurope",
+        "properties": {"osType": "Linux", "restartPolicy": "Never", "containers": list(containers), **properties},
+    }
+    if registry is not None:
+        body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {registry.identity: {}}}
+        body["properties"]["imageRegistryCredentials"] = [{"server": registry.server, "identity": registry.identity}]
+    return body
+
+
+def group_path(group: str, name: str) -> str:
+    return f"{group}/providers/Microsoft.ContainerInstance/containerGroups/{name}"
+
+
+def create(azure: EmbeddedAzure, group: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Creates or updates a group and returns it as it is when the operation has ended."""
+    answer = azure.put(group_path(group, name), body, GROUP)
+    assert answer.status_code in (200, 201), answer.text
+    ended = azure.finished(answer)
+    assert ended["status"] == "Succeeded", ended
+    return show(azure, group, name)
+
+
+def show(azure: EmbeddedAzure, group: str, name: str) -> dict[str, Any]:
+    return azure.get(group_path(group, name), GROUP).raise_for_status().json()
+
+
+def group_state(found: dict[str, Any]) -> str:
+    return found["properties"]["instanceView"]["state"]
+
+
+def container_view(found: dict[str, Any], index: int = 0) -> dict[str, Any]:
+    return found["properties"]["containers"][index]["properties"]["instanceView"]
+
+
+def wait_for(azure: EmbeddedAzure, group: str, name: str, state: str) -> dict[str, Any]:
+    return until(lambda: group_state(found := show(azure, group, name)) == state and found, f"{name} is {state}")
+
+
+def logs(azure: EmbeddedAzure, group: str, name: str, container_name: str = "main", **query: str) -> str:
+    path = f"{group_path(group, name)}/containers/{container_name}/logs"
+    return azure.get(path, GROUP, **query).raise_for_status().json()["content"]
+
+
+def pid_in(log: str) -> int:
+    return int(next(line.split()[1] for line in log.splitlines() if line.startswith("pid ")))
+
+
+def wait_for_pid(azure: EmbeddedAzure, group: str, name: str) -> int:
+    return pid_in(until(lambda: "pid " in (log := logs(azure, group, name)) and log, "the container says its process id"))
+
+
+def refusal(azure: EmbeddedAzure, group: str, body: dict[str, Any], name: str = "one") -> tuple[int, dict[str, Any]]:
+    answer = azure.put(group_path(group, name), body, GROUP)
+    assert answer.status_code >= 400, answer.text
+    return answer.status_code, answer.json()["error"]
+
+
+def with_requests(body: dict[str, Any], **requests: Any) -> dict[str, Any]:
+    """The same body, its first container asking for something else."""
+    body["properties"]["containers"][0]["properties"]["resources"]["requests"] |= requests
+    return body
+
+
+def gpu_group(sku: str, count: int = 1, as_of: str = "2019-06-01", **properties: Any) -> dict[str, Any]:
+    """A group with one of the article\'s images, judged at `as_of`."""
+    body = group_body(None, container("k8s.gcr.io/cuda-vector-add:v0.1", gpu={"count": count, "sku": sku}), **properties)
+    return {**body, "tags": {"as-of": as_of}}

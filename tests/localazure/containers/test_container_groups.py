@@ -1,0 +1,222 @@
+"""Container groups over HTTP: created, looked at, changed, stopped, deleted. The containers are real processes."""
+
+import os
+import signal
+import uuid
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.mgmt.containerinstance.models import ContainerGroup
+
+from localazure.process import start_time
+from tests.localazure.conftest import new_group
+from tests.localazure.containers.sdk import (
+    GROUP,
+    Registry,
+    container,
+    container_view,
+    create,
+    gpu_group,
+    group_body,
+    group_path,
+    group_state,
+    logs,
+    refusal,
+    sdk_client,
+    show,
+    wait_for,
+    wait_for_pid,
+    with_requests,
+)
+from tests.support.embedded import EmbeddedAzure, until
+
+
+def test_a_group_runs_to_its_end_and_shows_state_exit_code_events_and_log(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    created = create(azure, group, "one", group_body(registry, container(hello_reference, "say", "hi", "exit", "0")))
+    assert created["properties"]["provisioningState"] == "Succeeded"
+    ended = wait_for(azure, group, "one", "Succeeded")
+    view = container_view(ended)
+    assert view["currentState"]["state"] == "Terminated"
+    assert view["currentState"]["exitCode"] == 0
+    assert view["currentState"]["detailStatus"] == "Completed"
+    assert view["restartCount"] == 0
+    assert [event["name"] for event in view["events"]] == ["Pulling", "Pulled", "Started"]
+    assert view["events"][0]["message"] == f'pulling image "{hello_reference}"'
+    assert logs(azure, group, "one") == "hi\n"
+    assert logs(azure, group, "one", tail="0") == ""
+
+
+def test_a_group_whose_container_fails_is_failed(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    body = group_body(registry, container(hello_reference, "exit", "0"), container(hello_reference, "exit", "7", name="other"))
+    create(azure, group, "one", body)
+    assert container_view(wait_for(azure, group, "one", "Failed"), 1)["currentState"]["exitCode"] == 7
+
+
+def test_attached_identities_show_their_ids_and_the_groups_own_stays(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    body = group_body(registry, container(hello_reference, "wait"))
+    body["identity"]["type"] = "SystemAssigned, UserAssigned"
+    first = create(azure, group, "one", body)["identity"]
+    assert first["userAssignedIdentities"][registry.identity]["principalId"] == registry.principal
+    assert uuid.UUID(first["principalId"])
+    assert create(azure, group, "one", body)["identity"] == first
+
+
+def test_secrets_reach_the_container_and_no_answer(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    variables = [{"name": "PLAIN", "value": "p"}, {"name": "TOKEN", "secureValue": "s3cret"}]
+    body = group_body(registry, container(hello_reference, "env", environmentVariables=variables))
+    first = azure.put(group_path(group, "one"), body, GROUP)
+    azure.finished(first)
+    found = wait_for(azure, group, "one", "Succeeded")
+    assert "TOKEN=s3cret" in logs(azure, group, "one").splitlines()
+    assert "PLAIN=p" in logs(azure, group, "one").splitlines()
+    assert "s3cret" not in first.text
+    assert found["properties"]["containers"][0]["properties"]["environmentVariables"] == [variables[0], {"name": "TOKEN"}]
+    assert "s3cret" not in azure.get(group_path(group, "one"), GROUP).text
+
+
+def test_stop_start_and_restart(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    create(azure, group, "one", group_body(registry, container(hello_reference, "pid", "wait"), restartPolicy="Always"))
+    first = wait_for_pid(azure, group, "one")
+    path = group_path(group, "one")
+    assert azure.post(f"{path}/stop", GROUP).status_code == 204
+    assert group_state(show(azure, group, "one")) == "Stopped"
+    assert start_time(first) == ""
+    started = azure.post(f"{path}/start", GROUP)
+    assert started.status_code == 202
+    assert azure.finished(started)["status"] == "Succeeded"
+    second = wait_for_pid(azure, group, "one")
+    assert azure.post(f"{path}/restart", GROUP).status_code == 204
+    until(lambda: start_time(second) == "", "the earlier process is gone")
+    third = wait_for_pid(azure, group, "one")
+    assert len({first, second, third}) == 3
+    assert group_state(show(azure, group, "one")) == "Running"
+
+
+def test_delete_ends_the_processes(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    create(azure, group, "one", group_body(registry, container(hello_reference, "pid", "wait"), restartPolicy="Always"))
+    pid = wait_for_pid(azure, group, "one")
+    assert azure.delete(group_path(group, "one"), GROUP).status_code == 200
+    assert start_time(pid) == ""
+    assert azure.get(group_path(group, "one"), GROUP).status_code == 404
+    assert azure.delete(group_path(group, "one"), GROUP).status_code == 204
+
+
+def test_deleting_the_resource_group_ends_the_processes(azure: EmbeddedAzure, registry: Registry, hello_reference: str) -> None:
+    group = new_group(azure)
+    create(azure, group, "one", group_body(registry, container(hello_reference, "pid", "wait")))
+    pid = wait_for_pid(azure, group, "one")
+    azure.finished(azure.delete(group, "2024-03-01"))
+    assert start_time(pid) == ""
+
+
+# Updates
+
+
+def test_an_update_restarts_what_changed_and_leaves_the_rest(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    other = container(hello_reference, "wait", name="other")
+    create(azure, group, "one", group_body(registry, container(hello_reference, "pid", "wait"), other))
+    before = wait_for_pid(azure, group, "one")
+    other["properties"]["environmentVariables"] = [{"name": "LEVEL", "value": "2"}]
+    other["properties"]["command"] = ["python", "main.py", "env", "wait"]
+    create(azure, group, "one", {**group_body(registry, container(hello_reference, "pid", "wait"), other), "tags": {"a": "b"}})
+    until(lambda: "LEVEL=2" in logs(azure, group, "one", "other"), "the changed container runs")
+    assert start_time(before) != ""
+    assert logs(azure, group, "one").count("pid ") == 1
+
+
+def test_a_group_that_has_ended_is_deployed_as_new(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    body = group_body(registry, container(hello_reference, "pid", "exit", "0"))
+    create(azure, group, "one", body)
+    wait_for(azure, group, "one", "Succeeded")
+    first = logs(azure, group, "one")
+    create(azure, group, "one", body)
+    wait_for(azure, group, "one", "Succeeded")
+    assert logs(azure, group, "one") != first
+
+
+SENTENCE = (
+    "The updates on container group 'one' are invalid. If you are going to update the os type, restart policy, network profile, "
+    "CPU, memory or GPU resources for a container group, you must delete it first and then create a new one."
+)
+
+
+def test_what_a_group_keeps_for_its_life_is_refused_in_the_services_words(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    k80 = {"count": 1, "sku": "K80"}
+
+    def body(**properties: Any) -> dict[str, Any]:
+        made = group_body(registry, container(hello_reference, "wait", gpu=k80), **properties)
+        return {**made, "tags": {"as-of": "2019-06-01"}}
+
+    create(azure, group, "one", body())
+    changes = [
+        body(restartPolicy="Always"),
+        with_requests(body(), cpu=2),
+        with_requests(body(), memoryInGB=2),
+        with_requests(body(), gpu={"count": 2, "sku": "K80"}),
+        with_requests(body(), gpu={"count": 1, "sku": "V100"}),
+    ]
+    for change in changes:
+        status, error = refusal(azure, group, change)
+        assert (status, error["code"], error["message"]) == (400, "InvalidContainerGroupUpdate", SENTENCE)
+    assert create(azure, group, "one", body())["properties"]["provisioningState"] == "Succeeded"
+
+
+def test_a_container_whose_process_is_killed_is_restarted(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    create(azure, group, "one", group_body(registry, container(hello_reference, "pid", "wait"), restartPolicy="OnFailure"))
+    os.kill(wait_for_pid(azure, group, "one"), signal.SIGKILL)
+    view = until(lambda: (one := container_view(show(azure, group, "one")))["restartCount"] == 1 and one, "it was restarted")
+    assert view["previousState"]["exitCode"] == 137
+
+
+def test_the_sdk_creates_reads_logs_stops_starts_restarts_and_deletes(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    client = sdk_client(azure)
+    rg = group.rsplit("/", 1)[-1]
+    body = group_body(registry, container(hello_reference, "lines", "3", "wait"))
+    made = client.container_groups.begin_create_or_update(rg, "one", ContainerGroup.deserialize(body)).result()
+    assert made.provisioning_state == "Succeeded"
+    until(lambda: client.containers.list_logs(rg, "one", "main").content.endswith("line 2\n"), "the log is there")
+    assert client.containers.list_logs(rg, "one", "main", tail=1).content == "line 2\n"
+    stamped = client.containers.list_logs(rg, "one", "main", tail=1, timestamps=True).content
+    assert stamped.endswith("Z line 2\n")
+    client.container_groups.stop(rg, "one")
+    assert client.container_groups.get(rg, "one").instance_view.state == "Stopped"
+    client.container_groups.begin_start(rg, "one").result()
+    client.container_groups.begin_restart(rg, "one").result()
+    assert client.container_groups.get(rg, "one").instance_view.state == "Running"
+    assert [one.name for one in client.container_groups.list_by_resource_group(rg)] == ["one"]
+    client.container_groups.begin_delete(rg, "one").result()
+    with pytest.raises(HttpResponseError) as caught:
+        client.container_groups.get(rg, "one")
+    assert caught.value.status_code == 404
+
+
+def test_the_yaml_of_the_article_creates_a_group(azure: EmbeddedAzure, group: str) -> None:
+    """As the Azure CLI sends it: at 2018-10-01, with a doubled slash; memory as the article's template spells it."""
+    body = gpu_group("K80", restartPolicy="OnFailure")
+    requests = body["properties"]["containers"][0]["properties"]["resources"]["requests"]
+    requests["memoryInGb"] = requests.pop("memoryInGB")
+    path = group_path(group, "gpucontainergroup").replace("/containerGroups", "//containerGroups")
+    answer = azure.put(path, body, "2018-10-01")
+    assert answer.status_code == 201, answer.text
+    azure.finished(answer)
+    found = wait_for(azure, group, "gpucontainergroup", "Succeeded")
+    assert found["properties"]["containers"][0]["properties"]["resources"]["requests"]["memoryInGB"] == 1.5

@@ -1,0 +1,197 @@
+"""Registries and their builds over HTTP: what a run makes, what it says when it fails, when it runs again."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from formats.build_context import context_hash
+from tests.localazure.conftest import new_group
+from tests.localazure.containers.conftest import DOCKERFILE, write_workload
+from tests.localazure.containers.sdk import REGISTRY, TASK_RUN, Registry
+from tests.support.embedded import EmbeddedAzure
+
+HASHED = DOCKERFILE + (
+    'ARG CONTEXT_HASH=""\nRUN test -z "$CONTEXT_HASH" || test "$CONTEXT_HASH" = '
+    '"$(find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)"\n'
+)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkout")
+    write_workload(folder / "workloads" / "hello", HASHED)
+    write_workload(folder / "workloads" / "broken", "FROM python:3.11-slim\nRUN python -c \"raise SystemExit('no luck')\"\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def azure(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Iterator[EmbeddedAzure]:
+    server = EmbeddedAzure(tmp_path_factory.mktemp("registries"), checkout=checkout)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def registry(azure: EmbeddedAzure, group: str) -> Registry:
+    return Registry(azure, group, f"Reg{uuid.uuid4().hex[:10]}")
+
+
+def run_of(registry: Registry, name: str = "build-one") -> dict:
+    return registry.azure.get(f"{registry.id}/taskRuns/{name}", TASK_RUN).raise_for_status().json()["properties"]
+
+
+def test_a_registry_has_a_login_server_that_says_it_is_local(azure: EmbeddedAzure, registry: Registry) -> None:
+    found = azure.get(registry.id, REGISTRY).json()
+    assert found["properties"]["loginServer"] == f"{registry.id.rsplit('/', 1)[-1].lower()}.azurecr.local"
+    assert found["properties"]["adminUserEnabled"] is False
+    assert found["sku"] == {"name": "Basic", "tier": "Basic"}
+
+
+def test_a_registrys_name_is_unique_in_all_of_azure(azure: EmbeddedAzure, registry: Registry) -> None:
+    name = registry.id.rsplit("/", 1)[-1]
+    other = f"{new_group(azure)}/providers/Microsoft.ContainerRegistry/registries/{name.upper()}"
+    answer = azure.put(other, {"location": "westeurope", "sku": {"name": "Basic"}}, REGISTRY)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "AlreadyInUse")
+
+
+def test_credentials_are_listed_only_while_the_admin_user_is_enabled(azure: EmbeddedAzure, registry: Registry) -> None:
+    refused = azure.post(f"{registry.id}/listCredentials", REGISTRY)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "UnAuthorizedForCredentialOperations")
+    body = {"location": "westeurope", "sku": {"name": "Basic"}, "properties": {"adminUserEnabled": True}}
+    azure.put(registry.id, body, REGISTRY).raise_for_status()
+    listed = azure.post(f"{registry.id}/listCredentials", REGISTRY).json()
+    assert listed["username"] == registry.id.rsplit("/", 1)[-1]
+    assert [one["name"] for one in listed["passwords"]] == ["password", "password2"]
+    assert listed["passwords"][0]["value"] not in azure.get(registry.id, REGISTRY).text
+
+
+def test_a_run_builds_the_image_and_tells_its_digest(azure: EmbeddedAzure, registry: Registry, checkout: Path) -> None:
+    tag = context_hash(checkout / "workloads" / "hello")
+    ended = registry.build("hello", f"team/hello:{tag}", arguments=[{"name": "CONTEXT_HASH", "value": tag}])
+    assert ended["status"] == "Succeeded"
+    properties = run_of(registry)
+    assert properties["provisioningState"] == "Succeeded"
+    run = properties["runResult"]["properties"]
+    assert (run["runId"], run["status"]) == ("ca1", "Succeeded")
+    (output,) = run["outputImages"]
+    assert (output["registry"], output["repository"], output["tag"]) == (registry.server, "team/hello", tag)
+    assert output["digest"].startswith("sha256:")
+
+
+def test_a_build_whose_sources_hash_differently_fails_the_run(registry: Registry) -> None:
+    ended = registry.build("hello", "hello:1", arguments=[{"name": "CONTEXT_HASH", "value": "0" * 16}])
+    assert ended["status"] == "Failed"
+    assert "RUN test -z" in ended["error"]["message"]
+
+
+def test_a_failed_build_fails_the_resource_with_the_runs_message_and_a_log(azure: EmbeddedAzure, registry: Registry) -> None:
+    ended = registry.build("broken", "broken:1")
+    assert ended["status"] == "Failed"
+    assert "line 2: RUN python" in ended["error"]["message"]
+    assert "no luck" in ended["error"]["message"]
+    properties = run_of(registry)
+    assert properties["provisioningState"] == "Failed"
+    run = properties["runResult"]["properties"]
+    assert run["status"] == "Failed"
+    assert "no luck" in run["runErrorMessage"]
+    link = azure.post(f"{registry.id}/runs/{run['runId']}/listLogSasUrl", TASK_RUN).raise_for_status().json()["logLink"]
+    with azure.http() as anybody:
+        assert "no luck" in anybody.get(link).raise_for_status().text
+        assert anybody.get(link.split("?")[0]).status_code == 404
+
+
+def test_a_run_that_succeeds_after_one_that_failed_forgets_its_message(registry: Registry) -> None:
+    registry.build("broken", "hello:1")
+    assert registry.build("hello", "hello:1")["status"] == "Succeeded"
+    assert "runErrorMessage" not in run_of(registry)["runResult"]["properties"]
+
+
+def test_a_run_is_repeated_when_it_is_forced_to_or_differs(azure: EmbeddedAzure, registry: Registry) -> None:
+    def put(tag: str, image: str) -> str:
+        body = {"properties": {"forceUpdateTag": tag, "runRequest": registry.request("hello", image)}}
+        azure.finished(azure.put(f"{registry.id}/taskRuns/build-one", body, TASK_RUN))
+        return run_of(registry)["runResult"]["properties"]["runId"]
+
+    assert put("a", "hello:1") == "ca1"
+    assert put("a", "hello:1") == "ca1"
+    assert put("b", "hello:1") == "ca2"
+    assert put("b", "hello:2") == "ca3"
+    runs = azure.get(f"{registry.id}/runs", TASK_RUN).json()["value"]
+    assert [run["name"] for run in runs] == ["ca3", "ca2", "ca1"]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("https://github.com/someone/something.git#main:app", "https://github.com/someone/something.git can't be reached"),
+        ("{url}/checkout#HEAD:workloads/nothere", "the checkout has no folder workloads/nothere"),
+        ("{url}/checkout#HEAD:../..", "lies outside of the checkout"),
+        ("{url}/checkout#v1:workloads/hello", "v1 isn't what is checked out"),
+    ],
+)
+def test_a_source_out_of_reach_fails_the_run(azure: EmbeddedAzure, registry: Registry, source: str, said: str) -> None:
+    ended = registry.build("hello", "hello:1", sourceLocation=source.format(url=azure.url))
+    assert ended["status"] == "Failed"
+    assert said in ended["error"]["message"]
+
+
+def test_a_build_longer_than_its_timeout_is_ended(azure: EmbeddedAzure, registry: Registry, checkout: Path) -> None:
+    slow = 'FROM python:3.11-slim\nRUN python -c "import time; time.sleep(600)"\n'
+    write_workload(checkout / "workloads" / "slow", slow)
+    ended = registry.build("slow", "slow:1", timeout=1)
+    assert "longer than 1 seconds" in ended["error"]["message"]
+
+
+def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: EmbeddedAzure, registry: Registry) -> None:
+    arguments = [{"name": "OPEN", "value": "o"}, {"name": "TOKEN", "value": "s3cret", "isSecret": True}]
+    registry.build("hello", "hello:1", arguments=arguments)
+    path = f"{registry.id}/taskRuns/build-one"
+    assert "s3cret" not in azure.get(path, TASK_RUN).text
+    details = azure.post(f"{path}/listDetails", TASK_RUN).raise_for_status().json()
+    assert details["properties"]["runRequest"]["arguments"] == arguments
+
+
+@pytest.mark.parametrize(
+    ("request_part", "said"),
+    [
+        ({"platform": {"os": "Windows"}}, "Linux"),
+        ({"noCache": True}, "noCache"),
+        ({"agentPoolName": "pool"}, "agentPoolName"),
+    ],
+)
+def test_what_is_not_imitated_of_a_run_is_refused_by_name(
+    azure: EmbeddedAzure, registry: Registry, request_part: dict, said: str
+) -> None:
+    body = {"properties": {"runRequest": {**registry.request("hello", "hello:1"), **request_part}}}
+    answer = azure.put(f"{registry.id}/taskRuns/build-one", body, TASK_RUN)
+    assert answer.status_code == 501
+    assert said in answer.json()["error"]["message"]
+
+
+def test_an_image_name_that_is_none_is_refused(azure: EmbeddedAzure, registry: Registry) -> None:
+    body = {"properties": {"runRequest": registry.request("hello", "Hello World")}}
+    answer = azure.put(f"{registry.id}/taskRuns/build-one", body, TASK_RUN)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidImageName")
+
+
+def test_an_image_is_gone_with_its_registry(azure: EmbeddedAzure, group: str) -> None:
+    name = f"reg{uuid.uuid4().hex[:10]}"
+    first = Registry(azure, group, name)
+    first.build("hello", "hello:1")
+    azure.delete(first.id, REGISTRY).raise_for_status()
+    again = Registry(azure, group, name)
+    again.allow_pull()
+    properties = {
+        "osType": "Linux",
+        "containers": [
+            {
+                "name": "main",
+                "properties": {"image": f"{again.server}/hello:1", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}},
+            }
+        ],
+    }
+    path = f"{group}/providers/Microsoft.ContainerInstance/containerGroups/one"
+    answer = azure.put(path, {"location": "westeurope", "properties": properties}, "2023-05-01")
+    assert answer.json()["error"]["code"] == "InaccessibleImage"

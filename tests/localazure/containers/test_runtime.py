@@ -1,0 +1,330 @@
+"""Containers as processes: their states, their logs, how they end, and who takes them up again."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localazure.containers import shim
+from localazure.containers.container_spec import ContainerSpec
+from localazure.containers.images import Image, Images
+from localazure.containers.runtime import Runtime
+from localazure.process import ProcessId, start_time
+from tests.localazure.containers.conftest import run, until, write_workload
+
+GROUP = "/subscriptions/s/resourcegroups/g/providers/microsoft.containerinstance/containergroups/one"
+
+
+def spec(image: Image, *command: str, name: str = "main", policy: str = "Never", run_id: str = "1", **more: Any) -> ContainerSpec:
+    """A container that does `command`, restarts quickly and is killed quickly."""
+    settings: dict[str, Any] = {"env": {}, "stop_seconds": 0.5, "backoff_seconds": 0.05, "backoff_most_seconds": 0.2, **more}
+    argv = ("python", "main.py", *command) if command else ()
+    return ContainerSpec(name=name, image=image, command=argv, restart_policy=policy, run=run_id, **settings)
+
+
+async def ended(runtime: Runtime, name: str = "main") -> dict[str, Any]:
+    return await until(lambda: (state := runtime.states(GROUP)[name])["ended"] and state, f"{name} ends")
+
+
+async def logged(runtime: Runtime, text: str, name: str = "main") -> str:
+    return await until(lambda: text in (log := runtime.logs(GROUP, name)) and log, f"{text!r} is in the log of {name}")
+
+
+async def process_in_log(runtime: Runtime, word: str) -> ProcessId:
+    log = await logged(runtime, f"{word} ")
+    pid = next(int(line.split()[1]) for line in log.splitlines() if line.startswith(word))
+    return ProcessId(pid, start_time(pid))
+
+
+def shim_of(runtime: Runtime) -> ProcessId:
+    pid = int(next(Path(runtime.folder).glob("*/main/lock")).read_text())
+    return ProcessId(pid, start_time(pid))
+
+
+def folder_of(runtime: Runtime) -> Path:
+    return next(Path(runtime.folder).glob("*/main"))
+
+
+def test_a_container_without_a_command_runs_the_images_own(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello)])
+        state = await ended(runtime)
+        assert state["current"]["state"] == "Terminated"
+        assert state["current"]["exitCode"] == 0
+        assert state["current"]["startTime"] <= state["current"]["finishTime"]
+        assert [event["name"] for event in state["events"]] == ["Started"]
+        assert runtime.logs(GROUP, "main") == "nothing asked\n"
+
+    run(scene())
+
+
+def test_a_container_is_running_when_start_returns(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "wait")])
+        assert runtime.states(GROUP)["main"]["current"]["state"] == "Running"
+
+    run(scene())
+
+
+def test_the_log_has_standard_output_and_error_and_its_last_lines(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "lines", "5", "exit", "3")])
+        assert (await ended(runtime))["current"]["exitCode"] == 3
+        assert runtime.logs(GROUP, "main", 2) == "line 3\nline 4\n"
+        assert runtime.logs(GROUP, "main", 0) == ""
+        stamped = runtime.logs(GROUP, "main", 1, timestamps=True)
+        assert stamped.endswith("Z line 4\n")
+        assert len(stamped) == shim.STAMP + len("line 4\n")
+
+    run(scene())
+
+
+def test_a_log_keeps_its_newest_half_beyond_the_limit(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "lines", "250000")])
+        await ended(runtime)
+        log = runtime.logs(GROUP, "main")
+        assert log.endswith("line 249999\n")
+        assert "line 0\n" not in log
+        assert all(line.startswith("line ") for line in log.splitlines())
+        assert (folder_of(runtime) / "log").stat().st_size <= shim.LOG_BYTES
+
+    run(scene())
+
+
+def test_the_environment_is_made_from_scratch(runtime: Runtime, hello: Image, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARM_CLIENT_SECRET", "the server's secret")
+
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "env", env={"GREETING": "hi", "TOKEN": "given"})])
+        await ended(runtime)
+        environment = dict(line.split("=", 1) for line in runtime.logs(GROUP, "main").splitlines())
+        assert "ARM_CLIENT_SECRET" not in environment
+        assert environment["GREETING"] == "hi"
+        assert environment["TOKEN"] == "given"
+        assert environment["PYTHONUNBUFFERED"] == "1"
+        assert environment["HOME"].startswith(str(folder_of(runtime)))
+        assert environment["CUDA_VISIBLE_DEVICES"] == ""
+
+    run(scene())
+
+
+def test_a_container_writes_into_files_of_its_own(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "write", "/app/result"), spec(hello, "write", "/app/result", name="other")])
+        assert (await ended(runtime))["current"]["exitCode"] == 0
+        assert (await ended(runtime, "other"))["current"]["exitCode"] == 0
+        assert not (hello.root / "app" / "result").exists()
+
+    run(scene())
+
+
+@pytest.mark.parametrize(("policy", "code", "again"), [("Never", 1, False), ("OnFailure", 0, False)])
+def test_a_policy_that_has_enough_leaves_the_container_ended(
+    runtime: Runtime, hello: Image, policy: str, code: int, again: bool
+) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "exit", str(code), policy=policy)])
+        state = await ended(runtime)
+        assert (state["restart_count"], state["current"]["exitCode"]) == (0, code)
+
+    run(scene())
+
+
+@pytest.mark.parametrize(("policy", "code"), [("OnFailure", 1), ("Always", 0), ("Always", 2)])
+def test_a_policy_that_wants_more_restarts_the_container_with_fresh_files(
+    runtime: Runtime, hello: Image, policy: str, code: int
+) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "write", "/app/result", "exit", str(code), policy=policy)])
+        await until(lambda: runtime.states(GROUP)["main"]["restart_count"] >= 3, "three restarts")
+        state = runtime.states(GROUP)["main"]
+        assert state["previous"]["exitCode"] == code
+        assert not state["ended"]
+
+    run(scene())
+
+
+def test_stop_ends_the_container_and_what_it_started(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "child", "wait", policy="Always")])
+        child = await process_in_log(runtime, "child")
+        over = shim_of(runtime)
+        await runtime.stop(GROUP)
+        state = runtime.states(GROUP)["main"]
+        assert state["ended"]
+        assert state["current"]["state"] == "Terminated"
+        assert "Killing" in [event["name"] for event in state["events"]]
+        await until(lambda: not child.alive and not over.alive, "no process is left")
+
+    run(scene())
+
+
+def test_a_container_that_is_deaf_to_the_signal_is_killed_after_its_grace(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "deaf", "say", "ready", "wait")])
+        await logged(runtime, "ready")
+        await runtime.stop(GROUP)
+        assert runtime.states(GROUP)["main"]["current"]["exitCode"] == 128 + signal.SIGKILL
+
+    run(scene())
+
+
+def test_starting_the_same_run_again_changes_nothing(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+        before = await process_in_log(runtime, "pid")
+        await asyncio.gather(*(runtime.start(GROUP, [spec(hello, "pid", "wait")]) for _ in range(5)))
+        assert before.alive
+        assert runtime.logs(GROUP, "main").count("pid ") == 1
+
+    run(scene())
+
+
+def test_an_ended_run_is_not_run_again_but_a_new_run_is(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "say", "done")])
+        first = await ended(runtime)
+        await runtime.start(GROUP, [spec(hello, "say", "done")])
+        assert runtime.states(GROUP)["main"] == first
+        await runtime.start(GROUP, [spec(hello, "say", "done", run_id="2")])
+        assert (await ended(runtime))["current"]["startTime"] > first["current"]["startTime"]
+
+    run(scene())
+
+
+def test_a_changed_container_is_started_anew_and_the_other_goes_on(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait"), spec(hello, "wait", name="other")])
+        kept = await process_in_log(runtime, "pid")
+        await runtime.start(GROUP, [spec(hello, "pid", "wait"), spec(hello, "say", "changed", name="other")])
+        await logged(runtime, "changed", "other")
+        assert kept.alive
+        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+        assert list(runtime.states(GROUP)) == ["main"]
+
+    run(scene())
+
+
+def test_a_second_shim_over_the_same_container_gives_way(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+        before = await process_in_log(runtime, "pid")
+        second = subprocess.run(
+            [sys.executable, "-I", "-S", shim.__file__, str(folder_of(runtime))], timeout=30, capture_output=True, check=False
+        )
+        assert second.returncode == 1
+        assert before.alive
+
+    run(scene())
+
+
+def test_another_runtime_adopts_what_runs(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+        before = await process_in_log(runtime, "pid")
+        after_restart = Runtime(runtime.folder)
+        await after_restart.adopt([GROUP])
+        assert before.alive
+        assert after_restart.states(GROUP)["main"]["current"]["state"] == "Running"
+        assert after_restart.logs(GROUP, "main").count("pid ") == 1
+
+    run(scene())
+
+
+@pytest.mark.parametrize(("policy", "again"), [("OnFailure", True), ("Never", False)])
+def test_a_container_whose_shim_was_killed_is_ended_and_follows_its_policy(
+    runtime: Runtime, hello: Image, policy: str, again: bool
+) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait", policy=policy)])
+        lost, over = await process_in_log(runtime, "pid"), shim_of(runtime)
+        os.kill(over.pid, signal.SIGKILL)
+        await until(lambda: not over.alive, "the shim is gone")
+        assert lost.alive
+        await runtime.adopt([GROUP])
+        await until(lambda: not lost.alive, "the lost container is ended")
+        state = runtime.states(GROUP)["main"]
+        assert state["restart_count"] == (1 if again else 0)
+        assert state["current"]["state"] == ("Running" if again else "Terminated")
+        assert state["ended"] is not again
+
+    run(scene())
+
+
+def test_groups_that_nobody_knows_any_more_are_ended_when_adopting(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+        unknown = await process_in_log(runtime, "pid")
+        await runtime.adopt([])
+        assert not unknown.alive
+        assert runtime.states(GROUP) == {}
+
+    run(scene())
+
+
+@pytest.mark.parametrize(("policy", "again"), [("Always", True), ("Never", False)])
+def test_what_was_ended_with_the_embedded_azure_runs_again_if_its_policy_says_so(
+    runtime: Runtime, hello: Image, policy: str, again: bool
+) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait", policy=policy)])
+        before = await process_in_log(runtime, "pid")
+        await runtime.reap()
+        assert not before.alive
+        await runtime.adopt([GROUP])
+        assert runtime.states(GROUP)["main"]["current"]["state"] == ("Running" if again else "Terminated")
+
+    run(scene())
+
+
+def test_a_shim_ends_by_itself_when_its_folder_is_gone(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "pid", "wait", policy="Always")])
+        container, over = await process_in_log(runtime, "pid"), shim_of(runtime)
+        folder = folder_of(runtime)
+        folder.rename(folder.with_name("moved"))
+        (folder.with_name("moved") / "spec.json").unlink()
+        await until(lambda: not container.alive and not over.alive, "both are gone")
+
+    run(scene())
+
+
+def test_a_program_that_is_not_there_ends_with_127_and_says_so(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(
+            GROUP, [ContainerSpec(name="main", image=hello, command=("nosuch",), env={}, restart_policy="Never", run="1")]
+        )
+        assert (await ended(runtime))["current"]["exitCode"] == 127
+        assert runtime.logs(GROUP, "main") == "exec nosuch: No such file or directory\n"
+
+    run(scene())
+
+
+def test_what_a_container_is_started_with_is_for_its_owner_alone(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, env={"TOKEN": "secret"})])
+        file = folder_of(runtime) / "spec.json"
+        assert json.loads(file.read_text())["env"]["TOKEN"] == "secret"
+        assert file.stat().st_mode & 0o077 == 0
+
+    run(scene())
+
+
+def test_a_container_whose_image_was_removed_fails_and_says_so(runtime: Runtime, images: Images, tmp_path: Path) -> None:
+    async def scene() -> None:
+        image = await images.build(write_workload(tmp_path / "w"), "Dockerfile", {}, [], tmp_path / "build.log")
+        shutil.rmtree(image.root)
+        await runtime.start(GROUP, [spec(image, policy="Always")])
+        state = await ended(runtime)
+        assert state["current"]["exitCode"] == 128
+        assert "build the image again" in state["events"][-1]["message"]
+
+    run(scene())

@@ -1,0 +1,43 @@
+"""The lines of `.local/env`, as a shell reads them."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localazure import environment
+from localazure.entra import identity as identities
+from localazure.folder import LocalFolder
+
+
+@pytest.mark.parametrize("name", ["plain", "with space", "it's $HOME `id`"])
+def test_a_shell_reads_back_what_was_written(tmp_path: Path, name: str) -> None:
+    folder = LocalFolder(tmp_path / name)
+    folder.create()
+    identity = identities.load(folder)
+    engine = tmp_path / name / "engine"
+    environment.write(folder, identity, engine)
+    script = f'. {shlex.quote(str(folder.environment))}; printf "%s\\n" "$PULUMI_HOME" "$PULUMI_CONFIG_PASSPHRASE" "$PATH"'
+    shell = subprocess.run(["/bin/sh", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True)
+    home, passphrase, path = shell.stdout.splitlines()
+    assert home == str(folder.pulumi_home)
+    assert passphrase == identity.passphrase
+    assert path.split(":")[1:] == [str(engine), "/usr/bin", "/bin"]
+
+
+def test_the_users_own_proxy_exceptions_stay(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path)
+    identity = identities.load(folder)
+    found = environment.variables(folder, identity, {"no_proxy": "intranet,localhost"})
+    assert found["NO_PROXY"] == "intranet,localhost,127.0.0.1"
+
+
+def test_what_a_folder_is_given_stays_and_differs_from_the_next(tmp_path: Path) -> None:
+    first, second = LocalFolder(tmp_path / "a"), LocalFolder(tmp_path / "b")
+    for folder in (first, second):
+        folder.create()
+    assert identities.load(first) == identities.load(first)
+    ours, theirs = identities.load(first), identities.load(second)
+    for secret in ("client_secret", "admin_token", "passphrase", "signing_key", "tenant_id"):
+        assert getattr(ours, secret) != getattr(theirs, secret)

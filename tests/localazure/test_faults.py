@@ -1,0 +1,107 @@
+"""Faults on purpose, through the control path and the command."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.localazure.conftest import GROUPS
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+PATH = "/local/faults"
+
+
+@pytest.fixture(autouse=True)
+def no_fault_is_left(azure: EmbeddedAzure) -> Iterator[None]:
+    yield
+    control(azure, "DELETE")
+
+
+def control(azure: EmbeddedAzure, method: str, body: Any = None, token: str = "") -> httpx.Response:
+    with azure.http(headers={"Authorization": f"Bearer {token or azure.admin_token}"}) as client:
+        return client.request(method, PATH, json=body)
+
+
+def test_a_fault_hits_what_it_fits_as_often_as_asked(azure: EmbeddedAzure, group: str) -> None:
+    fits = {"method": "GET", "path": "*/RESOURCEGROUPS/*", "count": 2}
+    made = control(azure, "PUT", {"kind": "fail", **fits, "status": 409, "code": "Busy", "message": "x"})
+    assert made.status_code == 200
+    assert azure.patch(group, {"tags": {}}, GROUPS).status_code == 200
+    assert azure.client.get("/subscriptions?api-version=2022-12-01").status_code == 200
+    answers = [azure.get(group, GROUPS) for _ in range(3)]
+    assert [each.status_code for each in answers] == [409, 409, 200]
+    assert answers[0].json() == {"error": {"code": "Busy", "message": "x"}}
+    assert answers[0].headers["x-local-azure"] == "embedded"
+    assert control(azure, "GET").json()["value"] == []
+
+
+def test_throttling_says_when_to_come_back(azure: EmbeddedAzure, group: str) -> None:
+    control(azure, "PUT", {"kind": "throttle", "seconds": 7})
+    answer = azure.get(group, GROUPS)
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
+    assert answer.json()["error"]["code"] == "TooManyRequests"
+
+
+def test_a_delayed_answer_comes_late_and_whole(azure: EmbeddedAzure, group: str) -> None:
+    control(azure, "PUT", {"kind": "delay", "seconds": 0.3})
+    began = time.monotonic()
+    assert azure.get(group, GROUPS).status_code == 200
+    assert time.monotonic() - began >= 0.3
+
+
+def test_a_lost_answer_was_carried_out(azure: EmbeddedAzure) -> None:
+    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-lost-answer"
+    control(azure, "PUT", {"kind": "lose-answer", "method": "PUT"})
+    with pytest.raises(httpx.RemoteProtocolError):
+        azure.put(path, {"location": "westeurope"}, GROUPS)
+    assert azure.get(path, GROUPS).status_code == 200
+    assert azure.put(path, {"location": "westeurope"}, GROUPS).status_code == 200
+    azure.delete(path, GROUPS)
+
+
+def test_nobody_without_the_admin_token_makes_faults(azure: EmbeddedAzure) -> None:
+    for token in ("wrong", azure.token(), "Bearer"):
+        assert control(azure, "PUT", {"kind": "fail"}, token).status_code == 401
+    assert control(azure, "GET").json()["value"] == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [
+        ({"kind": "explode"}, "lose-answer"),
+        ({"kind": "fail", "bogus": 1}, "bogus"),
+        ({"kind": "fail", "count": "3"}, "count"),
+        ({"kind": "fail", "status": 200}, "400 to 599"),
+        ({"kind": "clock", "date": "yesterday"}, "YYYY-MM-DD"),
+        ({"kind": "delay", "seconds": -1}, "seconds"),
+    ],
+)
+def test_a_fault_that_is_not_understood_is_refused_with_what_is(azure: EmbeddedAzure, fault: dict[str, Any], word: str) -> None:
+    answer = control(azure, "PUT", fault)
+    assert answer.status_code == 400
+    assert word in answer.json()["error"]["message"]
+
+
+def test_the_command_adds_lists_and_clears(azure: EmbeddedAzure, group: str) -> None:
+    added = azure.command("fault", "fail", "--method", "GET", "--path", f"{group}*", "--status", "503", "--code", "Down")
+    assert added.returncode == 0, added.stderr
+    assert "503" in azure.command("fault", "list").stdout
+    assert azure.get(group, GROUPS).json()["error"]["code"] == "Down"
+    assert azure.command("fault", "list").stdout == "no faults\n"
+    azure.command("fault", "clock", "2019-06-01")
+    assert "2019-06-01" in azure.command("fault", "list").stdout
+    assert azure.command("fault", "clear").stdout == "no faults\n"
+
+
+def test_a_wrong_fault_command_is_one_line(azure: EmbeddedAzure) -> None:
+    done = azure.command("fault", "fail", "--status", "200")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert azure.command("fault", "clock", "soon").returncode == 2
+
+
+def test_faults_outlive_a_restart(own_azure: EmbeddedAzure) -> None:
+    control(own_azure, "PUT", {"kind": "throttle", "count": 0, "path": "/subscriptions"})
+    own_azure.restart()
+    assert own_azure.client.get("/subscriptions?api-version=2022-12-01").status_code == 429

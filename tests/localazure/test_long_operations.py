@@ -1,0 +1,249 @@
+"""Long operations, with a kind whose work waits for the test: what clients are told meanwhile, and what a restart makes of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Caller, Change, Kind
+from localazure.arm.router import Arm
+from localazure.arm.store import Body, Resource, Store
+from localazure.kinds.resource_groups import ResourceGroups
+from localazure.services import SUBSCRIPTION, Clock, Services, Settings
+
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
+SLOW = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/slow"
+QUERY = {"api-version": "2023-01-31"}
+BODY = {"location": "westeurope"}
+
+
+class Slow(Kind):
+    """Work that goes on until `go` is set, and then ends as `outcome` says."""
+
+    azure_type = azure_types.USER_ASSIGNED_IDENTITY
+    long_running = True
+    long_running_delete = True
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.outcome: ArmError | Exception | None = None
+        self.resumed = False
+        self.removed: list[str] = []
+
+    @property
+    def actions(self) -> dict[str, Action]:
+        return {"restart": self.restart}
+
+    async def provision(self, change: Change) -> Body:
+        await self.go.wait()
+        if self.outcome is not None:
+            raise self.outcome
+        return {"properties": {"clientId": "made"}}
+
+    async def resume(self, change: Change) -> Body:
+        self.resumed = True
+        return await self.provision(change)
+
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> None:
+        self.resumed = True
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await self.go.wait()
+        self.removed.append(resource.id.name)
+
+    async def restart(self, resource: Resource, call: Call) -> Answer:
+        async def work() -> None:
+            await self.go.wait()
+
+        return Answer(status=202, work=work)
+
+
+class AnyToken:
+    def check(self, authorization: str) -> Caller:
+        return Caller(object_id="someone", app_id="some-application")
+
+
+class Server:
+    """ARM alone, on a store in a file, as one process of it would be; `killed` leaves the store as a kill would."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kind = Slow()
+        self.store = Store(folder / "azure.sqlite")
+        settings = Settings(
+            url="https://localhost:1", checkout=folder, state=folder, tenant_id="t", client_id="c", principal_id="p"
+        )
+        unused: Any = None
+        self.services = Services(
+            store=self.store, settings=settings, clock=Clock(), tokens=AnyToken(), images=unused, runtime=unused
+        )
+        self.arm = Arm(self.services, [ResourceGroups(), self.kind])
+        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")
+
+    async def killed(self) -> None:
+        await self.arm.operations.stop()
+        self.store.close()
+
+    async def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        version = QUERY if path.startswith(SLOW) else {"api-version": "2024-03-01"}
+        return await self.client.request(method, path, params=version, json=body)
+
+    async def status(self, answer: httpx.Response) -> dict[str, Any]:
+        return (await self.client.get(answer.headers["azure-asyncoperation"])).json()
+
+    async def ended(self, answer: httpx.Response) -> dict[str, Any]:
+        async with asyncio.timeout(10):
+            while (await self.status(answer))["status"] == "InProgress":
+                await asyncio.sleep(0)
+        return await self.status(answer)
+
+
+def scenario(folder: Path, play: Callable[[Server], Awaitable[None]]) -> None:
+    async def run() -> None:
+        server = Server(folder)
+        await server.ask("PUT", GROUP, BODY)
+        await play(server)
+
+    asyncio.run(run())
+
+
+def test_a_long_put_is_polled_until_it_has_succeeded(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        answer = await server.ask("PUT", SLOW, BODY)
+        assert answer.status_code == 201
+        assert answer.json()["properties"] == {"provisioningState": "Creating"}
+        assert answer.headers["retry-after"] == "1"
+        status = await server.status(answer)
+        assert {"id", "name", "status", "startTime"} <= set(status)
+        assert status["status"] == "InProgress"
+        server.kind.go.set()
+        assert (await server.ended(answer))["endTime"]
+        made = await server.ask("GET", SLOW)
+        assert made.json()["properties"] == {"provisioningState": "Succeeded", "clientId": "made"}
+
+    scenario(tmp_path, play)
+
+
+def test_a_change_while_one_is_going_on_is_a_conflict(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        await server.ask("PUT", SLOW, BODY)
+        for method, path, body in (("PUT", SLOW, BODY), ("PATCH", SLOW, {}), ("POST", f"{SLOW}/restart", None)):
+            answer = await server.ask(method, path, body)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "Conflict")
+        assert (await server.ask("GET", SLOW)).status_code == 200
+
+    scenario(tmp_path, play)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [(ArmError(409, "SkuNotAvailable", "no more of these"), "SkuNotAvailable"), (RuntimeError("a bug"), "InternalServerError")],
+)
+def test_work_that_fails_ends_as_failed_with_its_reason(tmp_path: Path, outcome: Exception, code: str) -> None:
+    async def play(server: Server) -> None:
+        server.kind.outcome = outcome
+        server.kind.go.set()
+        answer = await server.ask("PUT", SLOW, BODY)
+        ended = await server.ended(answer)
+        assert (ended["status"], ended["error"]["code"]) == ("Failed", code)
+        assert (await server.ask("GET", SLOW)).json()["properties"]["provisioningState"] == "Failed"
+        server.kind.outcome = None
+        assert (await server.ended(await server.ask("PUT", SLOW, BODY)))["status"] == "Succeeded"
+
+    scenario(tmp_path, play)
+
+
+def test_a_restart_takes_up_what_was_going_on(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        answer = await server.ask("PUT", SLOW, BODY)
+        await server.killed()
+        second = Server(tmp_path)
+        assert (await second.status(answer))["status"] == "InProgress"
+        await second.arm.operations.resume()
+        second.kind.go.set()
+        assert (await second.ended(answer))["status"] == "Succeeded"
+        assert second.kind.resumed
+        assert (await second.ask("GET", SLOW)).json()["properties"]["clientId"] == "made"
+
+    scenario(tmp_path, play)
+
+
+def test_a_restart_goes_on_deleting(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        server.kind.go.set()
+        await server.ended(await server.ask("PUT", SLOW, BODY))
+        server.kind.go.clear()
+        answer = await server.ask("DELETE", GROUP)
+        assert answer.status_code == 202
+        await asyncio.sleep(0)
+        await server.killed()
+        second = Server(tmp_path)
+        group = await second.ask("GET", GROUP)
+        assert group.json()["properties"]["provisioningState"] == "Deleting"
+        refused = await second.ask("PUT", SLOW, BODY)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
+        await second.arm.operations.resume()
+        second.kind.go.set()
+        async with asyncio.timeout(10):
+            while (await second.client.get(answer.headers["location"])).status_code == 202:
+                await asyncio.sleep(0)
+        assert second.kind.removed == ["slow"]
+        assert (await second.ask("GET", GROUP)).status_code == 404
+
+    scenario(tmp_path, play)
+
+
+def test_nothing_is_added_to_a_group_that_is_being_deleted(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        server.kind.go.set()
+        await server.ended(await server.ask("PUT", SLOW, BODY))
+        server.kind.go.clear()
+        first = await server.ask("DELETE", GROUP)
+        for path, body in ((f"{SLOW}2", BODY), (GROUP, BODY)):
+            answer = await server.ask("PUT", path, body)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
+        again = await server.ask("DELETE", GROUP)
+        assert again.headers["location"] == first.headers["location"]
+
+    scenario(tmp_path, play)
+
+
+def test_deleting_ends_what_was_going_on(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        created = await server.ask("PUT", SLOW, BODY)
+        deleted = await server.ask("DELETE", SLOW)
+        assert deleted.status_code == 202
+        assert (await server.status(created))["status"] == "Canceled"
+        server.kind.go.set()
+        assert (await server.ended(deleted))["status"] == "Succeeded"
+        assert (await server.ask("GET", SLOW)).status_code == 404
+
+    scenario(tmp_path, play)
+
+
+def test_a_long_action_is_polled_and_taken_up_again(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        server.kind.go.set()
+        await server.ended(await server.ask("PUT", SLOW, BODY))
+        server.kind.go.clear()
+        answer = await server.ask("POST", f"{SLOW}/Restart")
+        assert (answer.status_code, answer.headers["retry-after"]) == (202, "1")
+        await server.killed()
+        second = Server(tmp_path)
+        await second.arm.operations.resume()
+        assert (await second.ended(answer))["status"] == "Succeeded"
+        assert second.kind.resumed
+
+    scenario(tmp_path, play)
+
+
+def test_an_operation_that_never_was_is_not_found(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        answer = await server.ask("GET", f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.X/operationStatuses/nothing")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "OperationNotFound")
+
+    scenario(tmp_path, play)

@@ -1,0 +1,237 @@
+"""The server as a process: started once however often, killed and started again, stopped without a trace."""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from tests.localazure.conftest import GROUPS, new_group
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
+
+IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
+
+
+def port_is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def servers_of(state: Path) -> list[str]:
+    shown = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in shown.splitlines() if f"--state {state} " in line and "serve" in line]
+
+
+def test_two_starts_at_once_give_one_server(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "state"), "start"]
+    with ThreadPoolExecutor(2) as both:
+        done = list(
+            both.map(lambda _: subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False), range(2))
+        )
+    azure = EmbeddedAzure(tmp_path / "state")
+    try:
+        assert [each.returncode for each in done] == [0, 0], [each.stderr for each in done]
+        assert sorted(each.stdout.split(" at ")[0] for each in done) == [
+            "embedded Azure already running",
+            "embedded Azure started",
+        ]
+        assert len(servers_of(tmp_path / "state")) == 1
+    finally:
+        azure.stop()
+
+
+def test_a_second_server_in_the_foreground_is_refused_in_one_line(azure: EmbeddedAzure) -> None:
+    done = azure.command("serve")
+    assert done.returncode == 1
+    assert done.stderr == f"localazure: a server runs already for {azure.state}\n"
+
+
+def test_another_date_for_a_running_server_is_refused(azure: EmbeddedAzure) -> None:
+    done = azure.command("start", "--as-of", "2019-06-01")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "stop" in done.stderr
+
+
+def test_a_kill_loses_nothing_and_keeps_the_port(own_azure: EmbeddedAzure) -> None:
+    group, port = new_group(own_azure), own_azure.port
+    stored = own_azure.put(f"{group}/{IDENTITIES}/trainer", {"location": "westeurope"}, "2023-01-31").json()
+    token = own_azure.token()
+    own_azure.kill9()
+    own_azure.start()
+    assert own_azure.port == port
+    assert own_azure.get(stored["id"], "2023-01-31").json() == stored
+    with own_azure.http(headers={"Authorization": f"Bearer {token}"}) as client:
+        assert client.get(group, params={"api-version": GROUPS}).status_code == 200
+
+
+def test_a_group_that_was_being_deleted_when_the_server_was_killed_is_gone_afterwards(own_azure: EmbeddedAzure) -> None:
+    group = new_group(own_azure)
+    for number in range(200):
+        own_azure.put(f"{group}/{IDENTITIES}/id-{number}", {"location": "westeurope"}, "2023-01-31")
+    answer = own_azure.delete(group, GROUPS)
+    own_azure.kill9()
+    own_azure.start()
+    assert own_azure.finished(answer)["status"] == "Succeeded"
+    assert own_azure.get(group, GROUPS).status_code == 404
+    listed = own_azure.get(f"/subscriptions/{SUBSCRIPTION}/{IDENTITIES}", "2023-01-31").json()["value"]
+    assert listed == []
+
+
+def test_stop_leaves_no_process_and_no_port(tmp_path: Path) -> None:
+    azure = EmbeddedAzure(tmp_path / "state")
+    assert not port_is_free(azure.port)
+    azure.stop()
+    assert port_is_free(azure.port)
+    assert servers_of(azure.state) == []
+    assert azure.command("status").returncode == 3
+    assert azure.command("stop").stdout == "embedded Azure was not running\n"
+
+
+def test_a_port_that_somebody_else_took_is_not_insisted_on(own_azure: EmbeddedAzure) -> None:
+    port = own_azure.port
+    own_azure.stop()
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        own_azure.start()
+    assert own_azure.port != port
+    assert new_group(own_azure)
+
+
+def test_only_loopback_is_bound(azure: EmbeddedAzure) -> None:
+    listening = Path("/proc/net/tcp")
+    if not listening.exists():
+        pytest.skip("needs /proc/net/tcp")
+    wanted = f"{azure.port:04X}"
+    hosts = {
+        line.split()[1].split(":")[0]
+        for line in listening.read_text().splitlines()[1:]
+        if line.split()[3] == "0A" and line.split()[1].endswith(f":{wanted}")
+    }
+    assert hosts == {"0100007F"}
+
+
+def test_what_is_secret_is_readable_by_its_owner_alone(azure: EmbeddedAzure) -> None:
+    assert stat.S_IMODE(azure.state.stat().st_mode) in (0o700, 0o755)
+    for name in ("identity.json", "env", "ca/ca.key", "ca/server.key", "azure.sqlite", "azure.sqlite-wal"):
+        assert stat.S_IMODE((azure.state / name).stat().st_mode) == 0o600, name
+
+
+def test_a_shell_that_reads_the_environment_reaches_the_server(azure: EmbeddedAzure) -> None:
+    script = f'eval "$({shlex.quote(sys.executable)} -m localazure --state {shlex.quote(str(azure.state))} env)" && env -0'
+    kept = {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
+    shell = subprocess.run(["/bin/sh", "-c", script], cwd=CHECKOUT, env=kept, capture_output=True, text=True, check=True)
+    found = dict(line.split("=", 1) for line in shell.stdout.split("\0") if "=" in line)
+    assert found["PULUMI_HOME"] == str(azure.state / "pulumi")
+    assert found["PULUMI_BACKEND_URL"] == f"file://{azure.state}/stacks"
+    assert found["ARM_CLIENT_SECRET"] == azure.client_secret
+    assert found["SSL_CERT_FILE"] == found["REQUESTS_CA_BUNDLE"] == str(azure.ca_bundle)
+    assert found["PULUMI_CONFIG_PASSPHRASE"]
+    assert {"localhost", "127.0.0.1"} <= set(found["NO_PROXY"].split(","))
+    assert found["PATH"].split(":")[0] == str(Path(sys.executable).parent)
+    assert found["PATH"].endswith(kept["PATH"])
+
+
+def test_the_bundle_holds_the_systems_authorities_and_ours(azure: EmbeddedAzure) -> None:
+    bundle = azure.ca_bundle.read_text()
+    assert (azure.state / "ca" / "ca.pem").read_text().strip() in bundle
+    assert bundle.count("BEGIN CERTIFICATE") > 10
+
+
+def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: EmbeddedAzure) -> None:
+    named, bundle = tmp_path / "company.pem", tmp_path / "state" / "ca-bundle.pem"
+    named.write_text((azure.state / "ca" / "ca.pem").read_text())
+    command = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "state")]
+    try:
+        for shells_bundle in (named, bundle):  # the second shell has read the environment that the first start wrote
+            environment = {**os.environ, "SSL_CERT_FILE": str(shells_bundle)}
+            subprocess.run([*command, "start"], cwd=CHECKOUT, env=environment, check=True, capture_output=True)
+            subprocess.run([*command, "stop"], cwd=CHECKOUT, check=True, capture_output=True)
+            assert named.read_text().strip() in bundle.read_text()
+            assert bundle.read_text().count("BEGIN CERTIFICATE") == 2
+    finally:
+        subprocess.run([*command, "stop"], cwd=CHECKOUT, check=True, capture_output=True)
+
+
+def test_the_checkout_is_served_without_what_git_ignores(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / "workloads").mkdir(parents=True)
+    (checkout / "workloads" / "Dockerfile").write_text("FROM scratch\n")
+    (checkout / ".gitignore").write_text("/.local/\n")
+    (checkout / ".local").mkdir()
+    (checkout / ".local" / "secret").write_text("secret")
+    subprocess.run(["git", "init", "--quiet", str(checkout)], check=True)
+    azure = EmbeddedAzure(checkout / ".local", checkout=checkout)
+    try:
+        with azure.http() as client:
+            answer = client.get("/checkout")
+        with tarfile.open(fileobj=BytesIO(answer.content)) as archive:
+            assert archive.getnames() == [".gitignore", "workloads/Dockerfile"]
+    finally:
+        azure.stop()
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["start", "--as-of", "soon"], ["connect"]])
+def test_wrong_usage_ends_with_2_and_no_traceback(azure: EmbeddedAzure, arguments: list[str]) -> None:
+    done = azure.command(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_commands_in_a_folder_without_a_server_say_so_in_one_line(tmp_path: Path) -> None:
+    for command in (["env"], ["connect", "local"], ["fault", "list"]):
+        asked = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "none"), *command]
+        done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "localazure start" in done.stderr
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("content", ["{", '{"port": 1}', "[]"])
+def test_a_broken_endpoint_file_is_named_in_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "endpoint.json").write_text(content)
+    asked = [sys.executable, "-m", "localazure", "--state", str(tmp_path), "status"]
+    done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "endpoint.json" in done.stderr
+
+
+def test_an_interrupt_ends_a_server_in_the_foreground_without_a_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "state"), "serve"]
+    with subprocess.Popen(command, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True) as server:
+        until(lambda: (tmp_path / "state" / "endpoint.json").exists(), "the server has a port")
+        port = json.loads((tmp_path / "state" / "endpoint.json").read_text())["port"]
+        until(lambda: not port_is_free(port), "the server listens")
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=30)
+    assert server.returncode == 0
+    assert "Traceback" not in said
+    assert port_is_free(port)
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "azure.sqlite").write_text("this is no database, and long enough to be read as one" * 40)
+    asked = [sys.executable, "-m", "localazure", "--state", str(state), "start"]
+    done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("localazure: the server ended while starting: ")
+    assert "not a database" in done.stderr
+    assert servers_of(state) == []
+
+
+def test_the_endpoint_file_says_where_and_which_process(azure: EmbeddedAzure) -> None:
+    endpoint = json.loads((azure.state / "endpoint.json").read_text())
+    assert endpoint["url"] == f"https://localhost:{endpoint['port']}"
+    assert until(lambda: Path(f"/proc/{endpoint['pid']}").exists() or sys.platform != "linux", "the process is there")

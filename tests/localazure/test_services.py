@@ -1,0 +1,182 @@
+"""Identities, role assignments, storage accounts and workspaces, each by what its service does beyond ARM's own rules."""
+
+import base64
+import uuid
+from typing import Any
+
+import pytest
+
+from tests.localazure.conftest import new_group
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+SUBSCRIPTION_ID = f"/subscriptions/{SUBSCRIPTION}"
+IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
+ASSIGNMENTS = "providers/Microsoft.Authorization/roleAssignments"
+ACR_PULL = f"{SUBSCRIPTION_ID}/providers/Microsoft.Authorization/roleDefinitions/7f951dda-4ed3-4680-a7ca-43fe172d538d"
+READER = f"{SUBSCRIPTION_ID}/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7"
+ACCOUNT = {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}
+
+
+def identity(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
+    return azure.put(f"{group}/{IDENTITIES}/trainer", {"location": "westeurope"}, "2023-01-31").json()
+
+
+def assign(azure: EmbeddedAzure, scope: str, principal: str, role: str = ACR_PULL, name: str = "") -> Any:
+    body = {"properties": {"principalId": principal, "roleDefinitionId": role, "principalType": "ServicePrincipal"}}
+    return azure.put(f"{scope}/{ASSIGNMENTS}/{name or uuid.uuid4()}", body, "2022-04-01")
+
+
+def code(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def test_an_identitys_ids_are_made_once(azure: EmbeddedAzure, group: str) -> None:
+    first = identity(azure, group)
+    assert identity(azure, group) == first
+    properties = first["properties"]
+    assert properties["tenantId"] == azure.tenant_id
+    assert uuid.UUID(properties["principalId"]) != uuid.UUID(properties["clientId"])
+    assert "provisioningState" not in properties
+
+
+def test_a_role_is_assigned_to_an_identity_and_to_the_service_principal(azure: EmbeddedAzure, group: str) -> None:
+    for principal in (identity(azure, group)["properties"]["principalId"], azure.principal_id):
+        answer = assign(azure, group, principal)
+        assert answer.status_code == 201, answer.text
+        properties = answer.json()["properties"]
+        assert (properties["scope"], properties["principalId"]) == (group, principal)
+        assert properties["createdBy"] == azure.principal_id
+        assert azure.get(answer.json()["id"], "2022-04-01").json() == answer.json()
+
+
+def test_the_same_assignment_again_is_no_change_and_under_another_name_a_conflict(azure: EmbeddedAzure, group: str) -> None:
+    principal, name = identity(azure, group)["properties"]["principalId"], str(uuid.uuid4())
+    assert [assign(azure, group, principal, name=name).status_code for _ in range(2)] == [201, 200]
+    again = assign(azure, group.upper().replace("/PROVIDERS", "/providers"), principal, ACR_PULL.upper())
+    assert code(again)[1] in ("RoleDefinitionDoesNotExist", "RoleAssignmentExists")
+    answer = assign(azure, group, principal)
+    assert code(answer) == (409, "RoleAssignmentExists")
+    assert answer.json()["error"]["message"].startswith("The role assignment already exists.")
+
+
+def test_an_assignment_cannot_be_changed(azure: EmbeddedAzure, group: str) -> None:
+    name = str(uuid.uuid4())
+    assign(azure, group, azure.principal_id, name=name)
+    answer = assign(azure, group, azure.principal_id, READER, name)
+    assert code(answer) == (400, "RoleAssignmentUpdateNotPermitted")
+    expected = "Tenant ID, application ID, principal ID, and scope are not allowed to be updated."
+    assert answer.json()["error"]["message"] == expected
+    assert azure.patch(f"{group}/{ASSIGNMENTS}/{name}", {}, "2022-04-01").status_code == 405
+
+
+def test_an_unknown_principal_role_or_scope_is_refused(azure: EmbeddedAzure, group: str) -> None:
+    nobody = "12345678-1234-1234-1234-123456789012"
+    answer = assign(azure, group, nobody)
+    assert code(answer) == (400, "PrincipalNotFound")
+    expected = f"Principal {nobody.replace('-', '')} does not exist in the directory {azure.tenant_id}."
+    assert answer.json()["error"]["message"] == expected
+    unknown_role = READER[:-36] + nobody
+    assert code(assign(azure, group, azure.principal_id, unknown_role)) == (400, "RoleDefinitionDoesNotExist")
+    assert code(assign(azure, group, azure.principal_id, "not-an-id")) == (400, "RoleDefinitionDoesNotExist")
+    nowhere = f"{group}/providers/Microsoft.Storage/storageAccounts/nobody"
+    assert code(assign(azure, nowhere, azure.principal_id)) == (404, "ResourceNotFound")
+
+
+def test_an_assignments_name_is_a_guid(azure: EmbeddedAzure, group: str) -> None:
+    assert code(assign(azure, group, azure.principal_id, name="trainer-pull")) == (400, "InvalidRoleAssignmentId")
+
+
+def test_a_role_is_looked_up_by_name_and_by_guid(azure: EmbeddedAzure, group: str) -> None:
+    definitions = f"{group}/providers/Microsoft.Authorization/roleDefinitions"
+    (found,) = azure.get(definitions, "2022-04-01", **{"$filter": "roleName eq 'AcrPull'"}).json()["value"]
+    assert (found["id"], found["properties"]["roleName"]) == (ACR_PULL, "AcrPull")
+    assert azure.get(ACR_PULL, "2022-04-01").json() == found
+    assert azure.get(definitions, "2022-04-01", **{"$filter": "roleName eq 'Nobody'"}).json()["value"] == []
+    nobody = azure.get(f"{definitions}/12345678-1234-1234-1234-123456789012", "2022-04-01")
+    assert code(nobody) == (404, "RoleDefinitionDoesNotExist")
+    assert azure.put(f"{definitions}/12345678-1234-1234-1234-123456789012", {}, "2022-04-01").status_code == 501
+    assert code(azure.get(definitions, "2001-01-01")) == (400, "InvalidApiVersionParameter")
+
+
+def test_assignments_are_listed_at_above_and_below_a_scope(azure: EmbeddedAzure, group: str) -> None:
+    trainer = identity(azure, group)
+    principal = trainer["properties"]["principalId"]
+    here = assign(azure, group, principal).json()["id"]
+    below = assign(azure, trainer["id"], principal).json()["id"]
+    above = assign(azure, SUBSCRIPTION_ID, principal).json()["id"]
+    elsewhere = assign(azure, new_group(azure), principal).json()["id"]
+
+    def listed(scope: str, conditions: str) -> set[str]:
+        value = azure.get(f"{scope}/{ASSIGNMENTS}", "2022-04-01", **{"$filter": conditions}).json()["value"]
+        return {each["id"] for each in value}
+
+    assert listed(group, f"principalId eq '{principal}'") == {here, below, above}
+    assert listed(group, f"atScope() and principalId eq '{principal}'") == {here, above}
+    assert listed(SUBSCRIPTION_ID, f"assignedTo('{principal}')") == {here, below, above, elsewhere}
+    assert azure.delete(above, "2022-04-01").json()["id"] == above
+
+
+def test_a_storage_account_has_endpoints_a_tier_and_two_keys(azure: EmbeddedAzure, group: str) -> None:
+    name = f"data{group[-8:]}"
+    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
+    made = azure.put(path, {**ACCOUNT, "properties": {"allowBlobPublicAccess": False}}, "2024-01-01").json()
+    assert made["sku"] == {"name": "Standard_LRS", "tier": "Standard"}
+    assert made["properties"]["primaryEndpoints"]["blob"] == f"https://{name}.blob.core.windows.net/"
+    assert made["properties"]["primaryLocation"] == "westeurope"
+    assert made["properties"]["provisioningState"] == "Succeeded"
+
+    keys = azure.post(f"{path}/listKeys", "2024-01-01").json()["keys"]
+    assert [each["keyName"] for each in keys] == ["key1", "key2"]
+    assert all(len(base64.b64decode(each["value"])) == 64 for each in keys)
+    assert keys[0]["value"] not in azure.get(path, "2024-01-01").text
+
+    changed = azure.post(f"{path}/regenerateKey", "2024-01-01", {"keyName": "key1"}).json()["keys"]
+    assert changed[0]["value"] != keys[0]["value"]
+    assert changed[1]["value"] == keys[1]["value"]
+    assert code(azure.post(f"{path}/regenerateKey", "2024-01-01", {"keyName": "key9"})) == (400, "InvalidKeyName")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("free0name", None), ("Not-Valid", "AccountNameInvalid"), ("taken", "AlreadyExists")]
+)
+def test_whether_a_name_may_be_taken_is_answered_before_it_is(
+    azure: EmbeddedAzure, group: str, name: str, reason: str | None
+) -> None:
+    name = f"taken{group[-8:]}" if name == "taken" else name
+    azure.put(f"{group}/providers/Microsoft.Storage/storageAccounts/taken{group[-8:]}", ACCOUNT, "2024-01-01")
+    asked = {"name": name, "type": "Microsoft.Storage/storageAccounts"}
+    answer = azure.post(f"{SUBSCRIPTION_ID}/providers/Microsoft.Storage/checkNameAvailability", "2024-01-01", asked).json()
+    assert (answer["nameAvailable"], answer.get("reason")) == (reason is None, reason)
+
+
+def test_keys_of_an_account_that_forbids_them_are_refused(azure: EmbeddedAzure, group: str) -> None:
+    path = f"{group}/providers/Microsoft.Storage/storageAccounts/nokeys{group[-8:]}"
+    azure.put(path, {**ACCOUNT, "properties": {"allowSharedKeyAccess": False}}, "2024-01-01")
+    assert code(azure.post(f"{path}/listKeys", "2024-01-01")) == (409, "KeyBasedAuthenticationNotPermitted")
+
+
+def test_a_hierarchical_namespace_is_decided_when_the_account_is_made(azure: EmbeddedAzure, group: str) -> None:
+    path = f"{group}/providers/Microsoft.Storage/storageAccounts/flat{group[-8:]}"
+    azure.put(path, ACCOUNT, "2024-01-01")
+    answer = azure.patch(path, {"properties": {"isHnsEnabled": True}}, "2024-01-01")
+    assert answer.status_code == 409
+
+
+def test_a_workspace_has_an_id_keys_and_the_services_defaults(azure: EmbeddedAzure, group: str) -> None:
+    path = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs-1"
+    made = azure.put(path, {"location": "westeurope"}, "2023-09-01").json()["properties"]
+    assert (made["retentionInDays"], made["sku"]["name"], made["provisioningState"]) == (30, "PerGB2018", "Succeeded")
+    again = azure.put(path, {"location": "westeurope", "properties": {"retentionInDays": 60}}, "2023-09-01").json()["properties"]
+    assert again["customerId"] == made["customerId"] == str(uuid.UUID(made["customerId"]))
+    assert again["retentionInDays"] == 60
+
+    keys = azure.post(f"{path}/sharedKeys", "2023-09-01").json()
+    assert set(keys) == {"primarySharedKey", "secondarySharedKey"}
+    assert keys["primarySharedKey"] not in azure.get(path, "2023-09-01").text
+
+
+@pytest.mark.parametrize("days", [3, 731])
+def test_a_workspace_keeps_logs_for_4_to_730_days(azure: EmbeddedAzure, group: str, days: int) -> None:
+    path = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs-1"
+    body = {"location": "westeurope", "properties": {"retentionInDays": days}}
+    assert code(azure.put(path, body, "2023-09-01")) == (400, "InvalidParameter")

@@ -1,0 +1,174 @@
+"""Metadata, discovery and tokens, as clients meet them, and what happens to tokens that somebody changed."""
+
+import json
+import time
+from typing import Any
+
+import jwt
+import pytest
+from azure.core.exceptions import ClientAuthenticationError
+from azure.core.rest import HttpRequest
+from azure.identity import ClientSecretCredential
+from azure.mgmt.core import ARMPipelineClient
+from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+SUBSCRIPTIONS = "/subscriptions?api-version=2022-12-01"
+
+
+def credential(azure: EmbeddedAzure, secret: str) -> ClientSecretCredential:
+    return ClientSecretCredential(
+        azure.tenant_id,
+        azure.client_id,
+        secret,
+        authority=azure.url,
+        disable_instance_discovery=True,
+        connection_verify=str(azure.ca_bundle),
+    )
+
+
+def claims(azure: EmbeddedAzure, **changed: Any) -> dict[str, Any]:
+    return jwt.decode(azure.token(), options={"verify_signature": False}) | changed
+
+
+def signing_key(azure: EmbeddedAzure) -> str:
+    return json.loads((azure.state / "identity.json").read_text())["signing_key"]
+
+
+def with_token(azure: EmbeddedAzure, token: str) -> Any:
+    with azure.http(headers={"Authorization": f"Bearer {token}"}) as client:
+        return client.get(SUBSCRIPTIONS)
+
+
+def test_a_real_credential_and_a_real_arm_client_are_served(azure: EmbeddedAzure) -> None:
+    policy = ARMChallengeAuthenticationPolicy(credential(azure, azure.client_secret), f"{azure.url}/.default")
+    with ARMPipelineClient(azure.url, policies=[policy], connection_verify=str(azure.ca_bundle)) as client:
+        answer = client.send_request(HttpRequest("GET", azure.url + SUBSCRIPTIONS))
+    assert answer.status_code == 200
+    assert [each["subscriptionId"] for each in answer.json()["value"]] == [SUBSCRIPTION]
+    assert "local" in answer.json()["value"][0]["displayName"]
+
+
+def test_a_real_credential_with_a_wrong_secret_is_refused_by_number(azure: EmbeddedAzure) -> None:
+    with pytest.raises(ClientAuthenticationError, match="AADSTS7000215"):
+        credential(azure, "wrong").get_token(f"{azure.url}/.default")
+
+
+def test_a_wrong_secret_gets_entras_error(azure: EmbeddedAzure) -> None:
+    with azure.http() as client:
+        answer = azure.ask_token(client, client_secret="wrong", scope=f"{azure.url}/.default")
+    assert answer.status_code == 401
+    assert answer.json()["error"] == "invalid_client"
+    assert answer.json()["error_codes"] == [7000215]
+
+
+@pytest.mark.parametrize(
+    ("changed", "number"),
+    [
+        ({"grant_type": "password"}, 70003),
+        ({"client_id": "11111111-1111-1111-1111-111111111111"}, 700016),
+        ({"scope": ""}, 900144),
+    ],
+)
+def test_other_token_requests_are_refused_by_number(azure: EmbeddedAzure, changed: dict[str, str], number: int) -> None:
+    with azure.http() as client:
+        answer = azure.ask_token(client, **changed)
+    assert answer.status_code == 400
+    assert answer.json()["error_codes"] == [number]
+
+
+def test_a_token_request_over_the_limit_is_refused(azure: EmbeddedAzure) -> None:
+    with azure.http() as client:
+        answer = azure.ask_token(client, scope="x" * (4 * 1024 * 1024))
+    assert (answer.status_code, answer.json()["error"]) == (413, "invalid_request")
+
+
+def test_a_tenant_that_is_not_there_is_refused(azure: EmbeddedAzure) -> None:
+    with azure.http() as client:
+        answer = client.get("/11111111-1111-1111-1111-111111111111/v2.0/.well-known/openid-configuration")
+    assert answer.status_code == 400
+    assert answer.json()["error_codes"] == [90002]
+
+
+@pytest.mark.parametrize("scope", ["{url}/.default", "{url}//.default"])
+def test_the_audience_may_end_in_a_slash(azure: EmbeddedAzure, scope: str) -> None:
+    assert with_token(azure, azure.token(scope.format(url=azure.url))).status_code == 200
+
+
+def test_the_metadata_is_one_object_and_in_the_old_version_a_list(azure: EmbeddedAzure) -> None:
+    with azure.http() as client:
+        cloud = client.get("/metadata/endpoints?api-version=2022-09-01").json()
+        clouds = client.get("/metadata/endpoints?api-version=2019-05-01").json()
+    assert clouds == [cloud]
+    assert "local" in cloud["name"].lower()
+    assert cloud["authentication"]["loginEndpoint"] == azure.url
+    assert cloud["resourceManager"] == f"{azure.url}/"
+    assert {"portal", "suffixes", "batch", "graph", "gallery", "sqlManagement", "microsoftGraphResourceId"} <= set(cloud)
+
+
+def test_discovery_leads_to_keys_that_verify_a_token(azure: EmbeddedAzure) -> None:
+    with azure.http() as client:
+        document = client.get(f"/{azure.tenant_id}/v2.0/.well-known/openid-configuration").json()
+        assert client.get(f"/{azure.tenant_id}/.well-known/openid-configuration").json() == document
+        keys = jwt.PyJWKSet.from_dict(client.get(document["jwks_uri"]).json())
+    token = azure.token()
+    key = keys[jwt.get_unverified_header(token)["kid"]]
+    found = jwt.decode(token, key, algorithms=["RS256"], audience=azure.url, issuer=document["issuer"])
+    assert (found["appid"], found["oid"], found["tid"]) == (azure.client_id, azure.principal_id, azure.tenant_id)
+    assert found["idtyp"] == "app"
+
+
+def test_no_token_is_refused_with_a_challenge(azure: EmbeddedAzure) -> None:
+    with azure.http() as client:
+        answer = client.get(SUBSCRIPTIONS)
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "AuthenticationFailed"
+    assert answer.headers["www-authenticate"].startswith("Bearer ")
+
+
+def test_a_changed_signature_is_refused(azure: EmbeddedAzure) -> None:
+    head, body, signature = azure.token().split(".")
+    answer = with_token(azure, ".".join([head, body, signature[:-8] + "AAAAAAAA"]))
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "InvalidAuthenticationToken"
+
+
+def test_a_token_signed_with_another_key_is_refused(azure: EmbeddedAzure) -> None:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    answer = with_token(azure, jwt.encode(claims(azure), pem, "RS256"))
+    assert answer.json()["error"]["code"] == "InvalidAuthenticationToken"
+
+
+@pytest.mark.parametrize("algorithm", ["none", "HS256"])
+def test_a_token_of_another_algorithm_is_refused(azure: EmbeddedAzure, algorithm: str) -> None:
+    key = "k" * 64 if algorithm == "HS256" else None
+    answer = with_token(azure, jwt.encode(claims(azure), key, algorithm))
+    assert answer.json()["error"]["code"] == "InvalidAuthenticationToken"
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"aud": "https://management.azure.com"}, "InvalidAuthenticationTokenAudience"),
+        ({"tid": "11111111-1111-1111-1111-111111111111"}, "InvalidAuthenticationTokenTenant"),
+        ({"iss": "https://sts.windows.net/11111111-1111-1111-1111-111111111111/"}, "InvalidAuthenticationTokenTenant"),
+        ({"exp": int(time.time()) - 1}, "ExpiredAuthenticationToken"),
+        ({"nbf": int(time.time()) + 3600}, "InvalidAuthenticationToken"),
+    ],
+)
+def test_a_token_with_other_claims_is_refused_by_name(azure: EmbeddedAzure, changed: dict[str, Any], code: str) -> None:
+    answer = with_token(azure, jwt.encode(claims(azure, **changed), signing_key(azure), "RS256"))
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == code
+
+
+@pytest.mark.parametrize("claim", ["exp", "aud", "oid"])
+def test_a_token_without_a_claim_is_refused(azure: EmbeddedAzure, claim: str) -> None:
+    content = claims(azure)
+    del content[claim]
+    answer = with_token(azure, jwt.encode(content, signing_key(azure), "RS256"))
+    assert answer.json()["error"]["code"] == "InvalidAuthenticationToken"
