@@ -155,7 +155,7 @@ class Foundation(pulumi.ComponentResource):
             force_update_tag=tag,
             run_request=containerregistry.DockerBuildRequestArgs(
                 type="DockerBuildRequest",
-                source_location=_folder_of(self._spec.image_source, workload),
+                source_location=f"{self._spec.image_source}:workloads/{workload}",
                 docker_file_path="Dockerfile",
                 image_names=[image],
                 is_push_enabled=True,
@@ -210,11 +210,6 @@ class Foundation(pulumi.ComponentResource):
             opts=self._child,
         )
         return account.id
-
-
-def _folder_of(image_source: str, workload: Workload) -> str:
-    """A registry's build takes `address#commit:folder`; the commit is empty where the address is one state of the sources."""
-    return f"{image_source if '#' in image_source else image_source + '#'}:workloads/{workload}"
 
 
 def role_commands(spec: FoundationSpec) -> list[str]:

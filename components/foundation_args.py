@@ -21,7 +21,7 @@ from formats.build_context import BuildContextError, context_hash
 
 T = TypeVar("T")
 
-_IMAGE_SOURCE = re.compile(r"(?P<address>https?://[^\s#]+)(?:#(?P<commit>[\w./-]+))?")
+_IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
 
 
 class PartArgs(TypedDict):
@@ -179,23 +179,16 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
 
 
 def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
-    if not spec.workloads:
+    if not spec.workloads or _IMAGE_SOURCE.fullmatch(spec.image_source):
         return []
-    source = _IMAGE_SOURCE.fullmatch(spec.image_source)
     form = "https://<host>/<repository>.git#<commit>"
-    if source is None:
-        what = "isn't one" if spec.image_source else "is missing"
-        message = f"the registry builds the workloads from a git URL with a commit, which {what}"
-    elif source["address"].endswith(".git") and not source["commit"]:
-        message = "this git URL names no commit, so a build could take other sources than the ones that were previewed"
-    else:
-        return []
+    what = "this isn't one" if spec.image_source else "there is none"
     return [
         Problem(
             path="image_source",
-            message=message,
+            message=f"the registry builds the workloads from a git URL with a commit, and {what}",
             value=spec.image_source or None,
-            allowed=f"{form}, or the address of an archive of the sources",
+            allowed=f"{form}; without a commit a build could take other sources than the ones that were previewed",
             fix=f"push your checkout to a fork and run: pulumi config set image_source {form}",
         )
     ]

@@ -31,7 +31,7 @@ class StackFile(TypedDict):
     as_of: NotRequired[str]
     """The day at which services, sizes and dates are judged, YYYY-MM-DD, and the tag `as-of`. Default: today, and no tag."""
     image_source: NotRequired[str]
-    """Where the workloads' sources are: `https://…/repository.git#<commit>`, or the address of an archive. Default: nowhere."""
+    """Where the workloads' sources are: `https://…/repository.git#<commit>`. Default: nowhere."""
     assign_roles: NotRequired[bool]
     """False leaves the role assignments to an administrator and prints the commands. Default: true."""
     foundation: NotRequired[FoundationSettings]

@@ -18,7 +18,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from localazure import checkout, kinds, tls
+from localazure import kinds, tls
 from localazure.arm.router import Arm
 from localazure.arm.store import Store
 from localazure.containers.images import Images, default_cache
@@ -92,7 +92,6 @@ def application(start: Start) -> ASGIApp:
         routes=[
             *Endpoints(identity, tokens, url).routes(),
             *faults.routes(),
-            checkout.route(start.checkout),
             *(route for kind in kinds.ALL for route in kind.routes(services)),
             Mount("/", app=arm),
         ],

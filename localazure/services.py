@@ -24,7 +24,7 @@ class Settings:
     """Where this server answers and what it was started with."""
 
     url: str  # "https://localhost:PORT", no slash at the end
-    checkout: Path  # the folder whose sources image builds read; also served at `checkout_url`
+    checkout: Path  # the folder whose sources image builds read, under the address `checkout_url`
     state: Path  # the state folder
     tenant_id: str
     client_id: str  # application id of the one service principal
@@ -32,7 +32,7 @@ class Settings:
 
     @property
     def checkout_url(self) -> str:
-        return f"{self.url}/checkout"
+        return f"{self.url}/checkout.git"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -38,7 +38,7 @@ def connected(source: dict[str, Any], earlier: dict[str, Any], identity: Identit
             )
     kept = {key: value for key, value in source.items() if key not in (*ENCRYPTION, "config")}
     encryption = {key: earlier[key] for key in ENCRYPTION if key in earlier}
-    return {**encryption, **kept, "config": {IMAGE_SOURCE: f"{url}/checkout", **config, **connection(identity, url)}}
+    return {**encryption, **kept, "config": {IMAGE_SOURCE: f"{url}/checkout.git#HEAD", **config, **connection(identity, url)}}
 
 
 def connection(identity: Identity, url: str) -> dict[str, str]:

@@ -84,7 +84,7 @@ def test_a_value_that_may_be_a_secret_is_never_shown(secret: object) -> None:
 @pytest.mark.parametrize("stack", ["dev", "documents", "local"])
 def test_every_stack_file_of_the_repository_can_be_had(stack: str) -> None:
     said = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
-    connected = {"azure-gpu:image_source": "https://localhost:1/checkout", "team": None, "location": None, **said}
+    connected = {"azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD", "team": None, "location": None, **said}
     found: list[object] = []
     declare(lambda: found.extend(all_problems(read(configuration(connected), TODAY), "azure-gpu", stack)))
     assert found == []

@@ -8,9 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
-import tarfile
 from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -161,24 +159,6 @@ def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: E
             assert bundle.read_text().count("BEGIN CERTIFICATE") == 2
     finally:
         subprocess.run([*command, "stop"], cwd=CHECKOUT, check=True, capture_output=True)
-
-
-def test_the_checkout_is_served_without_what_git_ignores(tmp_path: Path) -> None:
-    checkout = tmp_path / "checkout"
-    (checkout / "workloads").mkdir(parents=True)
-    (checkout / "workloads" / "Dockerfile").write_text("FROM scratch\n")
-    (checkout / ".gitignore").write_text("/.local/\n")
-    (checkout / ".local").mkdir()
-    (checkout / ".local" / "secret").write_text("secret")
-    subprocess.run(["git", "init", "--quiet", str(checkout)], check=True)
-    azure = EmbeddedAzure(checkout / ".local", checkout=checkout)
-    try:
-        with azure.http() as client:
-            answer = client.get("/checkout")
-        with tarfile.open(fileobj=BytesIO(answer.content)) as archive:
-            assert archive.getnames() == [".gitignore", "workloads/Dockerfile"]
-    finally:
-        azure.stop()
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["start", "--as-of", "soon"], ["connect"]])

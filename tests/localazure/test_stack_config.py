@@ -37,7 +37,7 @@ def connected(azure: EmbeddedAzure, checkout: Path, source: Any) -> dict[str, An
 def test_the_five_connection_keys_are_this_servers(azure: EmbeddedAzure, checkout: Path) -> None:
     config = connected(azure, checkout, DEV)["config"]
     assert config == {
-        "azure-gpu:image_source": f"{azure.url}/checkout",
+        "azure-gpu:image_source": f"{azure.url}/checkout.git#HEAD",
         "azure-native:location": "westeurope",
         "azure-gpu:groups": {"train": {"gpu": {"count": 1}}},
         "azure-native:metadataHost": f"localhost:{azure.port}",

@@ -26,7 +26,7 @@ def run(said: dict[str, Any], *, preview: bool = False) -> Recorded:
 
 def said_by(stack: str) -> dict[str, Any]:
     config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
-    return {"team": None, "location": None, "azure-gpu:image_source": "https://localhost:1/checkout", **config}
+    return {"team": None, "location": None, "azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD", **config}
 
 
 def test_the_documents_stack_is_the_first_documents_two_groups() -> None:

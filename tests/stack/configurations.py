@@ -10,7 +10,7 @@ def with_gpu_group(count: int = 1, **group: Any) -> dict[str, Any]:
         "location": "eastus",
         "as_of": "2019-06-01",
         "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
-        "image_source": "https://localhost/checkout",
+        "image_source": "https://localhost/checkout.git#HEAD",
         "container_groups": {
             "adder": {
                 "workload": "vector_add",

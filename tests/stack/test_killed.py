@@ -15,7 +15,7 @@ ADDED_RESOURCES = 8  # group, identity, registry, role, build, workspace, storag
 
 
 def config(azure: EmbeddedAzure) -> dict[str, Any]:
-    return with_gpu_group() | {"image_source": f"{azure.url}/checkout"}
+    return with_gpu_group() | {"image_source": f"{azure.url}/checkout.git#HEAD"}
 
 
 def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, fault: list[str], kill: Callable[[int], None]) -> str:

@@ -21,7 +21,7 @@ def resources_of(azure: EmbeddedAzure) -> list[dict[str, Any]]:
 
 
 def local_config(azure: EmbeddedAzure, **changed: Any) -> dict[str, Any]:
-    return with_gpu_group(**changed) | {"image_source": f"{azure.url}/checkout"}
+    return with_gpu_group(**changed) | {"image_source": f"{azure.url}/checkout.git#HEAD"}
 
 
 def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing(

@@ -67,7 +67,7 @@ class Registry:
             "imageNames": [image],
             "isPushEnabled": True,
             "platform": {"os": "Linux", "architecture": "amd64"},
-            "sourceLocation": f"{self.azure.url}/checkout#HEAD:workloads/{workload}",
+            "sourceLocation": f"{self.azure.url}/checkout.git#HEAD:workloads/{workload}",
             "arguments": [],
         }
 
