@@ -39,7 +39,7 @@ env: .venv/ready ## the connection environment: eval "$$(make -s env)"
 	@$(EMBEDDED) env
 
 test: .venv/ready engine ## the tests that aren't slow; ALL=1 for all of them
-	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest $(if $(ALL),,-m "not slow") $(TESTS)
+	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest -n auto $(if $(ALL),,-m "not slow") $(TESTS)
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .

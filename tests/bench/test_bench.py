@@ -1,0 +1,24 @@
+"""The bench runs and says its figures; what they have to be is asserted by `make bench` alone, on a quiet machine."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.embedded import CHECKOUT
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_bench_measures_every_figure() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench", "--quick"], cwd=CHECKOUT, capture_output=True, text=True, timeout=590, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert set(figures["preview_seconds"]) == {f"{shape}-{count}" for shape in ("component", "bare", "flat") for count in (2, 5)}
+    assert all(seconds > 0 for runs in figures["preview_seconds"].values() for seconds in runs)
+    assert figures["embedded_azure"]["p50_ms"] > 0
+    assert figures["embedded_azure"]["resident_mib"] > 10
+    assert 0 < figures["warm_up_seconds"]["workloads"] < figures["warm_up_seconds"]["whole"]
