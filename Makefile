@@ -49,7 +49,7 @@ lint: .venv/ready ## format, style, types
 bench: .venv/ready engine ## the figures that README.md speaks of, as ratios in one run
 	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m tests.bench
 
-lock: .venv/ready ## renew requirements-local.txt and the workloads' locks after a change of versions
+lock: .venv/ready ## renew requirements-local.txt after a change of versions in pyproject.toml or requirements.txt
 	$(UV) pip compile -q --universal requirements-deploy.txt --group pyproject.toml:tests --python-version 3.11 \
 	  --generate-hashes --no-header -o requirements-local.txt
 
@@ -73,5 +73,6 @@ engine: prerequisites
 prerequisites:
 	@sh engine/prerequisites.sh
 
-clean: ## forget the local state and the virtual environment (run `make down` first)
+clean: ## stop the embedded Azure, forget the local state and the virtual environment
+	@[ ! -e $(STATE)/endpoint.json ] || $(EMBEDDED) stop
 	rm -rf $(STATE) .venv build
