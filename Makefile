@@ -21,11 +21,11 @@ help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 up: ready ## bring STACK up on the embedded Azure, wait for its work, show how it ended
-	@$(EMBEDDED) connect $(STACK)
+	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)
 
 preview: ready ## what `up` would change
-	@$(EMBEDDED) connect $(STACK)
+	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations preview --stack $(STACK) $(CONFIG)
 
 down: ready ## destroy every stack on the embedded Azure and stop it: no resource, no process, no port is left
@@ -55,7 +55,7 @@ lock: .venv/ready ## renew requirements-local.txt after a change of versions in 
 
 # The engine builds while the packages install; both show their own progress.
 ready:
-	@$(MAKE) --no-print-directory -j2 engine .venv/ready
+	@$(MAKE) -s --no-print-directory -j2 engine .venv/ready
 	@$(EMBEDDED) start --engine-bin "$$(cat $(STATE)/engine-bin)"
 
 engine: prerequisites
