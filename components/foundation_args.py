@@ -56,7 +56,7 @@ class FoundationArgs(FoundationSettings):
     workloads: NotRequired[list[Workload]]
     """Plain: the workloads whose images the registry builds. Default: none."""
     image_source: NotRequired[str]
-    """Plain: where the sources of `workloads` are: `https://…/repository.git#<commit>`, or the address of an archive of them."""
+    """Plain: where the sources of `workloads` are: `https://…/repository.git#<commit>`. Default: nowhere."""
     assign_roles: NotRequired[bool]
     """Plain: false leaves the role assignments to an administrator and prints the commands. Default: true."""
 

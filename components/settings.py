@@ -1,9 +1,11 @@
 """What a stack file can say, and how it becomes the arguments of components.
 
 In: the engine's configuration, every value as text. Out: `Settings`, with a problem for each key that isn't known and each value
-of a wrong type; what is wrong is left out of the arguments. `python -m components.settings` prints the JSON Schema for editors.
+of a wrong type; what is wrong is left out of the arguments. `python -m components.settings` prints the JSON Schema for editors,
+`python -m components.settings reference` the reference for people.
 """
 
+import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from components import container_group_args, foundation_args
 from components.container_group_args import ContainerGroupSettings
 from components.context import StackArgs, resolve_stack
 from components.foundation_args import FoundationArgs, FoundationSettings
+from components.settings_reference import reference
 from components.typed_dicts import check, schema
 
 PROJECT = "azure-gpu"  # the namespace of the keys, as in Pulumi.yaml
@@ -132,5 +135,14 @@ def editor_schema() -> dict[str, Any]:
     }
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m components.settings", description="Prints what a stack file can say.")
+    parser.add_argument("form", nargs="?", choices=("schema", "reference"), default="schema", help="default: schema")
+    if parser.parse_args().form == "schema":
+        print(json.dumps(editor_schema(), indent=2, ensure_ascii=False))
+    else:
+        print(reference(schema(StackFile)), end="")
+
+
 if __name__ == "__main__":
-    print(json.dumps(editor_schema(), indent=2, ensure_ascii=False))
+    main()

@@ -4,6 +4,7 @@ The copy is what the engine is given (`--config-file`), so that the checkout sta
 provider's five connection keys, by the address of the sources where the stack names none, and by how its secrets are encrypted.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,27 @@ def connect(folder: LocalFolder, identity: Identity, url: str, checkout: Path, s
 def connected(source: dict[str, Any], earlier: dict[str, Any], identity: Identity, url: str) -> dict[str, Any]:
     """`source`, connected. `earlier` is the copy of the last time: the stack's secrets are encrypted with the salt it holds."""
     config = source.get("config") or {}
-    for key, value in config.items():
-        if isinstance(value, dict) and "secure" in value:
-            raise CommandError(
-                f"{key}: is encrypted for another place and can't be read here; give it with "
-                f"`pulumi config set --secret --config-file <the copy> {key}` after taking it out of the stack's file"
-            )
+    encrypted = list(_encrypted(config, ""))
+    if encrypted:
+        raise CommandError(
+            f"{', '.join(encrypted)}: encrypted for another place and can't be read here; for this machine, take it out of the "
+            "stack's file and write a value for it into a stack file of your own"
+        )
     kept = {key: value for key, value in source.items() if key not in (*ENCRYPTION, "config")}
     encryption = {key: earlier[key] for key in ENCRYPTION if key in earlier}
     return {**encryption, **kept, "config": {IMAGE_SOURCE: f"{url}/checkout.git#HEAD", **config, **connection(identity, url)}}
+
+
+def _encrypted(value: Any, path: str) -> Iterator[str]:
+    """Where a configuration holds values that Pulumi has encrypted, at any depth."""
+    if isinstance(value, dict):
+        if set(value) == {"secure"}:
+            yield path
+        for key, inner in value.items():
+            yield from _encrypted(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _encrypted(inner, f"{path}[{number}]")
 
 
 def connection(identity: Identity, url: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from components import settings
 from components.settings import StackFile, all_problems, editor_schema, read
-from components.typed_dicts import key_docstrings
+from components.settings_reference import reference
+from components.typed_dicts import key_docstrings, schema
 from tests.components.recording import declare
 from tests.components.settings_of import TODAY, configuration
 
@@ -93,6 +94,25 @@ def test_every_stack_file_of_the_repository_can_be_had(stack: str) -> None:
 def test_the_schema_for_editors_is_what_the_settings_say_today() -> None:
     written = json.loads((ROOT / "docs" / "settings.schema.json").read_text())
     assert written == editor_schema(), "run: python -m components.settings > docs/settings.schema.json"
+
+
+def test_the_reference_for_people_is_what_the_settings_say_today() -> None:
+    written = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert written == reference(schema(StackFile)), "run: python -m components.settings reference > docs/settings.md"
+
+
+def test_the_reference_has_every_key_with_its_type_and_default() -> None:
+    rows = [line.strip("| ").split(" | ") for line in reference(schema(StackFile)).splitlines() if line.startswith("| `")]
+    found = {row[0].strip("`"): row[1:3] for row in rows}
+    assert len(found) == len(rows)
+    assert found["team"] == ["text", "needed"]
+    assert found["as_of"] == ["text", "today, and no tag"]
+    assert found["foundation.registry"] == ["`create` or an object", "none"]
+    assert "foundation.registry.existing" in found
+    assert found["container_groups.<name>.memory_in_gb"] == ["number", "1.5"]
+    assert found["container_groups.<name>.secret_environment"] == ["by name: text, may be encrypted", "none"]
+    assert found["container_groups.<name>.gpu.count"] == ["whole number", "needed"]
+    assert {f"container_groups.<name>.{key}" for key in key_docstrings(settings.ContainerGroupSettings)} < found.keys()
 
 
 def test_every_key_of_a_stack_file_has_a_docstring() -> None:

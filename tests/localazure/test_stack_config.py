@@ -75,6 +75,7 @@ def test_an_unquoted_date_stays_one(azure: EmbeddedAzure, checkout: Path) -> Non
         ("- a\n", "mapping"),
         ("config: 7\n", "mapping"),
         ("config:\n  a:b:\n    secure: v1:abc\n", "a:b"),
+        ("config:\n  a:b:\n    one:\n      TOKEN:\n        secure: v1:abc\n", "a:b.one.TOKEN"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_line(azure: EmbeddedAzure, checkout: Path, text: str, word: str) -> None:

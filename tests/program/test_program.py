@@ -29,6 +29,11 @@ def said_by(stack: str) -> dict[str, Any]:
     return {"team": None, "location": None, "azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD", **config}
 
 
+def test_the_shipped_stack_files_hold_nobodys_secrets() -> None:
+    for file in ROOT.glob("Pulumi.*.yaml"):
+        assert set(yaml.safe_load(file.read_text())) == {"config"}, f"{file.name} was used by somebody's `pulumi stack init`"
+
+
 def test_the_documents_stack_is_the_first_documents_two_groups() -> None:
     groups = run(said_by("documents")).of_type("azure-native:containerinstance:ContainerGroup")
     shown = {

@@ -1,0 +1,87 @@
+"""The reference of all keys of a stack file, for people: docs/settings.md.
+
+In: the JSON Schema of a stack file, whose descriptions are the docstrings of the keys. Out: Markdown, one table row a key.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_HEAD = """# Every key of a stack file
+
+`Pulumi.<stack>.yaml` describes one environment. Its keys stand under `config:`, each behind `azure-gpu:`; beside them stand the
+provider's own, `azure-native:…`. [settings.schema.json](settings.schema.json) is the same list for editors. Both are made from
+the docstrings of the settings: `python -m components.settings reference > docs/settings.md`.
+
+- **Dates** are written `as_of: "2019-06-01"`, in quotes. Of a bare one YAML makes a timestamp, which is read as the same day.
+- **A part of the foundation** is `create`, or `existing: <ARM id>` of one that lies in the stack's subscription. What exists is
+  looked up while the program runs, never changed, never deleted, and it doesn't enter the stack's state.
+- **Secrets** are written by the engine, which encrypts them, and not by hand:
+  `pulumi config set --secret --path 'container_groups.train.secret_environment.TOKEN'` asks for the value.
+- **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print the `az role assignment create`
+  that an administrator runs once identity and registry are there. Until then Azure refuses a group that pulls from the
+  registry; afterwards `pulumi up` completes it.
+- **`expires_after`** is the last day of a group, and every group with a GPU needs one. It becomes the tag `expires-at`, by which
+  people and tools find what is overdue. Azure deletes nothing by it.
+"""
+_WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
+_DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")
+_TABLE = "| key | type | default | |\n| --- | --- | --- | --- |"
+
+
+def reference(stack_file: dict[str, Any]) -> str:
+    """The whole page. `stack_file` is the schema of what a stack file says to this program."""
+    properties: dict[str, dict[str, Any]] = stack_file["properties"]
+    needed: list[str] = stack_file["required"]
+    tables = ["\n## The stack\n", _TABLE, *(_row(key, node, key in needed) for key, node in properties.items())]
+    for key, node in properties.items():
+        rows = list(_rows(node, key))
+        if rows:
+            tables += [f"\n## `{key}`\n", _TABLE, *rows]
+    return "\n".join([_HEAD.rstrip("\n"), *tables]) + "\n"
+
+
+def _rows(node: dict[str, Any], path: str) -> Iterator[str]:
+    """The keys below a key, at any depth. What a user names is `<name>`."""
+    if "additionalProperties" in node and "properties" not in node:
+        yield from _rows(node["additionalProperties"], f"{path}.<name>")
+        return
+    written = _written_out(node)
+    for key, below in written.get("properties", {}).items():
+        here = f"{path}.{key}"
+        yield _row(here, below, key in written["required"])
+        yield from _rows(below, here)
+
+
+def _written_out(node: dict[str, Any]) -> dict[str, Any]:
+    """The object that a shorthand stands for; any other node as it is."""
+    match node:
+        case {"anyOf": [{"enum": _}, written]}:
+            return written
+        case _:
+            return node
+
+
+def _row(path: str, node: dict[str, Any], needed: bool) -> str:
+    match = _DESCRIPTION.fullmatch(" ".join(str(node["description"]).split()))
+    meaning, default = (match["meaning"], match["default"]) if match else ("", None)
+    cells = [f"`{path}`", _type(node), default or ("needed" if needed else ""), meaning[:1].upper() + meaning[1:]]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _type(node: dict[str, Any]) -> str:
+    match node:
+        case {"anyOf": [{"enum": shorthands}, _]}:
+            return f"{', '.join(f'`{each}`' for each in shorthands)} or an object"
+        case {"anyOf": [plain, _]}:
+            return f"{_type(plain)}, may be encrypted"
+        case {"enum": choices}:
+            return ", ".join(f"`{each}`" for each in choices)
+        case {"items": items}:
+            return f"list of {_type(items)}"
+        case {"properties": _}:
+            return "object"
+        case {"additionalProperties": value}:
+            return f"by name: {_type(value)}"
+        case _:
+            return _WORDS[node["type"]]

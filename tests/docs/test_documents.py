@@ -1,0 +1,97 @@
+"""What the documents say can be followed: links lead somewhere, commands are there, the refusal shown is the real one."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import localazure.__main__
+import operations.__main__
+from catalog.problems import errors, render
+from components.settings import all_problems, read
+from tests.components.settings_of import TODAY, configuration
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+DOCUMENTS = [
+    README,
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(ROOT.glob("*/README.md")),
+    *sorted(ROOT.glob("*/*/README.md")),
+]
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "localazure": localazure.__main__.main,
+    "operations": operations.__main__.main,
+}
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def relative_links(document: Path) -> Iterator[str]:
+    for target in LINK.findall(FENCE.sub("", document.read_text(encoding="utf-8"))):
+        if "://" not in target:
+            yield target
+
+
+def code(document: Path) -> str:
+    return "\n".join(CODE.findall(document.read_text(encoding="utf-8")))
+
+
+def anchors(document: Path) -> set[str]:
+    """Headings as GitHub turns them into anchors: lower case, hyphens for blanks, without other signs."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", document.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.relative_to(ROOT).as_posix())
+def test_every_relative_link_leads_to_a_file_and_every_anchor_to_a_heading(document: Path) -> None:
+    for target in relative_links(document):
+        name, _, anchor = target.partition("#")
+        file = (document.parent / name).resolve() if name else document
+        assert file.exists(), f"{target} leads nowhere"
+        assert not anchor or anchor in anchors(file), f"{name} has no heading for #{anchor}"
+
+
+def test_the_readme_links_to_every_page_of_docs() -> None:
+    linked = {(ROOT / target.partition("#")[0]).resolve() for target in relative_links(README)}
+    assert set((ROOT / "docs").glob("*.md")) <= linked
+
+
+def test_every_make_target_of_the_readme_is_there() -> None:
+    known = subprocess.run(["make", "-qpRr", "help"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    targets = set(re.findall(r"^([\w./-]+):", known, re.MULTILINE))
+    named = set(re.findall(r"\bmake (?:-s )?([a-z]+)", code(README)))
+    assert {"up", "test", "down"} <= named
+    assert named <= targets
+
+
+def named_commands(document: Path) -> set[tuple[str, str]]:
+    """The commands that follow `python -m <room>`, and those in the rows of a table that is headed by it."""
+    found = set(re.findall(r"python -m (localazure|operations) ([a-z]+)", code(document)))
+    for room, rows in re.findall(r"^\| .*`python -m (\w+) …`.*\n\| -.*\n((?:\|.*\n)+)", document.read_text(), re.MULTILINE):
+        found |= {(room, command) for command in re.findall(r"^\| `([a-z]+)", rows, re.MULTILINE)}
+    return found
+
+
+def test_every_command_of_our_own_that_a_document_names_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    named = {command for document in DOCUMENTS for command in named_commands(document)}
+    assert {("operations", "up"), ("localazure", "connect")} <= named
+    for room, command in sorted(named):
+        with pytest.raises(SystemExit) as ended:
+            COMMANDS[room]([command, "--help"])
+        assert ended.value.code == 0, f"python -m {room} {command}: {capsys.readouterr().err}"
+
+
+def test_the_refusal_that_the_readme_shows_is_what_the_program_says() -> None:
+    group = {
+        "image": "python:3.11",
+        "memory_in_bg": 12,
+        "gpu": {"count": 3, "sku": "V100"},
+        "expires_after": "2026-11-30",
+    }
+    settings = read(configuration({"container_groups": {"train": group}}), TODAY)
+    shown = render(errors(all_problems(settings, "azure-gpu", "dev")))
+    assert f"```\n{shown}\n```" in README.read_text(encoding="utf-8")
