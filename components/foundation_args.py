@@ -41,7 +41,8 @@ class FoundationSettings(TypedDict):
     identity: NotRequired[PartArgs]
     """The user-assigned identity that containers run as and pull images as. Default: none."""
     registry: NotRequired[PartArgs]
-    """The container registry; a created one builds the workloads, an existing one doesn't. Needs `identity`. Default: none."""
+    """The container registry; a created one builds the workloads, an existing one doesn't. Needs `identity`, which gets the role
+    AcrPull on either while the stack is there, unless `assign_roles` is false. Default: none."""
     log_workspace: NotRequired[PartArgs]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
     storage: NotRequired[PartArgs]
