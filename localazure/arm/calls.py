@@ -10,6 +10,7 @@ from localazure.arm.as_of import request_date
 from localazure.arm.changes import Changes
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Action, Answer, Call, Caller, Kind
+from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
@@ -18,8 +19,9 @@ from localazure.services import Services
 class Calls:
     """An action waits for a change of the same resource and is refused while a long operation runs on it; a reading never is."""
 
-    def __init__(self, services: Services, changes: Changes, operations: Operations) -> None:
+    def __init__(self, services: Services, locks: Locks, changes: Changes, operations: Operations) -> None:
         self._services = services
+        self._locks = locks
         self._changes = changes
         self._operations = operations
 
@@ -36,7 +38,7 @@ class Calls:
         pattern, path = _matching(kind.actions, tail)
         if pattern is None:
             raise not_implemented(f"the action '{tail}' on '{kind.arm_type}'")
-        async with self._changes.lock(kind, resource_id):
+        async with self._locks.of(kind, resource_id):
             resource = checks.stored(kind, resource_id, self._services.store)
             self._changes.refuse_while_busy(kind, resource)
             call = self._call(resource, body, query, path, caller)

@@ -4,9 +4,7 @@ A type with `long_running` is stored as Creating or Updating and provisioned in 
 the request and stored once: a client that got an answer finds what it was told, and one that got none may send it again.
 """
 
-import asyncio
 from collections.abc import Mapping
-from weakref import WeakValueDictionary
 
 from starlette.responses import Response
 
@@ -15,25 +13,21 @@ from localazure.arm import answers, checks, removal
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller, Change, Kind, merged
+from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
 
 
 class Changes:
-    """What writes. One change at a time for one resource; those of different resources don't wait for each other."""
+    """What writes, one change at a time for one resource."""
 
-    def __init__(self, services: Services, kinds: Mapping[str, Kind], operations: Operations) -> None:
+    def __init__(self, services: Services, kinds: Mapping[str, Kind], locks: Locks, operations: Operations) -> None:
         self._services = services
         self._store = services.store
         self._kinds = kinds
+        self._locks = locks
         self._operations = operations
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    def lock(self, kind: Kind, resource_id: ArmId) -> asyncio.Lock:
-        """A name that is unique in all of Azure is locked as such, so that two groups can't both take it."""
-        key = f"{kind.arm_type}/{resource_id.name}".lower() if kind.globally_unique else resource_id.key
-        return self._locks.setdefault(key, asyncio.Lock())
 
     def refuse_while_busy(self, kind: Kind, resource: Resource) -> None:
         """One long operation at a time for one resource. ArmError in the service's words."""
@@ -41,14 +35,14 @@ class Changes:
             raise kind.busy(resource)
 
     async def put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
-        async with self.lock(kind, resource_id):
+        async with self._locks.of(kind, resource_id):
             return await self._put(kind, resource_id, body, caller)
 
     async def patch(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
         """A JSON merge patch (RFC 7396); tags are replaced as a whole, as Azure documents for resource groups."""
         if not kind.patchable:
             raise ArmError(405, "MethodNotAllowed", f"The resource type '{kind.arm_type}' has no PATCH.")
-        async with self.lock(kind, resource_id):
+        async with self._locks.of(kind, resource_id):
             previous = checks.stored(kind, resource_id, self._store)
             whole = _patched(previous.body, body)
             if "tags" in body:
@@ -95,7 +89,7 @@ class Changes:
 
     async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
         """204 where there is nothing to delete; a missing resource group is 404, as ARM answers."""
-        async with self.lock(kind, resource_id):
+        async with self._locks.of(kind, resource_id):
             group = checks.group_of(resource_id, self._store)
             resource = self._store.get(resource_id.key)
             if resource is None:
@@ -111,7 +105,7 @@ class Changes:
                 as_of = request_date(None, resource, group, self._services.clock)
                 return self._accepted(kind, self._operations.remove(resource, as_of))
             shown = answers.document(kind, resource, self._services) if kind.delete_shows_resource else None
-            await removal.remove(resource, self._kinds, self._services, self._operations.cancel)
+            await removal.remove(resource, self._kinds, self._services, self._locks, self._operations.cancel)
             return answers.respond(200, shown)
 
     def _accepted(self, kind: Kind, operation: Operation) -> Response:

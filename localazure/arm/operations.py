@@ -13,6 +13,7 @@ from typing import Any
 from localazure.arm import removal
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.locks import Locks
 from localazure.arm.store import Operation, Resource
 from localazure.services import Services
 
@@ -26,9 +27,10 @@ Work = Callable[[], Awaitable[None]]
 class Operations:
     """The operations of this server. One task for each that is in progress."""
 
-    def __init__(self, services: Services, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, services: Services, kinds: Mapping[str, Kind], locks: Locks) -> None:
         self._services = services
         self._kinds = kinds
+        self._locks = locks
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     # Beginning
@@ -167,8 +169,8 @@ class Operations:
 
     async def _remove(self, resource: Resource) -> None:
         try:
-            await removal.remove(resource, self._kinds, self._services, self.cancel)
-        except ArmError:
+            await removal.remove(resource, self._kinds, self._services, self._locks, self.cancel)
+        except Exception:  # and not where the server is asked to end: the next one goes on
             resource.state = "Failed"
             self._services.store.put(resource)
             raise

@@ -17,6 +17,7 @@ from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Caller, Kind
+from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations, status_document
 from localazure.arm.requests import body_of
 from localazure.arm.subscriptions import Subscriptions
@@ -50,9 +51,10 @@ class Arm:
         self._services = services
         self._kinds: Mapping[str, Kind] = by_type
         self._subscriptions = Subscriptions(services, by_type)
-        self.operations = Operations(services, by_type)
-        self._changes = Changes(services, by_type, self.operations)
-        self._calls = Calls(services, self._changes, self.operations)
+        locks = Locks()
+        self.operations = Operations(services, by_type, locks)
+        self._changes = Changes(services, by_type, locks, self.operations)
+        self._calls = Calls(services, locks, self._changes, self.operations)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -70,7 +72,7 @@ class Arm:
 
     async def _answer(self, request: Request) -> Response:
         caller = self._services.tokens.check(request.headers.get("authorization", ""))
-        arrived = Arrived(request, paths.segments_of(request.url.path), caller)
+        arrived = Arrived(request, paths.segments_of(request.scope["path"]), caller)
         if arrived.method not in METHODS:
             raise ArmError(405, "MethodNotAllowed", f"The method '{arrived.method}' is not known to Azure Resource Manager.")
         match [segment.lower() for segment in arrived.segments]:
@@ -84,7 +86,7 @@ class Arm:
                     raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
                 return await self._in_subscription(arrived, below)
             case _:
-                raise not_implemented(f"the path '{request.url.path}'")
+                raise not_implemented(f"the path '{request.scope['path']}'")
 
     async def _in_subscription(self, arrived: Arrived, below: list[str]) -> Response:
         """`below`: what follows the subscription, in lower case."""

@@ -143,9 +143,6 @@ class Store:
         """All resources of a type with this name, wherever they lie: for names that are unique in all of Azure."""
         return self._select("WHERE type = ? AND name = ?", (arm_type.lower(), name.lower()))
 
-    def in_state(self, *states: str) -> list[Resource]:
-        return self._select(f"WHERE state IN ({','.join('?' * len(states))})", states)
-
     def _select(self, where: str, values: tuple[str, ...]) -> list[Resource]:
         return [_resource(row) for row in self._db.execute(f"{_SELECT} {where} ORDER BY key", values)]
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+# Runs its arguments, and beside them somebody who kills the whole group when standard input ends: the other end of that pipe is
+# ours, and closes however this server ends.
+_LEASHED = 'exec 3<&0 </dev/null; (read -r end <&3; kill -9 0) & watcher=$!; exec 3<&-; "$@"; code=$?; kill $watcher; exit $code'
 KEPT_LINES = 20  # the last output of a failed step that its error repeats
 
 
@@ -35,24 +38,34 @@ class BuildLog:
         self._file.close()
 
     async def run(self, step: str, argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-        """Runs a program to its end, what it prints into the log. BuildFailedError where it fails; it is killed where we stop."""
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            cwd=folder,
-            env=dict(environment),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
+        """Runs a program to its end, what it prints into the log. BuildFailedError where it fails.
+
+        It is killed, with all that it started, where we stop or are killed ourselves.
+        """
         last: deque[str] = deque(maxlen=KEPT_LINES)
+        process = None
+        leash, held = os.pipe()
         try:
+            process = await asyncio.create_subprocess_exec(
+                "/bin/sh",
+                "-c",
+                _LEASHED,
+                "sh",
+                *argv,
+                cwd=folder,
+                env=dict(environment),
+                stdin=leash,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
             await self._copy(process, last)
             code = await process.wait()
-        except BaseException:
-            _kill(process.pid)
-            await process.wait()
-            raise
+        finally:
+            os.close(leash)
+            os.close(held)
+            if process is not None:
+                await process.wait()
         if code != 0:
             printed = "\n".join(last)
             raise BuildFailedError(step, f"{argv[0].rsplit('/', 1)[-1]} ended with exit code {code}. Its last output:\n{printed}")
@@ -69,11 +82,3 @@ class BuildLog:
         if rest:
             self.say(rest)
             last.append(rest)
-
-
-def _kill(pid: int) -> None:
-    """The process and what it started: each step is a session of its own."""
-    try:
-        os.killpg(pid, 9)
-    except ProcessLookupError:
-        return

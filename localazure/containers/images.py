@@ -16,7 +16,6 @@ from typing import Any
 from formats import dockerfile as dockerfiles
 from formats import image_reference
 from formats.build_context import BuildContextError, context_hash
-from formats.image_reference import ImageReference
 from localazure.arm.store import Store
 from localazure.containers import machine
 from localazure.containers.build_log import BuildFailedError, BuildLog
@@ -95,10 +94,6 @@ class Images:
         """Forgets every reference to a registry, when it is deleted. The cache keeps what was built."""
         for name in self._store.documents(f"{_DOCUMENTS}{registry}/"):
             self._store.delete_document(name)
-
-    def references(self) -> list[ImageReference]:
-        names = (name.removeprefix(_DOCUMENTS) for name in self._store.documents(_DOCUMENTS))
-        return [parsed for parsed in map(image_reference.parse, names) if parsed is not None]
 
     async def _build(self, context: Path, dockerfile: str, arguments: dict[str, str], target: str, log: BuildLog) -> Image:
         text = _read(context, dockerfile)

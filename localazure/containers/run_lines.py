@@ -31,6 +31,8 @@ _PIP_FLAGS_WITHOUT_MEANING = frozenset(
 )
 _PIP_FLAGS = frozenset({"--require-hashes", "--no-deps"})
 _READERS = frozenset({"test", "[", "find", "sort", "xargs", "sha256sum", "cut", "echo", "exit", "true", "false"})
+_SORT_READS = re.compile(r"-[bdfghinMruVz]+")  # options without a value; -o and --compress-program would write or run
+_HASHES = re.compile(r"(-[0r]+ )*sha256sum( |$)")  # all that xargs may run
 _FIND_WRITES = re.compile(r"\s-(delete|exec|execdir|ok|okdir|fprint\w*|fls)\b")
 
 
@@ -84,7 +86,7 @@ def steps(command: Command, variables: Mapping[str, str]) -> list[Step]:
 def _only_reads(text: str) -> bool:
     """Whether a shell line is made of programs that can't change a file. A command's name stands first or follows an operator."""
     plain = text.replace(">&2", " ")
-    if re.search(r"[`<>\\\n]", plain) or _FIND_WRITES.search(plain):
+    if re.search(r"[`<>\\\n]|(?<!&)&(?!&)", plain) or _FIND_WRITES.search(plain):
         return False
     outside = re.sub(r'"\$\(|\$\(|\)"|\)|\{ |\}|\|\||&&|\||;', " \0 ", plain)
     heads = [part.split() for part in outside.split("\0") if part.split()]
@@ -93,7 +95,11 @@ def _only_reads(text: str) -> bool:
             words = words[1:]
         if not words or words[0] in ("=", "!="):  # what follows a closed `$(…)`
             continue
-        if words[0] not in _READERS or (words[0] == "xargs" and "sha256sum" not in words):
+        if words[0] not in _READERS:
+            return False
+        if words[0] == "sort" and not all(_SORT_READS.fullmatch(word) for word in words[1:]):
+            return False
+        if words[0] == "xargs" and not _HASHES.match(" ".join(words[1:])):
             return False
     return bool(heads) and heads[0][0] in ("test", "[")
 

@@ -120,7 +120,8 @@ class Runtime:
     async def _remove(self, containers: list[Path]) -> None:
         await asyncio.gather(*(_end(folder) for folder in containers))
         for folder in containers:
-            await asyncio.to_thread(shutil.rmtree, folder)
+            (folder / "spec.json").unlink(missing_ok=True)  # without it there is no container, and a shim that comes late ends
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     def _group(self, group: str) -> Path:
         """A folder name that a person recognises and that no two groups share."""

@@ -140,11 +140,16 @@ class Container:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(writer, 1)
             os.dup2(writer, 2)
+            if not self.spec["argv"]:
+                raise ValueError("neither the container nor its image names a command")
             os.chdir(self.spec["workdir"])
             os.execvpe(self.spec["argv"][0], self.spec["argv"], self.spec["env"])
         except OSError as error:
             os.write(2, f"exec {self.spec['argv'][0]}: {error.strerror}\n".encode())
             os._exit(127 if error.errno == errno.ENOENT else 126)
+        except ValueError as error:  # a command or a variable that no process can be given
+            os.write(2, f"exec: {error}\n".encode("utf-8", errors="replace"))
+            os._exit(126)
 
     def _started(self, pid):
         if self.state["current"].get("state") == "Terminated":

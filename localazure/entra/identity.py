@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from localazure.errors import CommandError
 from localazure.folder import SECRET_MODE, LocalFolder, random_secret, read_json, write_json
 
 KEY_BITS = 2048
@@ -28,13 +29,16 @@ class Identity:
 
 
 def load(folder: LocalFolder) -> Identity:
-    """The folder's identity; made where there is none yet."""
+    """The folder's identity; made where there is none yet. CommandError where the file holds something else."""
     stored = read_json(folder.identity)
     if stored is None:
         made = _make()
         write_json(folder.identity, asdict(made), SECRET_MODE)
         return made
-    return Identity(**stored)
+    try:
+        return Identity(**stored)
+    except TypeError as error:
+        raise CommandError(f"{folder.identity}: not an identity ({error}); remove the whole state folder") from error
 
 
 def _make() -> Identity:

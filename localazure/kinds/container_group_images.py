@@ -38,6 +38,7 @@ def check_access(group: str, body: Body, services: Services) -> None:
         target = f"properties.containers[{index}].properties.image"
         if reference is None:
             reason = image_reference.check(text, target)[0]
+            # The service's own code isn't known.
             raise ArmError(400, "InvalidImageName", f"'{text}': {reason.message}.", target=target)
         if str(reference) in ARTICLE_IMAGES:
             continue

@@ -90,9 +90,22 @@ def _malformed_container(group: str, container: Body, path: str) -> Iterator[Arm
                 f"of container group '{group}'.",
                 target=f"{path}.resources.requests.{name}",
             )
+    if any("\0" in word for word in properties.get("command") or []):
+        yield ArmError(
+            400, INVALID, f"The command of container '{container['name']}' holds a null character.", target=f"{path}.command"
+        )
+    yield from _malformed_variables(properties.get("environmentVariables") or [], f"{path}.environmentVariables")
+
+
+def _malformed_variables(variables: list[Body], path: str) -> Iterator[ArmError]:
     seen: set[str] = set()
-    for index, variable in enumerate(properties.get("environmentVariables") or []):
-        name, target = variable["name"], f"{path}.environmentVariables[{index}]"
+    for index, variable in enumerate(variables):
+        name, target = variable["name"], f"{path}[{index}]"
+        if not name or any(each in name for each in "=\0"):
+            reason = "it takes at least one character, and neither '=' nor a null character"
+            yield ArmError(400, INVALID, f"The environment variable name '{name}' is invalid: {reason}.", target=f"{target}.name")
+        if any("\0" in variable.get(each, "") for each in ("value", "secureValue")):
+            yield ArmError(400, INVALID, f"The value of the environment variable '{name}' holds a null character.", target=target)
         if name in seen:
             yield ArmError(400, INVALID, f"The environment variable '{name}' is given twice.", target=target)
         if "value" in variable and "secureValue" in variable:

@@ -5,6 +5,7 @@ and limits on CPU and memory, are not imitated; `container_group_rules` says wha
 containers run.
 """
 
+import re
 import uuid
 from collections.abc import Mapping
 
@@ -21,6 +22,7 @@ from localazure.kinds import container_group_view as views
 from localazure.services import Services
 
 _RUN = "run"  # in `private`: the id of the group's present run; containers of the same run are never started twice
+_TAIL = re.compile(r"[0-9]{1,18}")
 _STOPPED = "stopped"  # in `private`: whether a user stopped the group
 
 
@@ -131,10 +133,11 @@ class ContainerGroups(Kind):
         """What a container's last run printed. `tail`: the last lines only; `timestamps=true`: each behind its time."""
         name = call.path["container"]
         if name not in {container["name"] for container in resource.properties["containers"]}:
+            # The service's own code isn't known.
             message = f"The container '{name}' is not found in container group '{resource.id.name}'."
             raise ArmError(404, "ContainerNotFound", message, target="containerName")
         tail = call.query.get("tail")
-        if tail is not None and not tail.isdecimal():
+        if tail is not None and not _TAIL.fullmatch(tail):
             raise ArmError(400, "InvalidParameter", f"tail takes a number of lines; '{tail}' isn't one.", target="tail")
         timestamps = call.query.get("timestamps", "false").lower() == "true"
         lines = None if tail is None else int(tail)
@@ -194,6 +197,7 @@ def _check_identities(change: Change) -> None:
         parsed = parse_id(identity_id)
         is_identity = parsed is not None and parsed.is_type(azure_types.USER_ASSIGNED_IDENTITY.arm_type)
         if parsed is None or not is_identity or change.services.store.get(parsed.key) is None:
+            # The service's own code for this isn't known.
             raise ArmError(
                 400,
                 "FailedIdentityOperation",

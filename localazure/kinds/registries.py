@@ -35,7 +35,8 @@ class Registries(Kind):
     """Created at once; the real service takes some seconds."""
 
     azure_type = azure_types.REGISTRY
-    extra_api_versions = frozenset({"2019-06-01-preview"})  # the version at which clients ask for runs and their logs
+    # 2019-06-01-preview: clients ask for runs and their logs. 2026-09-01-preview: `az acr` of azure-cli 2.91.
+    extra_api_versions = frozenset({"2019-06-01-preview", "2026-09-01-preview"})
     globally_unique = (409, "AlreadyInUse", f"The registry DNS name {{name}}{LOGIN_SUFFIX} is already in use.")
 
     @property
@@ -50,7 +51,8 @@ class Registries(Kind):
         async def run_log(request: Request) -> Response:
             login, run = request.path_params["login"], request.path_params["run"]
             record = registry_runs.find(services.store, login, run)
-            if record is None or not hmac.compare_digest(record["signature"], request.query_params.get("sig", "")):
+            given = request.query_params.get("sig", "")
+            if record is None or not hmac.compare_digest(record["signature"].encode(), given.encode()):
                 return PlainTextResponse("There is no such log, or its address isn't whole.", 404)
             log = Path(record["log"])
             return PlainTextResponse(log.read_text(encoding="utf-8") if log.exists() else "")
@@ -113,6 +115,7 @@ class Registries(Kind):
     def _run(self, resource: Resource, call: Call) -> Body:
         record = registry_runs.find(call.services.store, login_server(resource.id.name), call.path["run"])
         if record is None:
+            # The service's own code isn't known.
             raise ArmError(404, "RunNotFound", f"The registry '{resource.id.name}' has no run '{call.path['run']}'.")
         return record
 

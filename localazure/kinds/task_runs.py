@@ -38,6 +38,7 @@ class TaskRuns(Kind):
         return {"listDetails": self.list_details}
 
     def check(self, change: Change) -> None:
+        # The service's own codes for a bad request aren't known: InvalidRunRequest and InvalidImageName are ours.
         request = change.properties.get("runRequest")
         if not request:
             raise ArmError(400, "InvalidRunRequest", "A task run needs a runRequest.", target="properties.runRequest")
@@ -116,7 +117,7 @@ class TaskRuns(Kind):
         references = [_reference(registry, name, record["runId"]) for name in names] if pushed else []
         seconds = request.get("timeout", TIMEOUT_SECONDS)
         try:
-            context = build_sources.context_of(request["sourceLocation"], change.services.settings)
+            context = await asyncio.to_thread(build_sources.context_of, request["sourceLocation"], change.services.settings)
             async with asyncio.timeout(seconds):
                 image = await change.services.images.build(
                     context,
@@ -143,7 +144,7 @@ def _asked_by(properties: Body) -> tuple[object, object]:
 
 
 def _reference(registry: str, name: str, run: str) -> ImageReference:
-    """An image's name in a run request means this registry. ArmError 400 for one that is none."""
+    """An image's name in a run request means this registry. ArmError 400, with a code of ours, for one that is none."""
     login = login_server(registry)
     relative = name.replace(RUN_ID, run).removeprefix(f"{login}/")
     problems = image_reference.check(f"{login}/{relative}", "properties.runRequest.imageNames")

@@ -31,13 +31,14 @@ class Slow(Kind):
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
+        self.held = asyncio.Event()
         self.outcome: ArmError | Exception | None = None
         self.resumed = False
         self.removed: list[str] = []
 
     @property
     def actions(self) -> dict[str, Action]:
-        return {"restart": self.restart}
+        return {"restart": self.restart, "hold": self.hold}
 
     async def provision(self, change: Change) -> Body:
         await self.go.wait()
@@ -54,6 +55,8 @@ class Slow(Kind):
 
     async def remove(self, resource: Resource, services: Services) -> None:
         await self.go.wait()
+        if self.outcome is not None:
+            raise self.outcome
         self.removed.append(resource.id.name)
 
     async def restart(self, resource: Resource, call: Call) -> Answer:
@@ -61,6 +64,10 @@ class Slow(Kind):
             await self.go.wait()
 
         return Answer(status=202, work=work)
+
+    async def hold(self, resource: Resource, call: Call) -> Answer:
+        await self.held.wait()
+        return Answer(body={"removedMeanwhile": self.removed})
 
 
 class AnyToken:
@@ -208,6 +215,38 @@ def test_nothing_is_added_to_a_group_that_is_being_deleted(tmp_path: Path) -> No
             assert (answer.status_code, answer.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
         again = await server.ask("DELETE", GROUP)
         assert again.headers["location"] == first.headers["location"]
+
+    scenario(tmp_path, play)
+
+
+def test_a_group_that_is_deleted_waits_for_requests_at_work_in_it(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        server.kind.go.set()
+        await server.ended(await server.ask("PUT", SLOW, BODY))
+        holding = asyncio.create_task(server.ask("POST", f"{SLOW}/hold"))
+        await asyncio.sleep(0.01)
+        deleted = await server.ask("DELETE", GROUP)
+        await asyncio.sleep(0.01)
+        server.kind.held.set()
+        assert (await holding).json() == {"removedMeanwhile": []}
+        async with asyncio.timeout(10):
+            while (await server.client.get(deleted.headers["location"])).status_code == 202:
+                await asyncio.sleep(0)
+        assert server.kind.removed == ["slow"]
+        assert (await server.ask("POST", f"{SLOW}/hold")).status_code == 404
+
+    scenario(tmp_path, play)
+
+
+def test_a_deletion_that_fails_leaves_the_resource_failed_and_can_be_repeated(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        server.kind.go.set()
+        await server.ended(await server.ask("PUT", SLOW, BODY))
+        server.kind.outcome = OSError("the disk is gone")
+        assert (await server.ended(await server.ask("DELETE", SLOW)))["status"] == "Failed"
+        assert (await server.ask("GET", SLOW)).json()["properties"]["provisioningState"] == "Failed"
+        server.kind.outcome = None
+        assert (await server.ended(await server.ask("DELETE", SLOW)))["status"] == "Succeeded"
 
     scenario(tmp_path, play)
 

@@ -1,6 +1,7 @@
 """What ARM refuses, by the status and the code that real ARM answers, as public error reports and ARM's RPC have them."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -81,10 +82,23 @@ def test_post_on_a_resource_is_not_allowed(azure: EmbeddedAzure, group: str) -> 
     assert refusal(azure.post(group, GROUPS)) == (405, "MethodNotAllowed")
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b'"text"', b"\xff\xfe", b'{"location": NaN}', b'{"a":' * 200_000, b"null"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"{", b"[]", b'"text"', b"\xff\xfe", b'{"a":' * 200_000, b"null"),
+        *(b'{"location": NaN}', b'{"location": 1e999}', b'{"tags": {"a": "\\ud800"}}', b'{"tags": {"\\uDFFF": "a"}}'),
+    ],
+)
 def test_a_body_that_is_no_json_object_is_refused(azure: EmbeddedAzure, group: str, content: bytes) -> None:
     answer = azure.client.put(f"{group}/{IDENTITIES}/abc", params={"api-version": IDENTITY_VERSION}, content=content)
     assert refusal(answer) == (400, "InvalidRequestContent")
+
+
+@pytest.mark.parametrize("character", "?#%")
+def test_a_character_with_a_meaning_in_addresses_is_part_of_the_name(azure: EmbeddedAzure, character: str) -> None:
+    name = f"rg{character}x"
+    answer = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{quote(name)}", GROUPS)
+    assert answer.json()["error"]["message"] == f"Resource group '{name}' could not be found."
 
 
 def test_a_body_over_four_mebibytes_is_refused(azure: EmbeddedAzure, group: str) -> None:

@@ -94,6 +94,18 @@ def test_stop_leaves_no_process_and_no_port(tmp_path: Path) -> None:
     assert azure.command("stop").stdout == "embedded Azure was not running\n"
 
 
+def test_a_process_that_has_the_last_servers_id_by_now_is_left_alone(own_azure: EmbeddedAzure) -> None:
+    own_azure.stop()
+    file = own_azure.state / "endpoint.json"
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as other:
+        file.write_text(json.dumps({**json.loads(file.read_text()), "pid": other.pid}))
+        assert own_azure.command("stop").stdout == "embedded Azure was not running\n"
+        own_azure.start()
+        assert own_azure.pid != other.pid
+        assert other.poll() is None
+        other.kill()
+
+
 def test_a_port_that_somebody_else_took_is_not_insisted_on(own_azure: EmbeddedAzure) -> None:
     port = own_azure.port
     own_azure.stop()
@@ -175,6 +187,15 @@ def test_commands_in_a_folder_without_a_server_say_so_in_one_line(tmp_path: Path
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert "localazure start" in done.stderr
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]", '{"tenant": 1}'])
+def test_a_broken_identity_file_is_named_in_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "identity.json").write_text(content)
+    asked = [sys.executable, "-m", "localazure", "--state", str(tmp_path), "serve"]
+    done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1].startswith(f"localazure: {tmp_path}/identity.json: ")) == (1, True)
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("content", ["{", '{"port": 1}', "[]"])

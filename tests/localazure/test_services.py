@@ -175,6 +175,13 @@ def test_a_workspace_has_an_id_keys_and_the_services_defaults(azure: EmbeddedAzu
     assert keys["primarySharedKey"] not in azure.get(path, "2023-09-01").text
 
 
+def test_a_number_that_json_cannot_answer_is_refused(azure: EmbeddedAzure, group: str) -> None:
+    content = b'{"location": "westeurope", "properties": {"workspaceCapping": {"dailyQuotaGb": 1e999}}}'
+    path = f"{group}/providers/Microsoft.OperationalInsights/workspaces/infinite"
+    answer = azure.client.put(path, params={"api-version": "2023-09-01"}, content=content)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidRequestContent")
+
+
 @pytest.mark.parametrize("days", [3, 731])
 def test_a_workspace_keeps_logs_for_4_to_730_days(azure: EmbeddedAzure, group: str, days: int) -> None:
     path = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs-1"

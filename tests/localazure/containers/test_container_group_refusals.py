@@ -37,6 +37,28 @@ def test_an_image_that_was_not_built_is_not_accessible(azure: EmbeddedAzure, reg
     assert azure.get(group_path(group, "one"), GROUP).status_code == 404
 
 
+def with_variable(body: dict[str, Any], **variable: str) -> dict[str, Any]:
+    body["properties"]["containers"][0]["properties"]["environmentVariables"] = [variable]
+    return body
+
+
+def test_what_no_process_can_be_given_is_refused(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    path = "properties.containers[0].properties"
+    for variable, target in (
+        ({"name": "", "value": "x"}, "environmentVariables[0].name"),
+        ({"name": "A=B", "value": "x"}, "environmentVariables[0].name"),
+        ({"name": "A\0", "value": "x"}, "environmentVariables[0].name"),
+        ({"name": "A", "value": "x\0"}, "environmentVariables[0]"),
+        ({"name": "A", "secureValue": "x\0"}, "environmentVariables[0]"),
+    ):
+        status, error = refusal(azure, group, with_variable(group_body(registry, container(hello_reference)), **variable))
+        assert (status, error["code"], error["target"]) == (400, "InvalidRequestContent", f"{path}.{target}")
+    status, error = refusal(azure, group, group_body(registry, container(hello_reference, "say", "a\0b")))
+    assert (status, error["code"], error["target"]) == (400, "InvalidRequestContent", f"{path}.command")
+
+
 def test_pulling_takes_an_attached_identity_with_a_role(azure: EmbeddedAzure, group: str) -> None:
     registry = Registry(azure, group, f"reg{uuid.uuid4().hex[:10]}")
     registry.build("hello", "hello:1")

@@ -47,6 +47,9 @@ def test_a_group_runs_to_its_end_and_shows_state_exit_code_events_and_log(
     assert view["events"][0]["message"] == f'pulling image "{hello_reference}"'
     assert logs(azure, group, "one") == "hi\n"
     assert logs(azure, group, "one", tail="0") == ""
+    for tail in ("-1", "many", "9" * 5000):
+        refused = azure.get(f"{group_path(group, 'one')}/containers/main/logs", GROUP, tail=tail)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "InvalidParameter")
 
 
 def test_a_group_whose_container_fails_is_failed(

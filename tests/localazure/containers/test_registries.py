@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from formats.build_context import context_hash
+from localazure.containers.build_log import BuildFailedError
+from localazure.kinds import build_sources
+from localazure.services import Settings
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.conftest import DOCKERFILE, write_workload
 from tests.localazure.containers.sdk import REGISTRY, TASK_RUN, Registry
@@ -47,6 +50,10 @@ def test_a_registry_has_a_login_server_that_says_it_is_local(azure: EmbeddedAzur
     assert found["properties"]["loginServer"] == f"{registry.id.rsplit('/', 1)[-1].lower()}.azurecr.local"
     assert found["properties"]["adminUserEnabled"] is False
     assert found["sku"] == {"name": "Basic", "tier": "Basic"}
+
+
+def test_the_version_that_the_azure_cli_sends_is_served(azure: EmbeddedAzure, registry: Registry) -> None:
+    assert azure.get(registry.id, "2026-09-01-preview").status_code == 200
 
 
 def test_a_registrys_name_is_unique_in_all_of_azure(azure: EmbeddedAzure, registry: Registry) -> None:
@@ -100,6 +107,7 @@ def test_a_failed_build_fails_the_resource_with_the_runs_message_and_a_log(azure
     with azure.http() as anybody:
         assert "no luck" in anybody.get(link).raise_for_status().text
         assert anybody.get(link.split("?")[0]).status_code == 404
+        assert anybody.get(link.split("?")[0], params={"sig": "ümläut"}).status_code == 404
 
 
 def test_a_run_that_succeeds_after_one_that_failed_forgets_its_message(registry: Registry) -> None:
@@ -135,6 +143,15 @@ def test_a_source_out_of_reach_fails_the_run(azure: EmbeddedAzure, registry: Reg
     ended = registry.build("hello", "hello:1", sourceLocation=source.format(url=azure.url))
     assert ended["status"] == "Failed"
     assert said in ended["error"]["message"]
+
+
+def test_a_commit_cannot_be_looked_up_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(
+        url="https://localhost:1", checkout=tmp_path, state=tmp_path, tenant_id="t", client_id="c", principal_id="p"
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildFailedError, match="this machine has no git"):
+        build_sources.context_of("https://localhost:1/checkout.git#v1:", settings)
 
 
 def test_a_build_longer_than_its_timeout_is_ended(azure: EmbeddedAzure, registry: Registry, checkout: Path) -> None:

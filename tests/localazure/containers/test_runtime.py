@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,25 @@ def test_a_shim_ends_by_itself_when_its_folder_is_gone(runtime: Runtime, hello: 
         folder.rename(folder.with_name("moved"))
         (folder.with_name("moved") / "spec.json").unlink()
         await until(lambda: not container.alive and not over.alive, "both are gone")
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [((), "names a command"), (("",), "first element cannot be empty"), (("python", "a\0b"), "embedded null byte")],
+)
+def test_a_command_that_no_process_can_be_given_ends_with_126_and_says_so(
+    runtime: Runtime, hello: Image, command: tuple[str, ...], said: str
+) -> None:
+    async def scene() -> None:
+        bare = replace(hello, entrypoint=(), cmd=())
+        await runtime.start(
+            GROUP, [ContainerSpec(name="main", image=bare, command=command, env={}, restart_policy="Never", run="1")]
+        )
+        assert (await ended(runtime))["current"]["exitCode"] == 126
+        log = runtime.logs(GROUP, "main")
+        assert (said in log, "Traceback" in log) == (True, False)
 
     run(scene())
 
