@@ -1,7 +1,5 @@
-"""One embedded Azure for each test worker, and the engine; each test has a stack of its own."""
+"""Stacks for tests, taken down when the test ends."""
 
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,31 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure
 from tests.support.stack import ProgramStack
-
-
-@pytest.fixture(scope="session")
-def engine_bin() -> Path:
-    """The folder of a `pulumi` of the pinned version or later; built where the machine has none."""
-    done = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
-    return Path(done.stdout.strip())
-
-
-@pytest.fixture(scope="session")
-def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
-    server = EmbeddedAzure(tmp_path_factory.mktemp("azure"))
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def own_azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
-    """A server that a test may kill."""
-    server = EmbeddedAzure(tmp_path_factory.mktemp("own"))
-    yield server
-    server.stop()
-
 
 MakeStack = Callable[..., ProgramStack]
 

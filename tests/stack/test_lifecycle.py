@@ -49,7 +49,8 @@ def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing
 
     done = stack.down()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert resources_of(azure) == []
+    assert azure.get(group["id"].split("/providers/")[0], "2024-03-01").status_code == 404
+    assert [each["id"] for each in resources_of(azure) if stack.name in each["id"]] == []
     assert stack.name not in stack.names()
 
 

@@ -6,14 +6,13 @@ The project's own program and its life are in `tests/stack`.
 import json
 import shlex
 import subprocess
-import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.stack import connected_environment, connection_keys
 
 PROGRAM = """
@@ -85,9 +84,8 @@ class SmallStack:
 
 
 @pytest.fixture
-def stack(tmp_path: Path, azure: EmbeddedAzure) -> SmallStack:
-    built = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
-    return SmallStack(tmp_path, azure, Path(built.stdout.strip()))
+def stack(tmp_path: Path, azure: EmbeddedAzure, engine_bin: Path) -> SmallStack:
+    return SmallStack(tmp_path, azure, engine_bin)
 
 
 @pytest.mark.slow
