@@ -26,12 +26,12 @@ def checkout(tmp_path: Path, azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPat
 
 def connected(azure: EmbeddedAzure, checkout: Path, source: Any) -> dict[str, Any]:
     text = source if isinstance(source, str) else yaml.safe_dump(source)
-    (checkout / "Pulumi.dev.yaml").write_text(text)
-    done = azure.command("connect", "dev")
+    (checkout / "Pulumi.sample.yaml").write_text(text)
+    done = azure.command("connect", "sample")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(azure.state / "Pulumi.dev.yaml")
-    assert (checkout / "Pulumi.dev.yaml").read_text() == text
-    return yaml.safe_load((azure.state / "Pulumi.dev.yaml").read_text())
+    assert done.stdout.strip() == str(azure.state / "Pulumi.sample.yaml")
+    assert (checkout / "Pulumi.sample.yaml").read_text() == text
+    return yaml.safe_load((azure.state / "Pulumi.sample.yaml").read_text())
 
 
 def test_the_five_connection_keys_are_this_servers(azure: EmbeddedAzure, checkout: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_source_of_images_that_the_stack_names_is_kept(azure: EmbeddedAzure, c
 
 
 def test_the_copys_own_salt_is_kept_and_the_sources_left_out(azure: EmbeddedAzure, checkout: Path) -> None:
-    copy = azure.state / "Pulumi.dev.yaml"
+    copy = azure.state / "Pulumi.sample.yaml"
     copy.unlink(missing_ok=True)
     assert "encryptionsalt" not in connected(azure, checkout, DEV)
     written = yaml.safe_load(copy.read_text())
@@ -65,7 +65,7 @@ def test_the_copys_own_salt_is_kept_and_the_sources_left_out(azure: EmbeddedAzur
 
 def test_an_unquoted_date_stays_one(azure: EmbeddedAzure, checkout: Path) -> None:
     connected(azure, checkout, "config:\n  azure-gpu:as_of: 2019-06-01\n")
-    assert "azure-gpu:as_of: 2019-06-01\n" in (azure.state / "Pulumi.dev.yaml").read_text()
+    assert "azure-gpu:as_of: 2019-06-01\n" in (azure.state / "Pulumi.sample.yaml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_an_unquoted_date_stays_one(azure: EmbeddedAzure, checkout: Path) -> Non
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_line(azure: EmbeddedAzure, checkout: Path, text: str, word: str) -> None:
-    (checkout / "Pulumi.dev.yaml").write_text(text)
-    done = azure.command("connect", "dev")
+    (checkout / "Pulumi.sample.yaml").write_text(text)
+    done = azure.command("connect", "sample")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert word in done.stderr
 
 
 def test_a_stack_without_a_file_is_refused_with_those_there_are(azure: EmbeddedAzure, checkout: Path) -> None:
-    (checkout / "Pulumi.dev.yaml").write_text("config: {}\n")
+    (checkout / "Pulumi.sample.yaml").write_text("config: {}\n")
     done = azure.command("connect", "prod")
     assert done.returncode == 1
-    assert done.stderr == f"localazure: there is no Pulumi.prod.yaml in {checkout}; stacks there: dev\n"
+    assert done.stderr == f"localazure: there is no Pulumi.prod.yaml in {checkout}; stacks there: sample\n"
