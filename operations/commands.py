@@ -4,6 +4,7 @@ In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 
 from operations import groups, repair
 from operations.azure import Arm, connection_of
@@ -60,11 +61,10 @@ def settle(stack: Stack, say: Say) -> None:
     if connection is None:
         settled = repair.Settled((), tuple(create.urn for create in pending))
     else:
-        arm = Arm(connection)
-        settled = repair.settle(
-            pending, connection.subscription_id, lambda resource_id, version: arm.get(resource_id, version) is not None
-        )
-        arm.close()
+        with closing(Arm(connection)) as arm:
+            settled = repair.settle(
+                pending, connection.subscription_id, lambda resource_id, version: arm.get(resource_id, version) is not None
+            )
     for urn, _ in settled.imports:
         say(f"was created before the last run was killed, taken in: {urn}")
     for urn in settled.forgotten:
@@ -80,8 +80,7 @@ def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:
     connection = connection_of(stack.deployment())
     if connection is None:
         raise EngineError(f"stack {stack.name} has no azure-native provider in its state")
-    arm = Arm(connection)
-    try:
+    with closing(Arm(connection)) as arm:
         waited = {
             name: group_id
             for name, group_id in all_groups.items()
@@ -89,8 +88,6 @@ def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:
         }
         say(f"waiting for {', '.join(waited) or 'nothing'}, {limit_seconds / 60:g} minutes at most")
         ends = groups.wait(arm, waited, limit_seconds=limit_seconds, say=say)
-    finally:
-        arm.close()
     say(groups.render(ends))
     failed = [f"{end.name} ({end.state})" for end in ends if not end.succeeded]
     if failed:

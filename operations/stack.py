@@ -85,10 +85,8 @@ class Stack:
         self._run("stack", "rm", "--yes", "--preserve-config", self.name, quiet=True)
 
     def _update_options(self) -> list[str]:
-        return ["--stack", self.name, *self._config_option()]
-
-    def _config_option(self) -> list[str]:
-        return ["--config-file", str(self.config_file)] if self.config_file else []
+        config = ["--config-file", str(self.config_file)] if self.config_file else []
+        return ["--stack", self.name, *config]
 
     def _run(self, *arguments: str, quiet: bool = False) -> str:
         return run_engine(self.project_folder, *arguments, quiet=quiet)

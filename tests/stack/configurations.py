@@ -2,15 +2,17 @@
 
 from typing import Any
 
+from tests.support.embedded import EmbeddedAzure
 
-def with_gpu_group(count: int = 1, **group: Any) -> dict[str, Any]:
+
+def with_gpu_group(azure: EmbeddedAzure, count: int = 1, **group: Any) -> dict[str, Any]:
     """A stack with everything that a foundation has, and one group that adds vectors on K80s, at a date when Azure sold them."""
     return {
         "team": "tests",
         "location": "eastus",
         "as_of": "2019-06-01",
         "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
-        "image_source": "https://localhost/checkout.git#HEAD",
+        "image_source": f"{azure.url}/checkout.git#HEAD",
         "container_groups": {
             "adder": {
                 "workload": "vector_add",

@@ -11,30 +11,33 @@ from tests.support.embedded import EmbeddedAzure
 from tests.support.stack import ProgramStack
 
 MakeStack = Callable[..., ProgramStack]
+Shipped = Callable[[EmbeddedAzure, str], ProgramStack]
 
 
 @pytest.fixture
-def make_stack(engine_bin: Path) -> Iterator[MakeStack]:
-    """`make_stack(azure, config)`: a stack that is taken down when the test ends."""
-    made: list[ProgramStack] = []
+def made() -> Iterator[list[ProgramStack]]:
+    """The stacks that a test has made, taken down when it ends."""
+    stacks: list[ProgramStack] = []
+    yield stacks
+    for stack in stacks:
+        done = stack.down()
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def make_stack(engine_bin: Path, made: list[ProgramStack]) -> MakeStack:
+    """`make_stack(azure, config)`: a stack of the test's own."""
 
     def make(azure: EmbeddedAzure, config: dict[str, Any]) -> ProgramStack:
         made.append(ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", config, engine_bin=engine_bin))
         return made[-1]
 
-    yield make
-    for stack in made:
-        done = stack.down()
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
-Shipped = Callable[[EmbeddedAzure, str], ProgramStack]
+    return make
 
 
 @pytest.fixture
-def shipped(engine_bin: Path) -> Iterator[Shipped]:
-    """`shipped(azure, "dev")`: the stack of the file that the project ships, connected as `make` does, taken down afterwards."""
-    made: list[ProgramStack] = []
+def shipped(engine_bin: Path, made: list[ProgramStack]) -> Shipped:
+    """`shipped(azure, "dev")`: the stack of the file that the project ships, connected as `make` does."""
 
     def connect(azure: EmbeddedAzure, name: str) -> ProgramStack:
         done = azure.command("connect", name)
@@ -43,7 +46,4 @@ def shipped(engine_bin: Path) -> Iterator[Shipped]:
         made[-1].create()
         return made[-1]
 
-    yield connect
-    for stack in made:
-        done = stack.down()
-        assert done.returncode == 0, done.stdout + done.stderr
+    return connect

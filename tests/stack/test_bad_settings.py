@@ -8,7 +8,7 @@ from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 
 def test_all_problems_of_all_components_come_at_once_and_nothing_is_created(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    config = with_gpu_group(count=3, gpus=1, workload="vectors") | {"as_of": "June", "contaner_groups": {}}
+    config = with_gpu_group(azure, count=3, gpus=1, workload="vectors") | {"as_of": "June", "contaner_groups": {}}
     config["foundation"]["registry"] = {"existing": "/subscriptions/x"}
     stack = make_stack(azure, config)
     done = (
@@ -27,7 +27,7 @@ def test_all_problems_of_all_components_come_at_once_and_nothing_is_created(azur
 
 
 def test_a_gpu_is_refused_today_with_its_date_and_what_replaced_it(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    config = with_gpu_group(expires_after="2999-01-01")
+    config = with_gpu_group(azure, expires_after="2999-01-01")
     del config["as_of"]
     text = _refusal(make_stack, azure, config)
     assert "2023-08-31" in text
@@ -38,13 +38,13 @@ def test_a_gpu_is_refused_today_with_its_date_and_what_replaced_it(azure: Embedd
 def test_a_date_is_understood_as_written_and_as_the_engine_rewrites_it(
     azure: EmbeddedAzure, make_stack: MakeStack, spelling: str
 ) -> None:
-    stack = make_stack(azure, with_gpu_group() | {"as_of": spelling})
+    stack = make_stack(azure, with_gpu_group(azure) | {"as_of": spelling})
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_an_existing_part_that_is_not_there_is_one_clear_message(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    config = with_gpu_group()
+    config = with_gpu_group(azure)
     missing = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-none"
     config["foundation"]["resource_group"] = {"existing": missing}
     text = _refusal(make_stack, azure, config)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from typing import Any
 
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
@@ -12,10 +11,6 @@ from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.stack import ProgramStack
 
 ADDED_RESOURCES = 8  # group, identity, registry, role, build, workspace, storage account, container group
-
-
-def config(azure: EmbeddedAzure) -> dict[str, Any]:
-    return with_gpu_group() | {"image_source": f"{azure.url}/checkout.git#HEAD"}
 
 
 def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, fault: list[str], kill: Callable[[int], None]) -> str:
@@ -46,7 +41,7 @@ def assert_whole(azure: EmbeddedAzure, stack: ProgramStack) -> None:
 
 
 def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(own_azure, config(own_azure))
+    stack = make_stack(own_azure, with_gpu_group(own_azure))
     fault = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
     text = interrupted_up(own_azure, stack, fault, lambda _: own_azure.kill9())
     assert "Traceback" not in text
@@ -57,7 +52,7 @@ def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: Em
 def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
     own_azure: EmbeddedAzure, make_stack: MakeStack
 ) -> None:
-    stack = make_stack(own_azure, config(own_azure))
+    stack = make_stack(own_azure, with_gpu_group(own_azure))
     started: list[int] = []
 
     def kill(pid: int) -> None:
@@ -73,7 +68,7 @@ def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
 
 
 def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(own_azure, config(own_azure))
+    stack = make_stack(own_azure, with_gpu_group(own_azure))
     stack.create()
     fault = ["lose-answer", "--method", "PUT", "--path", "*/containerGroups/*", "--count", "1"]
     assert own_azure.command("fault", *fault).returncode == 0
@@ -84,7 +79,7 @@ def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: E
 def test_an_operation_that_fails_in_azure_is_shown_and_the_next_up_completes_it(
     own_azure: EmbeddedAzure, make_stack: MakeStack
 ) -> None:
-    stack = make_stack(own_azure, config(own_azure))
+    stack = make_stack(own_azure, with_gpu_group(own_azure))
     stack.create()
     message = "The region has no capacity for this today."
     fault = ["fail", "--method", "PUT", "--path", "*/workspaces/*", "--status", "409", "--code", "NoCapacity"]

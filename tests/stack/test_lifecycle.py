@@ -20,14 +20,10 @@ def resources_of(azure: EmbeddedAzure) -> list[dict[str, Any]]:
     return azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
 
 
-def local_config(azure: EmbeddedAzure, **changed: Any) -> dict[str, Any]:
-    return with_gpu_group(**changed) | {"image_source": f"{azure.url}/checkout.git#HEAD"}
-
-
 def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing(
     azure: EmbeddedAzure, make_stack: MakeStack
 ) -> None:
-    stack = make_stack(azure, local_config(azure))
+    stack = make_stack(azure, with_gpu_group(azure))
 
     text = up(stack)
     assert "adder: Succeeded" in text
@@ -38,7 +34,7 @@ def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing
         done = stack.pulumi(command, "--expect-no-changes", *(["--yes"] if command == "refresh" else []))
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
-    stack.configure(local_config(azure, count=2))
+    stack.configure(with_gpu_group(azure, count=2))
     steps = [step for step in stack.steps() if step.operation != "update"]
     assert [(step.operation, step.type, step.name) for step in steps] == [("replace", GROUP, "adder-group")]
 
@@ -55,16 +51,16 @@ def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing
 
 
 def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, local_config(azure))
+    stack = make_stack(azure, with_gpu_group(azure))
     up(stack)
-    stack.configure(local_config(azure, tags={"purpose": "proof"}))
+    stack.configure(with_gpu_group(azure, tags={"purpose": "proof"}))
     assert [step for step in stack.steps() if step.operation != "same"] == [Step("update", GROUP, "adder-group")]
     up(stack)
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
 def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, {**local_config(azure), "container_groups": {}})
+    stack = make_stack(azure, {**with_gpu_group(azure), "container_groups": {}})
     up(stack)
     group = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{stack.outputs()['resource_group']}", "2024-03-01").json()
     answer = azure.patch(group["id"], {"tags": {**group["tags"], "team": "somebody-else"}}, "2024-03-01")

@@ -19,7 +19,7 @@ def test_existing_parts_are_used_and_neither_changed_nor_deleted(azure: Embedded
     assert azure.put(identity, {"location": "eastus"}, IDENTITIES).status_code == 201
     before = [azure.get(group, GROUPS).json(), azure.get(identity, IDENTITIES).json()]
 
-    config = with_gpu_group() | {"image_source": f"{azure.url}/checkout.git#HEAD"}
+    config = with_gpu_group(azure)
     config["foundation"] |= {"resource_group": {"existing": group}, "identity": {"existing": identity}}
     stack = make_stack(azure, config)
     done = stack.up()
@@ -35,7 +35,7 @@ def test_existing_parts_are_used_and_neither_changed_nor_deleted(azure: Embedded
 
 
 def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, with_gpu_group() | {"assign_roles": False})
+    stack = make_stack(azure, with_gpu_group(azure) | {"assign_roles": False})
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout + done.stderr
@@ -46,9 +46,7 @@ def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: Embed
 
 def test_a_secret_is_nowhere_in_plain_text(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     secret = f"hunter2-{uuid.uuid4().hex}"
-    config: dict[str, Any] = with_gpu_group(secret_environment={"TOKEN": secret}) | {
-        "image_source": f"{azure.url}/checkout.git#HEAD"
-    }
+    config: dict[str, Any] = with_gpu_group(azure, secret_environment={"TOKEN": secret})
     stack = make_stack(azure, config)
     done = stack.up()
     assert done.returncode == 0, done.stdout + done.stderr
