@@ -16,6 +16,8 @@ class Code(StrEnum):
     IMPOSSIBLE = "IMPOSSIBLE"  # the service never takes this value or this combination
     NOT_OFFERED = "NOT_OFFERED"  # the service exists, but doesn't sell this at that date
     NOT_IN_REGION = "NOT_IN_REGION"  # sold, but not there
+    NO_QUOTA = "NO_QUOTA"  # sold there, but this subscription or account may not use that much
+    WRONG_DRIVER = "WRONG_DRIVER"  # the software needs a driver that the machine can't have
     RETIRED = "RETIRED"  # it was sold until a date that has passed
     RETIRING = "RETIRING"  # still sold; the end date is known and near
     NOT_FOUND = "NOT_FOUND"  # refers to something that isn't there
@@ -35,6 +37,7 @@ class Problem:
     value: object = None  # what was given; None where nothing was
     allowed: str = ""  # the values that are allowed, or the limit
     fix: str = ""  # the likely fix, as an instruction
+    instead: tuple[str, ...] = ()  # what would work, best first: names of sizes, profiles, images or versions
     source: str = ""  # where the rule was read, with its date
     code: Code = Code.INVALID
     severity: Severity = Severity.ERROR

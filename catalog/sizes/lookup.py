@@ -1,0 +1,62 @@
+"""Finds a VM size by the name that a user wrote.
+
+In: a name in any letter case, with or without `Standard_`, or as the Azure portal once showed it, `NC6 Standard`. Out: the `Size`,
+or the nearest names, or a problem that gives them.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from catalog.problems import Code, Problem, Severity
+from catalog.sizes.model import Size
+
+PREFIX = "Standard_"
+
+
+class Sizes:
+    """A set of sizes that can be asked. Tests make their own."""
+
+    def __init__(self, rows: Iterable[Size]) -> None:
+        self._by_key = {_key(size.name): size for size in rows}
+
+    def __iter__(self) -> Iterator[Size]:
+        return iter(self._by_key.values())
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def find(self, name: str) -> Size | None:
+        """The size of this name, however it is spelt; None where none is known."""
+        return self._by_key.get(_key(name))
+
+    def nearest(self, name: str, most: int = 3) -> tuple[str, ...]:
+        """Names that a misspelt one may have meant, nearest first."""
+        close = difflib.get_close_matches(_key(name), self._by_key, n=most, cutoff=0.7)
+        return tuple(self._by_key[key].name for key in close)
+
+    def unknown(self, name: str, path: str) -> Problem:
+        """The warning about a size that isn't known: Azure may have more than this catalog."""
+        close = self.nearest(name)
+        return Problem(
+            path=path,
+            message="no VM size of this name is known, so nothing about it was checked",
+            value=name,
+            fix=f"if it is misspelt, write {' or '.join(close)}" if close else "`az vm list-skus` shows every size",
+            instead=close,
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def normalise(name: str) -> str:
+    """With `Standard_` in front: `NC6`, `nc6 Standard` and `standard_NC6` begin alike afterwards. The rest keeps its spelling."""
+    bare = name.strip()
+    if bare.lower().endswith(" standard"):
+        bare = bare[: -len(" standard")].strip()
+    if bare.lower().startswith((PREFIX.lower(), "standard ")):
+        bare = bare[len(PREFIX) :].strip()
+    return PREFIX + bare.replace(" ", "_")
+
+
+def _key(name: str) -> str:
+    return normalise(name).lower()
