@@ -1,7 +1,7 @@
 """From when until when a thing is sold, and what to say of that on a given day.
 
-In: a `Lifecycle`, made of dated sources, and the day at which it is asked. Out: its `Status` on that day, and problems. A last day
-is the last on which the thing can be had: it is retired from the day after.
+In: a `Lifecycle`, made of dated sources, and the day at which it is asked. Out: its `Status` on that day, and problems. A last
+day is the last on which the thing can be had: it is retired from the day after.
 """
 
 from collections.abc import Mapping

@@ -61,6 +61,22 @@ RULES: dict[str, NameRule] = {
     "Microsoft.ContainerRegistry/registries/taskRuns": _rule(
         5, 50, "letters a to z, digits and hyphens", r"[A-Za-z0-9-]+", _TYPES
     ),
+    "Microsoft.Batch/batchAccounts": _rule(  # unique in its region
+        3, 24, "lowercase letters a to z and digits", r"[a-z0-9]+", "azure-mgmt-batch 19.0.0, batch_account.create"
+    ),
+    "Microsoft.Batch/batchAccounts/pools": _rule(
+        1, 64, "letters a to z, digits, underscores and hyphens", r"[A-Za-z0-9_-]+", _TYPES
+    ),
+    "Microsoft.Batch/batchAccounts/applications": _rule(
+        1, 64, "letters a to z, digits, underscores and hyphens", r"[A-Za-z0-9_-]+", _TYPES
+    ),
+    "Microsoft.Batch/batchAccounts/applications/versions": _rule(
+        1,
+        64,
+        "letters a to z, digits, underscores, hyphens and periods, no period first",
+        r"[A-Za-z0-9_-][A-Za-z0-9_.-]*",
+        _TYPES,
+    ),
     "Microsoft.OperationalInsights/workspaces": _rule(
         4, 63, "letters a to z, digits and hyphens, no hyphen at either end", r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
     ),

@@ -1,11 +1,13 @@
 """A problem: one thing that is wrong with what a user asked for, in the form in which every room reports it.
 
-In: nothing. Out: `Problem`, `Code`, and `render`, which turns a list of problems into the one message a user reads.
+In: nothing. Out: `Problem`, `Code`, `render`, which turns a list of problems into the one message a user reads, and `as_data` and
+`from_data`, which carry a problem through JSON.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Code(StrEnum):
@@ -65,3 +67,33 @@ def render(problems: Iterable[Problem]) -> str:
     lines = [f"  - {problem}" for problem in problems]
     heading = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
     return "\n".join([f"{heading} in the configuration, nothing was created:", *lines])
+
+
+def as_data(problem: Problem) -> dict[str, Any]:
+    """A problem as JSON takes it. What was not given is None; the value is the text of what was."""
+    return {
+        "path": problem.path,
+        "code": problem.code.value,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "value": None if problem.value is None else str(problem.value),
+        "allowed": problem.allowed or None,
+        "fix": problem.fix or None,
+        "instead": list(problem.instead),
+        "source": problem.source or None,
+    }
+
+
+def from_data(data: Mapping[str, Any]) -> Problem:
+    """The problem that `as_data` wrote; its value stays text."""
+    return Problem(
+        path=data["path"],
+        code=Code(data["code"]),
+        severity=Severity(data["severity"]),
+        message=data["message"],
+        value=data["value"],
+        allowed=data["allowed"] or "",
+        fix=data["fix"] or "",
+        instead=tuple(data["instead"]),
+        source=data["source"] or "",
+    )

@@ -1,7 +1,7 @@
 """What can be asked of a container group: its arguments, their defaults, and every reason to refuse them.
 
 In: `ContainerGroupArgs`. Out: a `ContainerGroupSpec` with all defaults filled in, and problems. What the service itself takes,
-and until when, is known to `catalog.container_instances`.
+and until when, is known to `catalog.services.container_instances`.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,10 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
-from catalog import container_instances, names, regions
+from catalog import container_groups, names, regions
+from catalog.prices import packaged
 from catalog.problems import Code, Problem
+from catalog.services import container_instances
 from components.context import Context, StackArgs, Surroundings, check_tags, resolve_day
 from components.naming import physical_name
 from components.workloads import Workload
@@ -244,7 +246,8 @@ def _service_problems(spec: ContainerGroupSpec, args: ContainerGroupSettings, da
         os_type_path=f"{path}.os_type",
         network_path=f"{path}.subnet_id",
     )
-    problems = container_instances.check(request, day)
+    image = container_groups.Image(args.get("image", ""), f"{path}.image")  # of a workload's image no CUDA version is known
+    problems = container_groups.check(request, [image], day, packaged())
     if spec.location in regions.KNOWN:
         return problems
     return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # the region itself is refused elsewhere

@@ -7,14 +7,14 @@ of a wrong type; what is wrong is left out of the arguments. `python -m componen
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, cast, get_type_hints
 
 from catalog.problems import Problem
 from components import container_group_args, foundation_args
 from components.container_group_args import ContainerGroupSettings
-from components.context import StackArgs, resolve_stack
+from components.context import Context, StackArgs, resolve_stack
 from components.foundation_args import FoundationArgs, FoundationSettings
 from components.settings_reference import reference
 from components.typed_dicts import check, schema
@@ -98,8 +98,19 @@ def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
     Two kinds are left out because an earlier one explains them: at the same place, and about something missing where a key was
     misspelt or of a wrong type.
     """
+    return _problems(settings, project, stack, foundation_args.check)
+
+
+def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
+    """The same without those that show only when Azure or the workloads' folders are read."""
+    return _problems(settings, project, stack, lambda args, context: foundation_args.resolve(args, context)[1])
+
+
+def _problems(
+    settings: Settings, project: str, stack: str, of_foundation: Callable[[FoundationArgs, Context], list[Problem]]
+) -> list[Problem]:
     context, found = resolve_stack(settings.stack, project, stack)
-    found += foundation_args.check(settings.foundation, context)
+    found += of_foundation(settings.foundation, context)
     for name, group in settings.container_groups.items():
         found += container_group_args.resolve(name, group, context)[1]
     said = {problem.path for problem in settings.problems}

@@ -1,7 +1,7 @@
 """Finds a VM size by the name that a user wrote.
 
-In: a name in any letter case, with or without `Standard_`, or as the Azure portal once showed it, `NC6 Standard`. Out: the `Size`,
-or the nearest names, or a problem that gives them.
+In: a name in any letter case, with or without `Standard_`, or as the Azure portal once showed it, `NC6 Standard`. Out: the
+`Size`, or the nearest names, or a problem that gives them.
 """
 
 import difflib
@@ -11,6 +11,7 @@ from catalog.problems import Code, Problem, Severity
 from catalog.sizes.model import Size
 
 PREFIX = "Standard_"
+_KEY_PREFIX = PREFIX.lower()
 
 
 class Sizes:
@@ -30,9 +31,14 @@ class Sizes:
         return self._by_key.get(_key(name))
 
     def nearest(self, name: str, most: int = 3) -> tuple[str, ...]:
-        """Names that a misspelt one may have meant, nearest first."""
-        close = difflib.get_close_matches(_key(name), self._by_key, n=most, cutoff=0.7)
-        return tuple(self._by_key[key].name for key in close)
+        """Names that a misspelt one may have meant, nearest first.
+
+        They begin with the same letter, which tells Azure's lines apart: a size without a GPU isn't taken for one with.
+        """
+        wanted = _key(name).removeprefix(_KEY_PREFIX)
+        names = [key.removeprefix(_KEY_PREFIX) for key in self._by_key]
+        close = difflib.get_close_matches(wanted, [other for other in names if other[:1] == wanted[:1]], n=most, cutoff=0.7)
+        return tuple(self._by_key[_KEY_PREFIX + other].name for other in close)
 
     def unknown(self, name: str, path: str) -> Problem:
         """The warning about a size that isn't known: Azure may have more than this catalog."""
@@ -49,13 +55,16 @@ class Sizes:
 
 
 def normalise(name: str) -> str:
-    """With `Standard_` in front: `NC6`, `nc6 Standard` and `standard_NC6` begin alike afterwards. The rest keeps its spelling."""
-    bare = name.strip()
+    """With `Standard_` in front: `NC6`, `nc6 Standard` and `standard_NC6` begin alike afterwards. The rest keeps its spelling.
+
+    What the portal adds in parentheses, as in `Standard NC6s v3 (6 vcpus, 112 GiB memory)`, is left out.
+    """
+    bare = " ".join(name.partition("(")[0].split())
     if bare.lower().endswith(" standard"):
-        bare = bare[: -len(" standard")].strip()
-    if bare.lower().startswith((PREFIX.lower(), "standard ")):
-        bare = bare[len(PREFIX) :].strip()
-    return PREFIX + bare.replace(" ", "_")
+        bare = bare[: -len(" standard")]
+    if bare.lower().startswith((_KEY_PREFIX, "standard ")):
+        bare = bare[len(PREFIX) :]
+    return PREFIX + bare.strip().replace(" ", "_")
 
 
 def _key(name: str) -> str:

@@ -1,7 +1,7 @@
 """What is said of a VM size: its GPU, its series, itself.
 
-In: nothing. Out: the types `Gpu`, `Series` and `Size`, which the tables beside this file fill. Memory is in GiB throughout. `None`
-means that no source gives the value; it never means zero.
+In: nothing. Out: the types `Gpu`, `Series` and `Size`, which the tables beside this file fill. Memory is in GiB throughout.
+`None` means that no source gives the value; it never means zero.
 """
 
 from collections.abc import Mapping
@@ -47,6 +47,7 @@ class Gpu:
     architecture: str  # Kepler, Turing, Ampere, …
     compute_capability: str = ""  # NVIDIA's, such as 8.0; empty for other vendors
     mig: Mapping[str, MigProfile] = field(default_factory=dict[str, MigProfile])  # by AKS's name for it, such as MIG1g
+    mig_source: Source | None = None  # of `mig`; None where there is none
     source: Source
 
 

@@ -11,16 +11,17 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 from collections.abc import Iterator
 from typing import Any
 
-from catalog import container_instances, names
-from catalog.container_instances import ContainerRequest, GroupRequest
+from catalog import names
 from catalog.problems import Code, Problem, errors
+from catalog.services import container_instances
+from catalog.services.container_instances import ContainerRequest, GroupRequest
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DEFAULT_RESTART_POLICY = "Always"
-DEFAULT_SKU = "Standard"
+DEFAULT_SKU = container_instances.STANDARD
 INVALID = "InvalidRequestContent"
 
 _GROUP_LEFT_OUT = (
@@ -123,7 +124,7 @@ def _refuse(refusals: list[ArmError]) -> None:
 
 
 def _service_refusal(change: Change) -> ArmError | None:
-    """What the service doesn't sell at the request's date: `catalog.container_instances`."""
+    """What the service doesn't sell at the request's date: `catalog.services.container_instances`."""
     request = group_request(change.body)
     problems = errors(container_instances.check(request, change.as_of))
     if not problems:
@@ -164,10 +165,14 @@ def group_request(body: Body) -> GroupRequest:
         location=body["location"],
         os_type=properties["osType"],
         in_virtual_network=bool(properties.get("subnetIds")),
+        spot=properties.get("priority") == "Spot",
+        inbound=bool(properties.get("ipAddress")),
+        sku=properties.get("sku", DEFAULT_SKU),
         containers=tuple(_container_request(index, one) for index, one in enumerate(properties["containers"])),
         location_path="location",
         os_type_path="properties.osType",
         network_path="properties.subnetIds",
+        spot_path="properties.priority",
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from tests.bench import embedded, previews, warm_up
+from tests.bench import catalog, embedded, previews, warm_up
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 COMPONENT_TO_BARE = 1.15
@@ -26,6 +26,9 @@ PER_RESOURCE_LARGE_TO_SMALL = 1.1
 PAIR_P50_MS = 10.0
 RESIDENT_MIB = 250.0
 WARM_UP_SECONDS = 60.0
+CATALOG_LOAD_CPU_MS = 50.0
+CHECK_TO_PREVIEW = 0.01
+CATALOG_ROUNDS = 5
 
 
 def main() -> int:
@@ -41,14 +44,16 @@ def main() -> int:
             warm = warm_up.measure(azure, engine_bin)
         finally:
             azure.stop()
+    known = catalog.measure(max(options.counts), CATALOG_ROUNDS)
 
-    held = _report(times, served, warm, options.counts, say)
+    held = [*_report(times, served, warm, options.counts, say), *_report_catalog(known, times, say)]
     figures = {f"{shape}-{count}": times[shape, count].seconds for shape, count in times}
     everything = {
         "machine_cores": os.cpu_count(),
         "preview_seconds": figures,
         "embedded_azure": asdict(served),
         "warm_up_seconds": asdict(warm),
+        "catalog": asdict(known),
     }
     say(json.dumps(everything))
     return 0 if all(held) or options.quick else 1
@@ -65,8 +70,7 @@ def _report(
     held: list[bool] = []
 
     def limit(what: str, value: float, most: float) -> None:
-        held.append(value <= most)
-        say(f"{what}: {value:.2f}, limit {most:g}: {'holds' if held[-1] else 'FELL SHORT'}")
+        held.append(_hold(what, value, most, say))
 
     for (shape, count), taken in times.items():
         say(f"preview of {count} groups, {shape}: {taken}")
@@ -86,6 +90,21 @@ def _report(
     limit("warm `up` of the local stack beyond its workloads' own run, in s", warm.beyond, WARM_UP_SECONDS)
     say(f"  whole {warm.whole:.1f} s, workloads {warm.workloads:.1f} s")
     return held
+
+
+def _report_catalog(known: catalog.Catalog, times: dict[tuple[str, int], previews.Times], say: "partial[None]") -> list[bool]:
+    preview = times["flat", known.checked].median
+    say(f"checking {known.checked} resources: {known.check_seconds:.3f} s; flat preview of as many: {preview:.1f} s")
+    return [
+        _hold("loading the whole catalog, CPU in ms", known.load_cpu_ms, CATALOG_LOAD_CPU_MS, say),
+        _hold(f"checking {known.checked} resources to previewing them", known.check_seconds / preview, CHECK_TO_PREVIEW, say),
+    ]
+
+
+def _hold(what: str, value: float, most: float, say: "partial[None]") -> bool:
+    holds = value <= most
+    say(f"{what}: {value:.4g}, limit {most:g}: {'holds' if holds else 'FELL SHORT'}")
+    return holds
 
 
 def _options() -> argparse.Namespace:

@@ -22,3 +22,5 @@ def test_the_bench_measures_every_figure() -> None:
     assert figures["embedded_azure"]["p50_ms"] > 0
     assert figures["embedded_azure"]["resident_mib"] > 10
     assert 0 < figures["warm_up_seconds"]["workloads"] < figures["warm_up_seconds"]["whole"]
+    assert figures["catalog"]["checked"] == 5
+    assert figures["catalog"]["load_cpu_ms"] > 0

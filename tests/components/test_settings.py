@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.problems import Problem, errors
 from components import settings
 from components.settings import StackFile, all_problems, editor_schema, read
 from components.settings_reference import reference
@@ -86,9 +87,12 @@ def test_a_value_that_may_be_a_secret_is_never_shown(secret: object) -> None:
 def test_every_stack_file_of_the_repository_can_be_had(stack: str) -> None:
     said = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
     connected = {"azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD", "team": None, "location": None, **said}
-    found: list[object] = []
+    found: list[Problem] = []
     declare(lambda: found.extend(all_problems(read(configuration(connected), TODAY), "azure-gpu", stack)))
-    assert found == []
+    assert errors(found) == []
+    # The document runs its sample, built for CUDA 8.0, on a V100, which CUDA knows from 9.0 on.
+    warned = ["container_groups.gpucontainergrouprm.image"] if stack == "documents" else []
+    assert [problem.path for problem in found] == warned
 
 
 def test_the_schema_for_editors_is_what_the_settings_say_today() -> None:

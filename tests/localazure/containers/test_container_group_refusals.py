@@ -104,6 +104,7 @@ def test_another_tag_of_the_articles_image_is_not_known(azure: EmbeddedAzure, gr
         (gpu_group("K80", 3), "1, 2, 4"),
         (gpu_group("T4"), "K80, P100, V100"),
         (gpu_group("K80", osType="Windows"), "Linux only"),
+        (gpu_group("K80", priority="Spot"), "SpotPriorityContainerGroupWithGPUResourcesNotSupported"),
         (gpu_group("K80", subnetIds=[{"id": "/subscriptions/x/subnets/y"}]), "virtual network"),
         (with_requests(gpu_group("K80"), cpu=7), "at most 6 CPU"),
         (with_requests(gpu_group("K80"), memoryInGB=57), "at most 56 GB"),

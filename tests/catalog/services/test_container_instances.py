@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog import container_instances
-from catalog.container_instances import ContainerRequest, GroupRequest, check
 from catalog.problems import Code, Problem, Severity, errors
+from catalog.services import container_instances, container_instances_facts
+from catalog.services.container_instances import ContainerRequest, GroupRequest, check
 
 DAY = date(2019, 6, 1)
 
@@ -195,3 +195,85 @@ def test_a_request_is_taken_exactly_within_the_limits(row: tuple[str, int, int, 
     sku, count, most_cpu, most_memory_gb = row
     taken = not check(group(container(sku, count, cpu, memory_gb)), DAY)
     assert taken == (cpu <= most_cpu and memory_gb <= most_memory_gb)
+
+
+@pytest.mark.parametrize("sku", ["K80", "V100"])
+def test_the_groups_of_the_first_document_are_taken_at_its_date_and_refused_today(sku: str) -> None:
+    # Its two examples, in eastus: a K80 with 1 CPU and 1.5 GB, and a V100 with 4 CPU and 12 GB
+    asked = group(container("K80", 1, 1, 1.5) if sku == "K80" else container("V100", 1, 4, 12), location="eastus")
+    assert check(asked, date(2019, 4, 17)) == []
+    problem = only(check(asked, date(2026, 11, 20)))
+    assert problem.code is Code.RETIRED
+    assert problem.instead == ("Consumption-GPU-NC8as-T4", "Consumption-GPU-NC24-A100")
+    assert "2025-07-14" in problem.message + problem.fix
+
+
+def test_the_successor_of_2023_is_aks_alone() -> None:
+    problem = only(check(group(container("K80")), date(2023, 8, 1)))
+    assert problem.code is Code.RETIRING
+    assert "AKS" in problem.fix
+    assert "Container Apps" not in problem.fix  # its GPUs came into preview in 2024-11
+
+
+def test_days_before_the_first_document_are_not_known() -> None:
+    problem = only(check(group(container("K80")), date(2019, 4, 16)))
+    assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
+
+
+@pytest.mark.parametrize("region", ["southcentralus", "East Asia"])
+def test_two_regions_of_an_earlier_list_are_doubtful_until_the_list_by_sku(region: str) -> None:
+    # Microsoft Docs, container-instances-gpu-regions, 2019-03-01 has them; the one of 2019-10-17 hasn't
+    before = only(check(group(container("K80"), location=region), date(2019, 10, 16)))
+    assert (before.code, before.severity) == (Code.UNKNOWN, Severity.WARNING)
+    after = only(check(group(container("K80"), location=region), date(2019, 10, 17)))
+    assert (after.code, after.severity) == (Code.NOT_IN_REGION, Severity.ERROR)
+
+
+def test_spot_has_neither_gpu_nor_inbound_ports_nor_another_sku() -> None:
+    plain = container(count=None)
+    day = date(2026, 1, 1)
+    assert check(group(plain, spot=True, spot_path="priority"), day) == []
+    assert check(group(plain, inbound=True, sku="Confidential"), day) == []
+    problems = check(group(plain, spot=True, inbound=True, sku="Confidential", spot_path="priority"), day)
+    assert [(problem.path, problem.code) for problem in problems] == [("priority", Code.IMPOSSIBLE)] * 2
+    assert "SpotPriorityContainerGroupNotSupportedForInboundConnectivity" in problems[0].message
+    assert "SpotPriorityContainerGroupNotSupportedInSku" in problems[1].message
+    with_gpu = only(check(group(container(), spot=True, spot_path="priority"), DAY))
+    assert "SpotPriorityContainerGroupWithGPUResourcesNotSupported" in with_gpu.message
+
+
+def test_the_service_runs_cuda_9_0_first_and_11_last() -> None:
+    assert [(source.day, version) for source, version in container_instances.CUDA_BY_DATE] == [
+        (date(2019, 4, 17), "9.0"),
+        (date(2022, 6, 17), "11"),
+        (date(2025, 11, 17), "11"),
+    ]
+
+
+def test_what_no_rule_decides_by_is_kept_too() -> None:
+    facts = {fact.name: fact.value for fact in container_instances_facts.FACTS}
+    assert "50 GB" in facts["storage"]
+    assert "8 to 10 minutes" in facts["time to deploy"]
+    assert "no V100 cores" in facts["default quota"]
+    assert "2018-10-01" in facts["API version of the first samples"]
+    assert len(facts) == len(container_instances_facts.FACTS)
+
+
+@given(
+    st.lists(
+        st.builds(
+            container,
+            st.sampled_from(["K80", "P100", "V100", "", "T4"]),
+            st.none() | st.integers(),
+            st.floats(allow_nan=True),
+            st.floats(allow_nan=True),
+        ),
+        max_size=3,
+    ),
+    st.text(max_size=12),
+    st.dates(),
+    st.booleans(),
+)
+def test_odd_groups_never_raise(containers: list[ContainerRequest], word: str, day: date, spot: bool) -> None:
+    request = group(*containers, location=word, os_type=word, sku=word, spot=spot, spot_path="priority")
+    assert all(problem.path and problem.message for problem in check(request, day))

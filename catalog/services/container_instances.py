@@ -1,36 +1,48 @@
 """What Azure Container Instances (ACI) takes: GPU SKUs with their limits, regions and ends, and what a group takes without a GPU.
 
 In: a `GroupRequest`, in which whoever asks says where each value was written, and the day at which it is asked. Out: every
-problem. The rules are per group, because all containers of a group share one machine.
+problem. The rules are per group, because all containers of a group share one machine. `container_instances_facts` has the facts
+that no rule decides by.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
-from catalog import regions
+from catalog import lifecycle, regions
+from catalog.lifecycle import Lifecycle, Status
 from catalog.problems import Code, Problem, Severity
+from catalog.services import container_apps
 from catalog.sources import Dated, Source
 
 GPU_COUNTS = (1, 2, 4)
-WARNING_DAYS = 180  # a retirement this near is worth a warning
+STANDARD = "Standard"  # the SKU of a group that isn't said to have another
 DEFAULT_CPU = 1.0  # what Azure's own clients ask for where the user says nothing; ARM itself has no default
 DEFAULT_MEMORY_GB = 1.5
 DEFAULTS_SOURCE = Source("Azure/aci-deploy issue 56, the inputs `cpu` and `memory`", Dated.OBSERVED, date(2021, 7, 22))
 
-SUCCESSOR = (
-    "run it on Container Apps serverless GPUs (workload profile Consumption-GPU-NC8as-T4 or Consumption-GPU-NC24-A100), "
-    "or on a GPU node pool of AKS"
-)
-
-_GPU_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2025, 11, 17))
+# The page that the first source document is a translation of; the feature was in preview in it, and never left it.
+FIRST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2019, 4, 17))
+# The page on which both retiring SKUs and a newer CUDA appear.
+PAGE_2022 = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2022, 6, 17))
+LAST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2025, 11, 17))
+QUOTA_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 11, 17))
 _LIMITS = Source("Microsoft Learn, includes/container-instances-gpu-limits", Dated.OBSERVED, date(2022, 6, 14))
 _REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 10, 17))
-_QUOTA = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 11, 17))
+_EARLIER_REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 3, 1))
+_SPOT = Source(
+    "Microsoft Learn, error codes for Spot container creation in Container Instances", Dated.OBSERVED, date(2026, 11, 20)
+)
 _K80_P100_END = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.VALID_FROM, date(2023, 8, 31))
 _FEATURE_END = Source(
     "Microsoft Learn, container-instances-resource-and-quota-limits: GPU resources retired", Dated.VALID_FROM, date(2025, 7, 14)
 )
+
+# The newest CUDA version that the service's own driver runs, as its page gave it on that day; newest page last.
+CUDA_BY_DATE: tuple[tuple[Source, str], ...] = ((FIRST_PAGE, "9.0"), (PAGE_2022, "11"), (LAST_PAGE, "11"))
+
+# Regions of the earlier list, which doesn't say which SKU each had, that the later list by SKU no longer has.
+REGIONS_UNTIL_2019_10 = frozenset({"southcentralus", "eastasia"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +63,16 @@ class GpuSku:
     limits: Mapping[int, Limit]  # by the number of GPUs
     regions: frozenset[str]
     regions_source: Source
-    end: Source  # its day is the last on which the SKU was sold
+    lifecycle: Lifecycle
 
 
 def _limits(cpu: float, memory_gb: float) -> dict[int, Limit]:
     """The limits grow with the number of GPUs."""
     return {count: Limit(cpu * count, memory_gb * count, _LIMITS) for count in GPU_COUNTS}
 
+
+GPU_FEATURE = Lifecycle(seen=FIRST_PAGE, preview=True, end=_FEATURE_END)
+_K80_P100 = Lifecycle(seen=FIRST_PAGE, preview=True, announced=PAGE_2022, end=_K80_P100_END)
 
 GPU_SKUS: dict[str, GpuSku] = {
     "K80": GpuSku(
@@ -66,7 +81,7 @@ GPU_SKUS: dict[str, GpuSku] = {
         limits=_limits(6, 56),
         regions=frozenset({"eastus", "westeurope", "westus2", "northeurope"}),
         regions_source=_REGIONS,
-        end=_K80_P100_END,
+        lifecycle=_K80_P100,
     ),
     "P100": GpuSku(
         name="P100",
@@ -74,7 +89,7 @@ GPU_SKUS: dict[str, GpuSku] = {
         limits=_limits(6, 112),
         regions=frozenset({"eastus", "westeurope", "westus2", "southeastasia"}),
         regions_source=_REGIONS,
-        end=_K80_P100_END,
+        lifecycle=_K80_P100,
     ),
     "V100": GpuSku(
         name="V100",
@@ -82,10 +97,10 @@ GPU_SKUS: dict[str, GpuSku] = {
         limits=_limits(6, 112),
         regions=frozenset({"eastus", "westeurope", "westus2", "southeastasia", "centralindia"}),
         regions_source=_REGIONS,
-        end=_FEATURE_END,
+        lifecycle=GPU_FEATURE,
     ),
 }
-WITHOUT_GPU = Limit(31, 240, _QUOTA)
+WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +126,13 @@ class GroupRequest:
     os_type: str  # Linux or Windows
     in_virtual_network: bool
     containers: tuple[ContainerRequest, ...]
+    spot: bool = False
+    inbound: bool = False  # an IP address with ports
+    sku: str = STANDARD  # of the group: Standard, Dedicated or Confidential
     location_path: str
     os_type_path: str
     network_path: str
+    spot_path: str = ""  # needed with `spot`
 
 
 def check(request: GroupRequest, as_of: date) -> list[Problem]:
@@ -122,7 +141,10 @@ def check(request: GroupRequest, as_of: date) -> list[Problem]:
     problems = [problem for container in request.containers for problem in _amounts(container)]
     problems += [problem for container in with_gpu for problem in _gpu(container, as_of)]
     if with_gpu:
-        problems += _surroundings(request, with_gpu)
+        problems += _surroundings(request)
+        problems += _regions(request, with_gpu, as_of)
+    if request.spot:
+        problems += _spot(request, with_gpu)
     problems += _limit(request, with_gpu)
     return problems
 
@@ -147,60 +169,55 @@ def _gpu(container: ContainerRequest, as_of: date) -> Iterator[Problem]:
             value=container.gpu_count,
             allowed="1, 2, 4",
             fix=f"write {_nearest(container.gpu_count or 0)}",
-            source=str(_GPU_PAGE),
+            source=str(LAST_PAGE),
             code=Code.IMPOSSIBLE,
         )
     sku = GPU_SKUS.get(container.gpu_sku)
+    retired = GPU_FEATURE.status(as_of) is Status.RETIRED
+    fix, instead = successor(as_of)
     if sku is None:
         yield Problem(
             path=container.gpu_sku_path,
             message="Container Instances never had a GPU SKU of this name",
             value=container.gpu_sku,
             allowed=", ".join(GPU_SKUS),
-            fix=SUCCESSOR if as_of > _FEATURE_END.day else "write one of the three, in capitals",
-            source=str(_GPU_PAGE),
+            fix=fix if retired else "write one of the three, in capitals",
+            instead=instead if retired else (),
+            source=str(LAST_PAGE),
             code=Code.IMPOSSIBLE,
         )
-    yield from _retirement(container, sku.name if sku else "", sku.end if sku else _FEATURE_END, as_of)
+    if retired and sku is not None and sku.lifecycle is not GPU_FEATURE:
+        fix = f"every GPU of the service retired on {_FEATURE_END.day.isoformat()}: {fix}"
+    yield from lifecycle.check(
+        sku.lifecycle if sku else GPU_FEATURE,
+        f"the GPU SKU {sku.name} of Container Instances" if sku else "every GPU of Container Instances",
+        as_of,
+        path=container.gpu_sku_path,
+        value=container.gpu_sku,
+        fix=fix,
+        instead=instead,
+    )
 
 
 def _nearest(count: int) -> int:
     return min(GPU_COUNTS, key=lambda allowed: (abs(allowed - count), -allowed))
 
 
-def _retirement(container: ContainerRequest, sku: str, end: Source, as_of: date) -> Iterator[Problem]:
-    what = f"the GPU SKU {sku}" if sku else "every GPU"
-    if as_of > end.day:
-        message = f"{what} of Container Instances was retired on {end.day.isoformat()}"
-        if end is not _FEATURE_END and as_of > _FEATURE_END.day:
-            message += f", and every GPU with it on {_FEATURE_END.day.isoformat()}"
-        yield Problem(
-            path=container.gpu_sku_path,
-            message=f"{message}; asked as of {as_of.isoformat()}",
-            value=container.gpu_sku,
-            fix=_successor(as_of),
-            source=str(end),
-            code=Code.RETIRED,
-        )
-    elif as_of >= end.day - timedelta(days=WARNING_DAYS):
-        yield Problem(
-            path=container.gpu_sku_path,
-            message=f"{what} of Container Instances retires on {end.day.isoformat()}, {(end.day - as_of).days} days from now",
-            value=container.gpu_sku,
-            fix=_successor(as_of),
-            source=str(end),
-            code=Code.RETIRING,
-            severity=Severity.WARNING,
-        )
+def successor(as_of: date) -> tuple[str, tuple[str, ...]]:
+    """What to do instead on that day, as an instruction and as names, best first.
+
+    Between the two ends V100 was still there; Container Apps has GPUs since its serverless profiles; AKS is what Azure's notice
+    of 2023 names.
+    """
+    serverless = container_apps.serverless_on(as_of)
+    managed = f"on Container Apps serverless GPUs (workload profile {' or '.join(serverless)}), or " if serverless else ""
+    move = f"run it {managed}on a GPU node pool of AKS"
+    if _K80_P100.status(as_of) is Status.RETIRED and GPU_FEATURE.status(as_of) is not Status.RETIRED:
+        return f"write V100, until {_FEATURE_END.day.isoformat()}; after it, {move}", ("V100", *serverless)
+    return move, serverless
 
 
-def _successor(as_of: date) -> str:
-    """What works instead on that day: between the two ends, V100 was still there."""
-    still_v100 = _K80_P100_END.day < as_of <= _FEATURE_END.day
-    return f"write V100, until {_FEATURE_END.day.isoformat()}; after it, {SUCCESSOR}" if still_v100 else SUCCESSOR
-
-
-def _surroundings(request: GroupRequest, with_gpu: list[ContainerRequest]) -> Iterator[Problem]:
+def _surroundings(request: GroupRequest) -> Iterator[Problem]:
     if request.os_type != "Linux":
         yield Problem(
             path=request.os_type_path,
@@ -208,7 +225,7 @@ def _surroundings(request: GroupRequest, with_gpu: list[ContainerRequest]) -> It
             value=request.os_type,
             allowed="Linux",
             fix="write Linux, or leave the GPU out",
-            source=str(_GPU_PAGE),
+            source=str(LAST_PAGE),
             code=Code.IMPOSSIBLE,
         )
     if request.in_virtual_network:
@@ -217,22 +234,57 @@ def _surroundings(request: GroupRequest, with_gpu: list[ContainerRequest]) -> It
             message="a container group with a GPU can't be in a virtual network",
             allowed="no subnet",
             fix="leave the subnet out, or leave the GPU out",
-            source=str(_GPU_PAGE),
+            source=str(LAST_PAGE),
             code=Code.IMPOSSIBLE,
         )
+
+
+def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: date) -> Iterator[Problem]:
     location = regions.normalise(request.location)
     for name in sorted({container.gpu_sku for container in with_gpu} & GPU_SKUS.keys()):
         sku = GPU_SKUS[name]
-        if location not in sku.regions:
-            elsewhere = sorted(other for other in GPU_SKUS if location in GPU_SKUS[other].regions)
+        if location in sku.regions:
+            continue
+        if location in REGIONS_UNTIL_2019_10 and as_of < _REGIONS.day:
             yield Problem(
                 path=request.location_path,
-                message=f"Container Instances had no {name} in this region",
+                message=f"GPUs were listed in this region, without a word of which; whether {name} was among them is not known",
                 value=request.location,
                 allowed=", ".join(sorted(sku.regions)),
-                fix=f"choose one of these regions{', or the SKU ' + ' or '.join(elsewhere) if elsewhere else ''}",
-                source=str(sku.regions_source),
-                code=Code.NOT_IN_REGION,
+                source=str(_EARLIER_REGIONS),
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+            continue
+        elsewhere = sorted(other for other in GPU_SKUS if location in GPU_SKUS[other].regions)
+        yield Problem(
+            path=request.location_path,
+            message=f"Container Instances had no {name} in this region",
+            value=request.location,
+            allowed=", ".join(sorted(sku.regions)),
+            fix=f"choose one of these regions{', or the SKU ' + ' or '.join(elsewhere) if elsewhere else ''}",
+            source=str(sku.regions_source),
+            code=Code.NOT_IN_REGION,
+        )
+
+
+def _spot(request: GroupRequest, with_gpu: list[ContainerRequest]) -> Iterator[Problem]:
+    """What a Spot group can't have, with the code of the service's own refusal."""
+    refusals = (
+        (bool(with_gpu), "a GPU", "SpotPriorityContainerGroupWithGPUResourcesNotSupported"),
+        (request.inbound, "inbound ports", "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"),
+        (request.sku != STANDARD, f"the SKU {request.sku}", "SpotPriorityContainerGroupNotSupportedInSku"),
+    )
+    for refused, what, answer in refusals:
+        if refused:
+            yield Problem(
+                path=request.spot_path,
+                message=f"a Spot container group can't have {what}; Azure answers {answer}",
+                value="Spot",
+                allowed=f"Spot with neither a GPU nor inbound ports, in the SKU {STANDARD}",
+                fix=f"leave Spot out, or {what}",
+                source=str(_SPOT),
+                code=Code.IMPOSSIBLE,
             )
 
 
@@ -264,7 +316,7 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
                 value=count,
                 allowed="1, 2 or 4 in a group",
                 fix="put them into groups of their own",
-                source=str(_GPU_PAGE),
+                source=str(LAST_PAGE),
                 code=Code.IMPOSSIBLE,
             )
         ]

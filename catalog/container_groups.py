@@ -1,0 +1,105 @@
+"""Whether Container Instances takes a group with these images, and what runs them where it doesn't.
+
+In: a `GroupRequest` with the image of each container, the day and the prices. Out: the service's own problems, with the size of a
+node pool that replaces its GPUs and what that costs, and those of an image whose CUDA the service's driver doesn't run.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+from catalog import offers, successors
+from catalog.container_cuda import check_container
+from catalog.prices import Price, PriceBook
+from catalog.prices.container_apps import Meter, packaged_meters
+from catalog.problems import Code, Problem, Severity
+from catalog.services import container_instances
+from catalog.services.container_apps import PROFILES
+from catalog.services.container_instances import CUDA_BY_DATE, GPU_SKUS, ContainerRequest, GroupRequest
+from catalog.size_use import Service, SizeUse
+from catalog.sizes import SIZES
+from catalog.sizes.model import Driver, Size
+from catalog.sources import Source
+
+_SERVICE = "Container Instances"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The image of a container and where it is written."""
+
+    reference: str
+    path: str
+
+
+def check(request: GroupRequest, images: Sequence[Image], as_of: date, prices: PriceBook) -> list[Problem]:
+    """Every problem of the group. `images` are those of `request.containers`, in their order; of a container without a GPU the
+    image isn't looked at."""
+    problems = [_with_pool(problem, request, as_of, prices) for problem in container_instances.check(request, as_of)]
+    for container, image in zip(request.containers, images, strict=True):
+        if container.gpu_sku in GPU_SKUS and container.gpu_count is not None:
+            problems += _cuda(image, container, as_of)
+    return problems
+
+
+def pool_sizes(sku: str, count: int, region: str, as_of: date, prices: PriceBook) -> tuple[successors.Successor, ...]:
+    """Sizes for a node pool of AKS that replace so many GPUs of a SKU, best first; none for a SKU that never was."""
+    size = _size_of(sku, count)
+    if size is None:
+        return ()
+    use = SizeUse(service=Service.AKS, size=size.name, region=region, needs=Driver.CUDA, path="", region_path="region")
+    return successors.find(size, use, as_of, SIZES, prices, offers.reasons)
+
+
+def _size_of(sku: str, count: int) -> Size | None:
+    """The VM size that the service ran such GPUs on."""
+    if sku not in GPU_SKUS:
+        return None
+    family = GPU_SKUS[sku].vm_family
+    return next(
+        (size for size in SIZES if size.series.name == family and size.gpu_count == Fraction(count) and not size.rdma), None
+    )
+
+
+def _with_pool(problem: Problem, request: GroupRequest, as_of: date, prices: PriceBook) -> Problem:
+    container = next((one for one in request.containers if one.gpu_sku_path == problem.path), None)
+    if container is None or problem.code not in (Code.RETIRED, Code.RETIRING):
+        return problem
+    pools = pool_sizes(container.gpu_sku, container.gpu_count or 0, request.location, as_of, prices)
+    costs = "".join(f"; {name}: {cost.text(as_of)}" for name in problem.instead if (cost := _profile_cost(name, request, as_of)))
+    such = f", such as {' or '.join(pool.text(as_of) for pool in pools)}" if pools else ""
+    return replace(problem, fix=f"{problem.fix}{such}{costs}", instead=(*problem.instead, *(pool.size.name for pool in pools)))
+
+
+def _profile_cost(name: str, request: GroupRequest, as_of: date) -> Price | None:
+    """What a replica costs that fills a serverless profile of Container Apps; None where that isn't known."""
+    profile = PROFILES.get(name)
+    if profile is None or as_of < profile.lifecycle.seen.day:
+        return None
+    vcpus, memory_gib = Decimal(profile.vcpus), Decimal(profile.memory_gib)
+    return packaged_meters().hourly_cost(vcpus, memory_gib, Meter(profile.gpu), request.location)
+
+
+def _cuda(image: Image, container: ContainerRequest, as_of: date) -> Iterator[Problem]:
+    """By the service's page of that day. Between two pages, what the next one takes may have been taken already."""
+    size = _size_of(container.gpu_sku, container.gpu_count or 0)
+    gpu = size.gpu if size else None
+    told = max((at for at, (source, _) in enumerate(CUDA_BY_DATE) if source.day <= as_of), default=0)
+
+    def at_page(source: Source, highest: str) -> list[Problem]:
+        return check_container(image.reference, service=_SERVICE, highest_cuda=highest, source=source, gpu=gpu, path=image.path)
+
+    problems = at_page(*CUDA_BY_DATE[told])
+    between = CUDA_BY_DATE[told + 1] if told + 1 < len(CUDA_BY_DATE) and as_of > CUDA_BY_DATE[told][0].day else None
+    if problems and between and not at_page(*between):
+        for problem in problems:
+            yield replace(
+                problem,
+                message=f"{problem.message}; by {between[0].day.isoformat()} it ran up to {between[1]}, since when isn't known",
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+        return
+    yield from problems

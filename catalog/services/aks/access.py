@@ -1,0 +1,28 @@
+"""How a program gets into an AKS cluster that has no local accounts.
+
+In: what the cluster has and how it is reached. Out: problems.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+
+from catalog.problems import Code, Problem
+from catalog.sources import Dated, Source
+
+SOURCE = Source("Azure/AKS issue 4990, pulumi/pulumi-azure-native issue 2399", Dated.OBSERVED, date(2026, 11, 20))
+
+LOGINS = ("azurecli", "spn", "msi", "workloadidentity")  # kubelogin's modes that ask nobody
+
+
+def check(local_accounts: bool, login: str, path: str) -> Iterator[Problem]:
+    """`login`: the mode of kubelogin in the kubeconfig; empty for the kubeconfig that `listClusterUserCredential` answers."""
+    if not local_accounts and login not in LOGINS:
+        yield Problem(
+            path=path,
+            message="without local accounts, the cluster's own kubeconfig asks a person to log in with a code",
+            value=login or None,
+            allowed=", ".join(LOGINS),
+            fix="write a kubeconfig that runs kubelogin, in one of these modes",
+            source=str(SOURCE),
+            code=Code.IMPOSSIBLE,
+        )

@@ -1,0 +1,67 @@
+"""A node pool of AKS as a user asks for it: what every rule about pools is asked with.
+
+In: nothing. Out: `PoolRequest` with its `Spot`, and the names that its values may have. Values are as the user wrote them, so
+that a rule can say of each what is wrong with it; `at` says where.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from catalog.services.aks.sizes import INSTALL
+from catalog.size_use import OperatingSystem
+from catalog.sizes.model import Size
+from catalog.sources import Dated, Source
+
+SYSTEM = "System"
+USER = "User"
+MANAGED = "Managed"
+UNMANAGED = "Unmanaged"
+
+PROVIDER_API = "2025-09-01"  # the version of the agent pool API that the program's provider speaks
+PROVIDER_SOURCE = Source(f"pulumi-azure-native 3.29.0, containerservice {PROVIDER_API}", Dated.OBSERVED, date(2026, 11, 20))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A pool of Spot machines."""
+
+    eviction_policy: str = "Delete"
+    max_price: float = -1  # US dollars an hour for one node; -1: up to the price of an ordinary machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRequest:
+    """One pool. Empty strings mean that the user says nothing, and AKS chooses."""
+
+    path: str  # where the pool is written
+    paths: Mapping[str, str] = field(default_factory=dict[str, str])  # by field, where it isn't `path` and the field's name
+    name: str
+    mode: str = USER
+    size: Size | None  # None: the size isn't known, and nothing about it is checked here
+    operating_system: OperatingSystem = OperatingSystem.LINUX
+    os_sku: str = ""
+    kubernetes_version: str = ""
+    long_term_support: bool = False  # the cluster has the plan for it
+    node_image: str = ""  # such as AKSUbuntu-2404gen2containerd-202608.14.0
+    count: int = 1
+    autoscaler: bool = False
+    min_count: int = 0  # with the autoscaler
+    max_count: int = 1
+    driver: str = INSTALL
+    driver_type: str = ""  # CUDA or GRID
+    management_mode: str = ""  # Managed or Unmanaged
+    mig_strategy: str = ""  # None, Single or Mixed; of a managed pool
+    mig_profile: str = ""  # MIG1g, …
+    spot: Spot | None = None
+    scale_set: bool = True  # made of a virtual machine scale set
+    standard_load_balancer: bool = True  # the cluster's
+    max_surge: str = ""
+    taints: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    features: frozenset[str] = frozenset()  # feature flags of which the user says that the subscription has them
+    api_version: str = PROVIDER_API
+
+    def at(self, name: str) -> str:
+        """Where the field of this name is written."""
+        return self.paths.get(name, f"{self.path}.{name}")

@@ -1,0 +1,206 @@
+"""What an online endpoint of Azure Machine Learning and its deployments may say, managed or on Kubernetes.
+
+In: an `EndpointRequest` or a `DeploymentRequest` with the paths of their values, and the day. Out: every problem. `FACTS` has
+what no rule decides by.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from catalog import lifecycle
+from catalog.facts import Fact
+from catalog.lifecycle import Lifecycle
+from catalog.problems import Code, Problem
+from catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS, PROVIDER
+from catalog.services.machine_learning.endpoints import (
+    DEFAULT_INSTANCE_TYPE,
+    LEAST_INSTANCES,
+    LEAST_SOURCE,
+    LIST,
+    QUOTAS,
+    RESERVED_SOURCE,
+)
+from catalog.sources import Dated, Source
+
+AUTH_MODES = ("Key", "AMLToken", "AADToken")
+MANAGED = "Managed"
+KINDS = (MANAGED, KUBERNETES)
+TRAFFIC = 100  # percent, all deployments together
+
+_EXAMPLES = Source("Azure/azureml-examples", Dated.OBSERVED, date(2026, 7, 31))
+_KUBERNETES = Source("Azure/azureml-examples, kubernetes-endpoint.yml", Dated.OBSERVED, date(2026, 7, 31))
+
+ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
+MOST_TIMEOUT_S = {MANAGED: 180, KUBERNETES: 300}  # of a request
+_NAME = re.compile(r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*")
+
+FACTS: tuple[Fact, ...] = (
+    Fact("resource types", "Microsoft.MachineLearningServices/workspaces/onlineEndpoints and .../deployments", PROVIDER),
+    Fact("endpointComputeType in the API", "Managed, Kubernetes and AzureMLCompute", PROVIDER),
+    Fact("default instance type", DEFAULT_INSTANCE_TYPE, PROVIDER),
+    Fact("instances of a managed deployment", 'sku with name "Default" and capacity', PROVIDER),
+    Fact("scale of a managed deployment", "Default, where nothing is said", PROVIDER),
+    Fact("scale of a Kubernetes deployment", "TargetUtilization, where nothing is said", PROVIDER),
+    Fact("code", "codeConfiguration with codeId and scoringScript, model, environmentId", PROVIDER),
+    Fact("custom container", "inferenceConfig with routes, each a path and a port", PROVIDER),
+    Fact("routes of a custom container", "livenessRoute, readinessRoute, scoringRoute, startupRoute", PROVIDER),
+    Fact("Triton's routes", "/v2/health/live, /v2/health/ready and / on port 8000", _EXAMPLES),
+    Fact("GPU on Kubernetes", "containerResourceRequirements with requests and limits: cpu, memory, gpu, all text", PROVIDER),
+    Fact("instance type on Kubernetes", "a name among the compute's instanceTypes", PROVIDER),
+    Fact("request timeout", "5 s where nothing is said", PROVIDER),
+    Fact("requests at a time", "1 per instance where nothing is said", PROVIDER),
+    Fact("instances per deployment", "50, more on request", QUOTAS),
+    Fact("instances in production", "more than 3 are advised", LIST),
+    Fact(
+        "quota kept for upgrades", "a fifth of the instances, rounded up; A100, H100 and NDv2 sizes are exempt", RESERVED_SOURCE
+    ),
+    Fact("endpoints per subscription and region", "100, more on request", QUOTAS),
+    Fact("deployments per endpoint", "20, more on request", QUOTAS),
+    Fact("base image without GPU", "mcr.microsoft.com/azureml/minimal-py312-inference", _EXAMPLES),
+    Fact("base image with CUDA 11.8", "openmpi4.1.0-cuda11.8-cudnn8-ubuntu22.04", _EXAMPLES),
+    Fact("base image with CUDA 12.4", "openmpi5.0-cuda12.4-ubuntu22.04", _EXAMPLES),
+    Fact("base image with CUDA 12.6", "openmpi5.0-cuda12.6-ubuntu24.04", _EXAMPLES),
+    Fact("API version", "2025-12-01, the provider's default", PROVIDER),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointRequest:
+    """An online endpoint, and where each value was written."""
+
+    name: str
+    auth_mode: str
+    kind: str  # of its deployments: Managed or Kubernetes
+    compute_kind: str = ""  # of the compute it names; empty with managed deployments
+    traffic: tuple[int, ...] = ()  # percent for each deployment
+    name_path: str
+    auth_path: str
+    kind_path: str
+    compute_path: str
+    traffic_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentRequest:
+    """A deployment, and where each value was written. The size of a managed one is judged by `machine_learning.size_problems`."""
+
+    kind: str
+    name: str
+    endpoint_name: str
+    instances: int = LEAST_INSTANCES
+    request_timeout_s: float | None = None
+    name_path: str
+    instances_path: str
+    timeout_path: str
+
+
+def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
+    """Every reason for which the service refuses the endpoint on that day."""
+    problems = lifecycle.check(ONLINE_ENDPOINTS, "an online endpoint", as_of, path=request.kind_path, value=request.kind)
+    problems += _name("an endpoint", request.name, request.name_path)
+    if request.auth_mode not in AUTH_MODES:
+        problems.append(
+            _refused(
+                request.auth_path,
+                "an endpoint needs one of the ways to sign on",
+                request.auth_mode or None,
+                ", ".join(AUTH_MODES),
+                "write AADToken, which needs no secret",
+            )
+        )
+    if request.kind not in KINDS:
+        allowed = ", ".join(KINDS)
+        problems.append(_refused(request.kind_path, "no such kind of online endpoint", request.kind, allowed, f"write {MANAGED}"))
+    problems += _compute(request)
+    if any(share < 0 for share in request.traffic) or sum(request.traffic) not in (0, TRAFFIC):
+        problems.append(
+            _refused(
+                request.traffic_path,
+                "the traffic of an endpoint's deployments adds up to neither 0 nor 100 percent",
+                sum(request.traffic),
+                "0 or 100 percent together, none below 0",
+                "share 100 percent out among the deployments",
+            )
+        )
+    return problems
+
+
+def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem]:
+    """Every reason for which the service refuses the deployment on that day."""
+    problems = lifecycle.check(ONLINE_ENDPOINTS, "an online deployment", as_of, path=request.name_path, value=request.kind)
+    problems += _name("a deployment", request.name, request.name_path)
+    both = len(request.name) + len(request.endpoint_name)
+    if request.kind == KUBERNETES and not 6 <= both <= 62:
+        problems.append(
+            _refused(
+                request.name_path,
+                "the names of a Kubernetes endpoint and its deployment have 6 to 62 characters together",
+                both,
+                "6 to 62",
+                "shorten one of them",
+                QUOTAS,
+            )
+        )
+    if request.instances < LEAST_INSTANCES:
+        problems.append(
+            _refused(
+                request.instances_path,
+                "a deployment has at least one instance",
+                request.instances,
+                f"{LEAST_INSTANCES} or more",
+                "write 1, and delete the deployment when nobody asks it",
+                LEAST_SOURCE,
+            )
+        )
+    most = MOST_TIMEOUT_S.get(request.kind)
+    if most is not None and request.request_timeout_s is not None and not 0 < request.request_timeout_s <= most:
+        problems.append(
+            _refused(
+                request.timeout_path,
+                f"a {request.kind} endpoint gives up a request after at most {most} s",
+                request.request_timeout_s,
+                f"above 0, at most {most} s",
+                f"write {most} s or less, or answer at once and do the work elsewhere",
+                QUOTAS,
+            )
+        )
+    return problems
+
+
+def _name(what: str, name: str, path: str) -> Iterator[Problem]:
+    if _NAME.fullmatch(name) is None:
+        yield _refused(
+            path,
+            f"the name of {what} doesn't fit",
+            name,
+            "3 to 32 letters, digits and single dashes, a letter first",
+            "choose such a name",
+            QUOTAS,
+        )
+
+
+def _compute(request: EndpointRequest) -> Iterator[Problem]:
+    if request.kind == KUBERNETES and request.compute_kind != KUBERNETES:
+        legacy = "; the kind AKS is of version 1" if request.compute_kind == LEGACY_AKS else ""
+        yield _refused(
+            request.compute_path,
+            f"a Kubernetes endpoint names a compute of the kind Kubernetes{legacy}",
+            request.compute_kind or None,
+            KUBERNETES,
+            "attach the cluster as Kubernetes compute",
+            _KUBERNETES,
+        )
+    if request.kind == MANAGED and request.compute_kind:
+        yield _refused(
+            request.compute_path,
+            "a managed endpoint has no compute of its own",
+            request.compute_kind,
+            "no compute",
+            f"leave the compute out, or write {KUBERNETES}",
+        )
+
+
+def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PROVIDER) -> Problem:
+    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)

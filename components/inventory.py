@@ -1,0 +1,150 @@
+"""What a stack file would declare, without declaring it: what `preflight` asks about.
+
+In: the text of `Pulumi.<stack>.yaml` and the day. Out: an `Inventory`: every problem that can be known without looking Azure up,
+and what Azure will be asked for. `python -m components.inventory FILE --stack S` prints it as JSON.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from catalog.problems import Problem, as_data
+from catalog.size_use import Service, SizeUse
+from components import container_group_args, foundation_args
+from components.context import Context, resolve_stack
+from components.foundation_args import FoundationSpec
+from components.settings import PROJECT, Settings, pure_problems, read
+from formats import azure_types, stack_file
+from formats.azure_types import AzureType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A name that the stack will take in Azure."""
+
+    arm_type: str
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    day: date  # at which the stack is judged
+    location: str
+    subscription_id: str
+    problems: tuple[Problem, ...]
+    uses: tuple[SizeUse, ...]  # GPUs by service; a container group's size is its GPU SKU, its nodes the GPUs
+    names: tuple[Name, ...]  # of what is created
+    assigns_roles: bool
+
+
+def take(configuration: dict[str, str], project: str, stack: str, today: str) -> Inventory:
+    """The inventory of a stack with this configuration. Pure."""
+    settings = read(configuration, today)
+    context, _ = resolve_stack(settings.stack, project, stack)
+    foundation, _ = foundation_args.resolve(settings.foundation, context)
+    return Inventory(
+        day=context.day,
+        location=context.location,
+        subscription_id=context.subscription_id,
+        problems=tuple(pure_problems(settings, project, stack)),
+        uses=_uses(settings, context),
+        names=(*_foundation_names(foundation), *_group_names(settings, context)),
+        assigns_roles=foundation.registry is not None and foundation.assign_roles,
+    )
+
+
+def _uses(settings: Settings, context: Context) -> tuple[SizeUse, ...]:
+    uses: list[SizeUse] = []
+    for name, group in settings.container_groups.items():
+        spec, _ = container_group_args.resolve(name, group, context)
+        if spec.gpu is not None:
+            path = f"container_groups.{name}"
+            uses.append(
+                SizeUse(
+                    service=Service.CONTAINER_INSTANCES,
+                    size=spec.gpu.sku,
+                    region=spec.location,
+                    nodes=spec.gpu.count,
+                    path=f"{path}.gpu.sku",
+                    region_path=f"{path}.location" if "location" in group else "location",
+                )
+            )
+    return tuple(uses)
+
+
+def _foundation_names(spec: FoundationSpec) -> list[Name]:
+    parts = (
+        ("resource_group", azure_types.RESOURCE_GROUP, spec.resource_group),
+        ("identity", azure_types.USER_ASSIGNED_IDENTITY, spec.identity),
+        ("registry", azure_types.REGISTRY, spec.registry),
+        ("log_workspace", azure_types.LOG_WORKSPACE, spec.log_workspace),
+        ("storage", azure_types.STORAGE_ACCOUNT, spec.storage),
+    )
+    return [
+        _name(azure_type, part.name, f"foundation.{key}")
+        for key, azure_type, part in parts
+        if part is not None and part.existing is None
+    ]
+
+
+def _group_names(settings: Settings, context: Context) -> list[Name]:
+    return [
+        _name(
+            azure_types.CONTAINER_GROUP,
+            container_group_args.resolve(name, group, context)[0].group_name,
+            f"container_groups.{name}",
+        )
+        for name, group in settings.container_groups.items()
+    ]
+
+
+def _name(azure_type: AzureType, name: str, path: str) -> Name:
+    return Name(arm_type=azure_type.arm_type, name=name, path=path)
+
+
+def as_json(inventory: Inventory) -> dict[str, Any]:
+    """The inventory as JSON takes it."""
+    return {
+        "day": inventory.day.isoformat(),
+        "location": inventory.location,
+        "subscription_id": inventory.subscription_id,
+        "problems": [as_data(problem) for problem in inventory.problems],
+        "uses": [
+            {
+                "service": use.service.value,
+                "size": use.size,
+                "region": use.region,
+                "nodes": use.nodes,
+                "spot": use.spot,
+                "path": use.path,
+                "region_path": use.region_path,
+            }
+            for use in inventory.uses
+        ],
+        "names": [{"arm_type": name.arm_type, "name": name.name, "path": name.path} for name in inventory.names],
+        "assigns_roles": inventory.assigns_roles,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m components.inventory", description="Prints what a stack would declare.")
+    parser.add_argument("file", type=Path, help="Pulumi.<stack>.yaml")
+    parser.add_argument("--stack", required=True, help="the stack's name, which is part of names in Azure")
+    options = parser.parse_args()
+    try:
+        configuration = stack_file.configuration(options.file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, stack_file.StackFileError) as error:
+        print(f"error: {options.file}: {error}", file=sys.stderr)
+        return 2
+    today = datetime.now(UTC).date().isoformat()
+    print(json.dumps(as_json(take(configuration, PROJECT, options.stack, today)), indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Sizes by what they have, cheapest first, with the reason for each that was left out."""
+
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog import search
+from catalog.prices import PriceBook, packaged
+from catalog.search import Answer, Wish
+from catalog.size_use import TAKES_SIZES, Service
+from catalog.sizes import SIZES
+from catalog.sizes.model import Driver, Size, Vendor
+
+TODAY = date(2026, 11, 21)
+
+
+def size(name: str) -> Size:
+    found = SIZES.find(name)
+    assert found is not None
+    return found
+
+
+def ask(wish: Wish, as_of: date = TODAY) -> Answer:
+    return search.search(wish, as_of, prices=packaged())
+
+
+def names(answer: Answer) -> list[str]:
+    return [one.size.name for one in answer.found]
+
+
+def reasons(answer: Answer, name: str) -> str:
+    [left] = [one for one in answer.left_out if one.size.name == name]
+    return "; ".join(left.reasons)
+
+
+def test_two_a100_with_80_gb_in_west_europe_for_aks() -> None:
+    answer = ask(Wish(service=Service.AKS, region="westeurope", gpu="A100", gpus=Fraction(2), gpu_memory_gib=80))
+    assert names(answer) == ["Standard_NC48ads_A100_v4"]
+    assert reasons(answer, "Standard_NC24ads_A100_v4") == "it has 1 GPUs, not 2"
+    assert "each of its GPUs has 40 GiB, not 80" in reasons(answer, "Standard_ND96asr_v4")
+    assert "its GPU is NVIDIA T4, not A100" in reasons(answer, "Standard_NC4as_T4_v3")
+
+
+def test_at_least_two_come_cheapest_first() -> None:
+    wish = Wish(service=Service.AKS, region="westeurope", gpu="A100", gpus=Fraction(2), at_least=True, gpu_memory_gib=80)
+    assert names(ask(wish)) == ["Standard_NC48ads_A100_v4", "Standard_NC96ads_A100_v4", "Standard_ND96amsr_A100_v4"]
+
+
+def test_what_replaces_nc24rs_v3_for_rdma() -> None:
+    answer = ask(search.like(size("nc24rs_v3"), Wish(rdma=True)))
+    assert set(names(answer)) == {
+        "Standard_ND40rs_v2",
+        "Standard_ND96asr_v4",
+        "Standard_ND96amsr_A100_v4",
+        "Standard_ND96isr_H100_v5",
+        "Standard_ND96isr_H200_v5",
+        "Standard_ND128isr_NDR_GB200_v6",
+        "Standard_ND128isr_GB300_v6",
+        "Standard_ND128isrG5_GB300_v6",
+    }
+    assert "InfiniBand" in reasons(answer, "Standard_NC96ads_A100_v4")
+    assert "AMD Instinct MI300X" in reasons(answer, "Standard_ND96isr_MI300X_v5")
+    assert "retired on 2025-09-30" in reasons(answer, "Standard_NC24rs_v3")
+
+
+def test_a10_is_not_a100() -> None:
+    assert {one.size.series.name for one in ask(Wish(gpu="A10")).found} == {"NVadsA10_v5", "NCads_A10_v4"}
+
+
+@pytest.mark.parametrize("words", ["H100", "h100"])
+def test_a_model_is_found_by_its_word(words: str) -> None:
+    found = names(ask(Wish(gpu=words)))
+    assert "Standard_NC40ads_H100_v5" in found
+    assert "Standard_ND96isr_H100_v5" in found
+
+
+def test_fractions_are_exact() -> None:
+    answer = ask(Wish(gpu="A10", gpus=Fraction(1, 6)))
+    assert names(answer) == ["Standard_NV6ads_A10_v5"]
+
+
+def test_in_2019_a_k80_is_sold_and_an_h100_is_not_known() -> None:
+    answer = ask(Wish(gpu="K80"), date(2019, 6, 1))
+    assert "Standard_NC6" in names(answer)
+    assert names(ask(Wish(gpu="K80"))) == []
+    [h100] = [one for one in ask(Wish(gpu="H100", gpus=Fraction(2)), date(2019, 6, 1)).found]
+    assert any("first seen" in remark for remark in h100.remarks)
+
+
+def test_an_unknown_price_comes_last_and_is_not_zero() -> None:
+    answer = ask(Wish(gpu="GB300"))
+    assert [one.price for one in answer.found] == [None, None]
+
+
+def test_a_limit_leaves_out_what_is_dearer_and_what_has_no_price() -> None:
+    wish = Wish(region="eastus", gpu="T4", most_usd_hour=Decimal("0.6"))
+    assert names(ask(wish)) == ["Standard_NC4as_T4_v3"]  # 0.526 USD an hour in East US
+    assert "more than 0.6" in reasons(ask(wish), "Standard_NC64as_T4_v3")
+    unpriced = search.search(wish, TODAY, prices=PriceBook(()))
+    assert unpriced.found == ()
+
+
+@pytest.mark.parametrize(
+    ("wish", "path"),
+    [
+        (Wish(gpu="A101"), "gpu"),
+        (Wish(gpus=Fraction(3)), "gpus"),
+        (Wish(gpus=Fraction(16), at_least=True), "gpus"),
+        (Wish(gpu_memory_gib=1000), "gpu-memory"),
+        (Wish(gpu_memory_gib=0), "gpu-memory"),
+        (Wish(region="westeuropa"), "region"),
+        (Wish(most_usd_hour=Decimal(0)), "max-price"),
+        (Wish(service=Service.CONTAINER_INSTANCES), "service"),
+    ],
+)
+def test_what_no_size_could_ever_have_is_named(wish: Wish, path: str) -> None:
+    [problem] = search.check(wish)
+    assert problem.path == path
+    assert problem.allowed
+
+
+def test_a_possible_wish_has_no_problem() -> None:
+    assert search.check(Wish(service=Service.AKS, region="West Europe", gpu="A100", gpus=Fraction(2), gpu_memory_gib=80)) == []
+
+
+WISHES = st.builds(
+    Wish,
+    service=st.sampled_from(list(TAKES_SIZES)),
+    region=st.sampled_from(["", "westeurope", "eastus"]),
+    gpu=st.sampled_from(["", "A100", "T4", "MI300X"]),
+    gpus=st.sampled_from([None, Fraction(1, 6), Fraction(1), Fraction(8)]),
+    at_least=st.booleans(),
+    gpu_memory_gib=st.sampled_from([None, 16, 80]),
+    needs=st.sampled_from([None, *Driver]),
+    rdma=st.booleans(),
+    mig=st.booleans(),
+    spot=st.booleans(),
+)
+DAYS = st.dates(min_value=date(2015, 1, 1), max_value=date(2032, 12, 31))
+
+
+@given(wish=WISHES, day=DAYS)
+def test_every_size_is_either_found_or_left_out_with_a_reason(wish: Wish, day: date) -> None:
+    answer = ask(wish, day)
+    assert sorted([*names(answer), *(one.size.name for one in answer.left_out)]) == sorted(one.name for one in SIZES)
+    assert all(one.reasons for one in answer.left_out)
+    known = [one.price.usd_hour for one in answer.found if one.price]
+    assert known == sorted(known)
+
+
+@given(wish=WISHES, day=DAYS)
+def test_amd_is_never_found_for_cuda(wish: Wish, day: date) -> None:
+    for one in ask(replace(wish, needs=Driver.CUDA), day).found:
+        assert one.size.gpu is not None
+        assert one.size.gpu.vendor is Vendor.NVIDIA

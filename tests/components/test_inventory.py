@@ -1,0 +1,76 @@
+"""What a stack file would declare, read without the engine and without Azure."""
+
+import json
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+from catalog.problems import Code
+from catalog.size_use import Service
+from components import inventory
+from components.inventory import Inventory
+from formats import stack_file
+
+ROOT = Path(__file__).parents[2]
+
+
+def of_stack(stack: str, **changed: str) -> Inventory:
+    configuration = stack_file.configuration((ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
+    return inventory.take({**configuration, **changed}, "azure-gpu", stack, "2026-11-21")
+
+
+def test_the_documents_stack_uses_a_k80_and_a_v100_at_its_own_date() -> None:
+    taken = of_stack("documents", **{"azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000"})
+    assert taken.day == date(2019, 6, 1)
+    assert [problem for problem in taken.problems if problem.severity == "error"] == []
+    assert [(use.service, use.size, use.nodes, use.region) for use in taken.uses] == [
+        (Service.CONTAINER_INSTANCES, "K80", 1, "eastus"),
+        (Service.CONTAINER_INSTANCES, "V100", 1, "eastus"),
+    ]
+
+
+def test_the_same_stack_today_has_a_problem_for_each_retired_gpu() -> None:
+    taken = of_stack("documents", **{"azure-gpu:as_of": "2026-11-21"})
+    retired = [problem.path for problem in taken.problems if problem.code is Code.RETIRED]
+    assert retired == ["container_groups.gpucontainergroup.gpu.sku", "container_groups.gpucontainergrouprm.gpu.sku"]
+
+
+def test_only_what_is_created_takes_a_name() -> None:
+    existing = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/shared"
+    taken = of_stack(
+        "dev", **{"azure-gpu:foundation": json.dumps({"resource_group": {"existing": existing}, "storage": "create"})}
+    )
+    assert [name.arm_type for name in taken.names] == [
+        "Microsoft.Storage/storageAccounts",
+        "Microsoft.ContainerInstance/containerGroups",
+    ]
+
+
+def test_roles_are_assigned_where_there_is_a_registry_to_pull_from() -> None:
+    assert of_stack("dev").assigns_roles
+    assert not of_stack("dev", **{"azure-gpu:assign_roles": "false"}).assigns_roles
+    assert not of_stack("documents").assigns_roles
+
+
+def printed(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "components.inventory", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_command_prints_it_as_json() -> None:
+    done = printed("Pulumi.dev.yaml", "--stack", "dev")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert told["location"] == "westeurope"
+    assert [problem for problem in told["problems"] if problem["severity"] == "error"] == []
+
+
+def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "Pulumi.x.yaml"
+    broken.write_text("config: [")
+    for file in (tmp_path / "none.yaml", broken):
+        done = printed(str(file), "--stack", "x")
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+        assert len(done.stderr.splitlines()) == 1
