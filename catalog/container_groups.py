@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from catalog import offers, successors
 from catalog.container_cuda import check_container
+from catalog.lifecycle import Status
 from catalog.prices import Price, PriceBook
 from catalog.prices.container_apps import Meter, packaged_meters
 from catalog.problems import Code, Problem, Severity
@@ -35,11 +36,12 @@ class Image:
 
 
 def check(request: GroupRequest, images: Sequence[Image], as_of: date, prices: PriceBook) -> list[Problem]:
-    """Every problem of the group. `images` are those of `request.containers`, in their order; of a container without a GPU the
-    image isn't looked at."""
+    """Every problem of the group. `images` are those of `request.containers`, in their order; the image of a container without a
+    GPU, or with one that has retired, isn't looked at."""
     problems = [_with_pool(problem, request, as_of, prices) for problem in container_instances.check(request, as_of)]
     for container, image in zip(request.containers, images, strict=True):
-        if container.gpu_sku in GPU_SKUS and container.gpu_count is not None:
+        sku = GPU_SKUS.get(container.gpu_sku)
+        if container.gpu_count is not None and sku is not None and sku.lifecycle.status(as_of) is not Status.RETIRED:
             problems += _cuda(image, container, as_of)
     return problems
 
@@ -54,13 +56,12 @@ def pool_sizes(sku: str, count: int, region: str, as_of: date, prices: PriceBook
 
 
 def _size_of(sku: str, count: int) -> Size | None:
-    """The VM size that the service ran such GPUs on."""
+    """The VM size that the service ran such GPUs on; of a number that it never gave, the nearest."""
     if sku not in GPU_SKUS:
         return None
     family = GPU_SKUS[sku].vm_family
-    return next(
-        (size for size in SIZES if size.series.name == family and size.gpu_count == Fraction(count) and not size.rdma), None
-    )
+    of_family = [size for size in SIZES if size.series.name == family and size.gpu_count and not size.rdma]
+    return min(of_family, key=lambda size: abs((size.gpu_count or Fraction(0)) - count))
 
 
 def _with_pool(problem: Problem, request: GroupRequest, as_of: date, prices: PriceBook) -> Problem:

@@ -10,9 +10,10 @@ from datetime import date
 from catalog import lifecycle, regions, successors
 from catalog.prices import PriceBook
 from catalog.problems import Code, Problem, Severity
-from catalog.services import stack_edge, virtual_machines
+from catalog.services import container_instances, stack_edge, virtual_machines
 from catalog.services.aks import use as aks
 from catalog.services.batch import service as batch
+from catalog.services.container_apps_requests import ProfileRequest, profile_problems
 from catalog.services.machine_learning import sizes as machine_learning
 from catalog.size_use import OperatingSystem, Service, SizeUse
 from catalog.sizes import SIZES
@@ -44,6 +45,10 @@ _WANT_ANOTHER = {Code.RETIRED, Code.RETIRING, Code.NOT_OFFERED, Code.NOT_IN_REGI
 
 def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES) -> list[Problem]:
     """Every reason against this use on that day, with what works instead. Empty: nothing known speaks against it."""
+    if use.service is Service.CONTAINER_APPS:
+        return _workload_profile(use, as_of)
+    if use.service is Service.CONTAINER_INSTANCES:
+        return _gpu_sku(use, as_of)
     size = sizes.find(use.size)
     if size is None:
         return [sizes.unknown(use.size, use.path)]
@@ -52,6 +57,48 @@ def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES)
         return problems
     found = successors.find(size, use, as_of, sizes, prices, reasons)
     return [_with(problem, found, as_of) if problem.code in _WANT_ANOTHER else problem for problem in problems]
+
+
+def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
+    """Container Apps sells GPUs by the type of a workload profile, which stands where other services have a size."""
+    request = ProfileRequest(
+        name="gpu",
+        type=use.size,
+        location=use.region,
+        name_path=use.path,
+        type_path=use.path,
+        location_path=use.region_path,
+        minimum_path=use.path,
+        maximum_path=use.path,
+    )
+    return profile_problems(request, as_of)
+
+
+def _gpu_sku(use: SizeUse, as_of: date) -> list[Problem]:
+    """Container Instances sold GPUs by a SKU, which stands where other services have a size; `nodes` is their number."""
+    container = container_instances.ContainerRequest(
+        name="gpu",
+        cpu=container_instances.DEFAULT_CPU,
+        memory_gb=container_instances.DEFAULT_MEMORY_GB,
+        gpu_count=use.nodes,
+        gpu_sku=use.size,
+        cpu_path=use.path,
+        memory_path=use.path,
+        gpu_count_path=use.path,
+        gpu_sku_path=use.path,
+    )
+    request = container_instances.GroupRequest(
+        location=use.region,
+        os_type=use.operating_system.value,
+        in_virtual_network=False,
+        containers=(container,),
+        spot=use.spot,
+        location_path=use.region_path,
+        os_type_path=use.path,
+        network_path=use.path,
+        spot_path=use.path,
+    )
+    return container_instances.check(request, as_of)
 
 
 def reasons(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:

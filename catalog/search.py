@@ -96,9 +96,9 @@ def search(wish: Wish, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES) 
     found: list[Found] = []
     left_out: list[LeftOut] = []
     for size in sizes:
-        price, region = _price(size, wish, prices)
+        price, region = prices.cheapest(size.name, wish.region, spot=wish.spot)
         against = [*_lacks(size, wish), *_too_dear(price, wish, as_of)]
-        remarks: list[str] = []
+        remarks = [f"its processor is {size.series.architecture}"] if size.series.architecture != "x64" else []
         for problem in offers.reasons(size, _use(size, wish), as_of, prices):
             excludes = problem.severity is Severity.ERROR or problem.code is Code.NOT_IN_REGION or size.series.restricted
             (against if excludes else remarks).append(problem.message)
@@ -153,16 +153,6 @@ def _too_dear(price: Price | None, wish: Wish, as_of: date) -> Iterator[str]:
         yield "its price is not known, so it can't be held against the limit"
     elif price.usd_hour > wish.most_usd_hour:
         yield f"it costs {price.text(as_of)}, more than {wish.most_usd_hour}"
-
-
-def _price(size: Size, wish: Wish, prices: PriceBook) -> tuple[Price | None, str]:
-    """The price in the wished region; without one, the cheapest and its region."""
-    of_region = prices.spot if wish.spot else prices.on_demand
-    if wish.region:
-        region = regions.normalise(wish.region)
-        return of_region(size.name, region), region
-    known = [(price, region) for region in prices.regions_of(size.name) if (price := of_region(size.name, region))]
-    return min(known, key=lambda one: (one[0].usd_hour, one[1]), default=(None, ""))
 
 
 def _is_model(size: Size, words: str) -> bool:

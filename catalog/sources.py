@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
+FACTS_DAY = date(2026, 11, 20)  # on which the facts were last gathered; sources without a day of their own have this one
+
 
 class Dated(StrEnum):
     VALID_FROM = "valid from"

@@ -28,7 +28,7 @@ class Successor:
     """A size that works instead. `lacks` says what the old size had and this one hasn't; empty where nothing is lost."""
 
     size: Size
-    price: Price | None  # on demand in the region of the use; None: not known
+    price: Price | None  # on demand in the region of the use, or where it is cheapest; None: not known
     lacks: str = ""
 
     def text(self, as_of: date) -> str:
@@ -61,7 +61,7 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
         smaller = [one for one in sizes if _proposable(one, size, as_of) and one.rdma >= size.rdma and works(one)]
         chosen = sorted(smaller, key=_all_gpu_memory, reverse=True)[:1]
     return tuple(
-        Successor(candidate, prices.on_demand(candidate.name, use.region), _lacks(candidate, size)) for candidate in chosen
+        Successor(candidate, prices.cheapest(candidate.name, use.region)[0], _lacks(candidate, size)) for candidate in chosen
     )
 
 
@@ -127,7 +127,7 @@ def _distance(candidate: Size, size: Size) -> tuple[Fraction, int]:
 
 
 def _price_of(candidate: Size, use: SizeUse, prices: PriceBook) -> tuple[Decimal, str]:
-    price = prices.on_demand(candidate.name, use.region)
+    price, _ = prices.cheapest(candidate.name, use.region)
     return (price.usd_hour if price else _DEAR), candidate.name
 
 

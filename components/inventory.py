@@ -40,6 +40,7 @@ class Inventory:
     uses: tuple[SizeUse, ...]  # GPUs by service; a container group's size is its GPU SKU, its nodes the GPUs
     names: tuple[Name, ...]  # of what is created
     assigns_roles: bool
+    group: str  # name of the existing resource group that everything goes into; empty where one is created
 
 
 def take(configuration: dict[str, str], project: str, stack: str, today: str) -> Inventory:
@@ -55,6 +56,7 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
         uses=_uses(settings, context),
         names=(*_foundation_names(foundation), *_group_names(settings, context)),
         assigns_roles=foundation.registry is not None and foundation.assign_roles,
+        group=foundation.resource_group.name if foundation.resource_group.existing else "",
     )
 
 
@@ -128,6 +130,7 @@ def as_json(inventory: Inventory) -> dict[str, Any]:
         ],
         "names": [{"arm_type": name.arm_type, "name": name.name, "path": name.path} for name in inventory.names],
         "assigns_roles": inventory.assigns_roles,
+        "group": inventory.group,
     }
 
 
@@ -135,12 +138,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m components.inventory", description="Prints what a stack would declare.")
     parser.add_argument("file", type=Path, help="Pulumi.<stack>.yaml")
     parser.add_argument("--stack", required=True, help="the stack's name, which is part of names in Azure")
+    parser.add_argument("--as-of", help="the day to judge at, YYYY-MM-DD (default: the stack's own, else today)")
     options = parser.parse_args()
     try:
         configuration = stack_file.configuration(options.file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, stack_file.StackFileError) as error:
+    except OSError as error:
+        print(f"error: {options.file} can't be read: {error.strerror}", file=sys.stderr)
+        return 2
+    except (UnicodeDecodeError, stack_file.StackFileError) as error:
         print(f"error: {options.file}: {error}", file=sys.stderr)
         return 2
+    if options.as_of:
+        configuration[f"{PROJECT}:as_of"] = options.as_of
     today = datetime.now(UTC).date().isoformat()
     print(json.dumps(as_json(take(configuration, PROJECT, options.stack, today)), indent=2))
     return 0

@@ -14,7 +14,7 @@ from formats import dates
 from localazure import endpoint, lifecycle, stack_config
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
-from localazure.fault import KINDS, PATH
+from localazure.fault import FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
 from localazure.folder import LocalFolder
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -67,8 +67,8 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
     for kind in KINDS:
         fault = faults.add_parser(kind, help=_FAULT_HELP[kind])
         fault.set_defaults(run=_fault_add, kind=kind)
-        if kind == "clock":
-            fault.add_argument("date", type=_day, help="YYYY-MM-DD; holds until cleared")
+        if kind in STANDING:
+            _add_standing(fault, kind)
             continue
         fault.add_argument("--method", default="*", help="GET, PUT, ...; default: every one")
         fault.add_argument("--path", default="*", help="glob over the path, such as '*/containerGroups/*'; default: every one")
@@ -81,14 +81,42 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
             fault.add_argument("--seconds", type=float, default=1, help="how long; default: 1")
 
 
+def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
+    """Arguments of the faults that hold until they are cleared."""
+    match kind:
+        case "clock":
+            fault.add_argument("date", type=_day, help="YYYY-MM-DD; holds until cleared")
+        case "quota":
+            fault.add_argument("service", choices=QUOTA_SERVICES)
+            fault.add_argument("location", help="such as westeurope")
+            fault.add_argument(
+                "name", help="a family such as 'Standard NCASv3_T4 Family', cores, lowPriorityCores; accounts of batch"
+            )
+            fault.add_argument("limit", type=int)
+            fault.add_argument("--used", type=int, default=0, help="how much of it is used; default: 0")
+        case "provider":
+            fault.add_argument("name", help="namespace, such as Microsoft.Batch")
+            fault.add_argument("registration", choices=REGISTRATION_STATES)
+        case "restrict":
+            fault.add_argument("name", help="size, such as Standard_NC4as_T4_v3")
+            fault.add_argument("location", help="such as westeurope")
+            fault.add_argument("--zone", default="", help="1, 2 or 3; default: the whole region")
+            fault.add_argument("--reason", choices=RESTRICTION_REASONS, default=RESTRICTION_REASONS[0])
+        case _:
+            fault.add_argument("name", help="action, such as Microsoft.Authorization/roleAssignments/write")
+
+
 _FAULT_HELP = {
     "fail": "answer with an error",
     "throttle": "answer 429 with Retry-After",
     "delay": "answer late",
     "lose-answer": "do what is asked, and close the connection without an answer",
     "clock": "judge at another date",
+    "quota": "change a quota of the subscription",
+    "provider": "change the registration of a resource provider",
+    "restrict": "withhold a VM size from the subscription",
+    "forbid": "take a right away from the caller",
 }
-_FAULT_VALUES = ("kind", "method", "path", "count", "status", "code", "message", "seconds")
 
 
 def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
@@ -136,9 +164,9 @@ def _connect(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -
 
 
 def _fault_add(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
-    fault: dict[str, Any] = {name: getattr(options, name) for name in _FAULT_VALUES if hasattr(options, name)}
-    if fault["kind"] == "clock":
-        fault |= {"date": options.date.isoformat(), "count": 0}
+    values: dict[str, Any] = {name: getattr(options, name) for name in FIELDS[options.kind]}
+    fault = {name: value.isoformat() if isinstance(value, date) else value for name, value in values.items()}
+    fault["kind"] = options.kind
     _print_faults([_control(folder, "PUT", fault)])
     return 0
 
@@ -164,7 +192,7 @@ def _control(folder: LocalFolder, method: str, body: Any = None) -> dict[str, An
 
 def _print_faults(faults: list[dict[str, Any]]) -> None:
     for fault in faults:
-        print(", ".join(f"{name} {value}" for name, value in fault.items() if value != ""))
+        print(", ".join(f"{name} {fault[name]}" for name in ("kind", *FIELDS[fault["kind"]]) if fault[name] != ""))
     if not faults:
         print("no faults")
 

@@ -5,13 +5,30 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any
 
+from catalog import regions
 from formats import dates
 from localazure.arm.errors import ArmError
 
 PATH = "/local/faults"
-KINDS = ("fail", "throttle", "delay", "lose-answer", "clock")
+STANDING = ("clock", "quota", "provider", "restrict", "forbid")  # hold until they are cleared, whatever is asked
+_REQUESTS = ("method", "path", "count")  # which requests a fault hits, and how many
+FIELDS = {  # by kind: what counts of a fault
+    "fail": (*_REQUESTS, "status", "code", "message"),
+    "throttle": (*_REQUESTS, "seconds"),
+    "delay": (*_REQUESTS, "seconds"),
+    "lose-answer": _REQUESTS,
+    "clock": ("date",),
+    "quota": ("service", "location", "name", "limit", "used"),
+    "provider": ("name", "registration"),
+    "restrict": ("name", "location", "zone", "reason"),
+    "forbid": ("name",),
+}
+KINDS = tuple(FIELDS)
+QUOTA_SERVICES = ("compute", "batch", "ml")
+REGISTRATION_STATES = ("NotRegistered", "Registering", "Registered", "Unregistering", "Unregistered")
+RESTRICTION_REASONS = ("NotAvailableForSubscription", "QuotaId")
 LONGEST_DELAY_SECONDS = 600
-_TYPES = {"count": int, "status": int, "seconds": (int, float)}  # every other value is a string
+_TYPES = {"count": int, "status": int, "seconds": (int, float), "limit": int, "used": int}  # every other value is a string
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,6 +44,14 @@ class Fault:
     message: str = "A fault was asked for."  # fail
     seconds: float = 1  # delay: how long; throttle: Retry-After
     date: str = ""  # clock: YYYY-MM-DD
+    name: str = ""  # quota: a family, cores, lowPriorityCores or accounts; provider: namespace; restrict: size; forbid: action
+    location: str = ""  # quota, restrict
+    service: str = ""  # quota: one of QUOTA_SERVICES
+    limit: int = 0  # quota
+    used: int = 0  # quota
+    registration: str = ""  # provider: one of REGISTRATION_STATES
+    zone: str = ""  # restrict: "" is the whole region
+    reason: str = RESTRICTION_REASONS[0]  # restrict
 
     def fits(self, method: str, path: str) -> bool:
         return self.method.upper() in ("*", method) and fnmatch.fnmatchcase(path.lower(), self.path.lower())
@@ -48,7 +73,24 @@ def parse(given: dict[str, Any]) -> Fault:
         raise _refusal("date", f"'{fault.date}' is not {dates.SPELLING}")
     if fault.count < 0 or not 400 <= fault.status <= 599 or not 0 <= fault.seconds <= LONGEST_DELAY_SECONDS:
         raise _refusal(fault.kind, f"count is 0 or more, status 400 to 599, seconds 0 to {LONGEST_DELAY_SECONDS}")
+    if fault.kind in STANDING:
+        _check_standing(fault)
+        fault.count = 0
     return fault
+
+
+def _check_standing(fault: Fault) -> None:
+    """What a fault that changes the subscription has to name."""
+    if fault.kind != "clock" and not fault.name:
+        raise _refusal("name", "it is missing")
+    if fault.kind in ("quota", "restrict") and regions.normalise(fault.location) not in regions.KNOWN:
+        raise _refusal("location", f"'{fault.location}' is no region of Azure's public cloud")
+    if fault.kind == "quota" and (fault.service not in QUOTA_SERVICES or fault.limit < 0 or fault.used < 0):
+        raise _refusal("quota", f"service is one of {', '.join(QUOTA_SERVICES)}, limit and used are 0 or more")
+    if fault.kind == "provider" and fault.registration not in REGISTRATION_STATES:
+        raise _refusal("registration", f"'{fault.registration}' is none of {', '.join(REGISTRATION_STATES)}")
+    if fault.kind == "restrict" and fault.reason not in RESTRICTION_REASONS:
+        raise _refusal("reason", f"'{fault.reason}' is none of {', '.join(RESTRICTION_REASONS)}")
 
 
 def _refusal(target: str, why: str) -> ArmError:

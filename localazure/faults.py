@@ -1,7 +1,8 @@
 """Faults on purpose: what the embedded Azure does wrong because somebody asked it to, for tests and for trying things out.
 
 One path, `/local/faults`, opened by the folder's admin token and used by `python -m localazure fault`. GET lists, PUT adds,
-DELETE clears. A fault holds for requests that fit its method and path, until its count is used up, also over a restart.
+DELETE clears. A fault holds for requests that fit its method and path, until its count is used up, or, where it changes the clock
+or the subscription, until it is cleared; also over a restart.
 """
 
 import asyncio
@@ -19,7 +20,8 @@ from localazure.arm import answers, paths
 from localazure.arm.errors import ArmError
 from localazure.arm.requests import body_of
 from localazure.arm.store import Store
-from localazure.fault import PATH, Fault, parse
+from localazure.fault import PATH, STANDING, Fault, parse
+from localazure.lists.deviations import Deviations
 from localazure.services import Clock
 
 ABORT = "localazure.abort"  # key in the ASGI scope: closes the connection at once
@@ -29,13 +31,14 @@ _DOCUMENT = "faults"
 class Faults:
     """The faults that hold, and the middleware and control path around them."""
 
-    def __init__(self, store: Store, clock: Clock, admin_token: str) -> None:
+    def __init__(self, store: Store, clock: Clock, deviations: Deviations, admin_token: str) -> None:
         self._store = store
         self._clock = clock
+        self._deviations = deviations
         self._admin_token = admin_token
         stored = store.document(_DOCUMENT) or {"faults": []}
         self._faults = [Fault(**fault) for fault in stored["faults"]]
-        self._set_clock()
+        self._apply()
 
     def routes(self) -> list[Route]:
         return [Route(PATH, self.control, methods=["GET", "PUT", "DELETE"])]
@@ -75,7 +78,7 @@ class Faults:
         if not self._faults or scope["path"].startswith(PATH):
             return None
         path = "/" + "/".join(paths.segments_of(scope["path"]))
-        fault = next((each for each in self._faults if each.kind != "clock" and each.fits(scope["method"], path)), None)
+        fault = next((each for each in self._faults if each.kind not in STANDING and each.fits(scope["method"], path)), None)
         if fault is not None and fault.count:
             fault.count -= 1
             if fault.count == 0:
@@ -85,9 +88,11 @@ class Faults:
 
     def _keep(self) -> None:
         self._store.put_document(_DOCUMENT, {"faults": [asdict(fault) for fault in self._faults]})
-        self._set_clock()
+        self._apply()
 
-    def _set_clock(self) -> None:
+    def _apply(self) -> None:
+        """Moves the clock and changes the subscription as the faults that hold say."""
+        self._deviations.faults = [fault for fault in self._faults if fault.kind in STANDING]
         forced = [fault.date for fault in self._faults if fault.kind == "clock"]
         self._clock.forced = date.fromisoformat(forced[-1]) if forced else None
 

@@ -28,6 +28,7 @@ from localazure.entra.endpoints import Endpoints
 from localazure.entra.tokens import Tokens
 from localazure.faults import ABORT, Faults
 from localazure.folder import LocalFolder
+from localazure.lists.deviations import Deviations
 from localazure.services import Clock, Services, Settings
 
 HEADER = ("x-local-azure", "embedded")
@@ -60,6 +61,7 @@ def application(start: Start) -> ASGIApp:
     clock = Clock(given=start.as_of)
     tokens = Tokens(identity, url, clock.now)
     store = Store(start.folder.database)
+    deviations = Deviations()
     services = Services(
         store=store,
         settings=Settings(
@@ -72,11 +74,12 @@ def application(start: Start) -> ASGIApp:
         ),
         clock=clock,
         tokens=tokens,
+        deviations=deviations,
         images=Images(default_cache(), store),
         runtime=Runtime(start.folder.containers),
     )
     arm = Arm(services, kinds.ALL)
-    faults = Faults(store, clock, identity.admin_token)
+    faults = Faults(store, clock, deviations, identity.admin_token)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

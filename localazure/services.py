@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from localazure.containers.images import Images
     from localazure.containers.runtime import Runtime
     from localazure.entra.tokens import Tokens
+    from localazure.lists.deviations import Deviations
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the only one, and no real one
 
@@ -60,5 +61,6 @@ class Services:
     settings: Settings
     clock: Clock
     tokens: "Tokens"
+    deviations: "Deviations"
     images: "Images"
     runtime: "Runtime"

@@ -1,17 +1,18 @@
 """A client of Azure Resource Manager (ARM) for the subscription that a stack lives in.
 
 In: the connection that the engine recorded in the stack's state (the provider's own configuration, so there is no second place to
-configure) and, for a service principal, `ARM_CLIENT_SECRET` from the environment. Out: resources as ARM answers them.
+configure) and, for a service principal, `ARM_CLIENT_SECRET` from the environment. Out: resources as ARM answers them, and Azure's
+own management clients, made for the same subscription.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import requests
 from azure.core.credentials import TokenCredential
-from azure.core.pipeline.policies import HeadersPolicy, RedirectPolicy, RetryPolicy, UserAgentPolicy
+from azure.core.pipeline.policies import ContentDecodePolicy, HeadersPolicy, RedirectPolicy, RetryPolicy, UserAgentPolicy
 from azure.core.rest import HttpRequest, HttpResponse
 from azure.identity import ClientSecretCredential, DefaultAzureCredential
 from azure.mgmt.core import ARMPipelineClient
@@ -21,6 +22,9 @@ PUBLIC_ARM = "https://management.azure.com"
 METADATA_TIMEOUT_SECONDS = 30
 _METADATA_VERSION = "2022-09-01"
 _PROVIDER_TYPE = "pulumi:providers:azure-native"
+_USER_AGENT = "azure-gpu-operations"
+
+Client = TypeVar("Client")
 
 
 class AzureError(Exception):
@@ -36,6 +40,43 @@ class Connection:
     client_id: str = ""
     metadata_host: str = ""
     disable_instance_discovery: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """Where ARM answers, and who asks."""
+
+    endpoint: str
+    scope: str  # for which tokens are asked
+    credential: TokenCredential
+
+
+def sign_in(connection: Connection) -> SignIn:
+    """Reads the cloud's metadata where it isn't the public one. Asks for no token yet."""
+    endpoint, authority, audience = _endpoints(connection.metadata_host)
+    return SignIn(endpoint, f"{audience.rstrip('/')}/.default", _credential(connection, authority))
+
+
+def management_client(kind: Callable[..., Client], login: SignIn, subscription_id: str, retries: RetryPolicy) -> Client:
+    """One of the azure-mgmt clients, which sends nothing but what it is asked to.
+
+    Left to itself it would register a resource provider that isn't, and that is for people to decide.
+    """
+    return kind(
+        login.credential,
+        subscription_id,
+        base_url=login.endpoint,
+        credential_scopes=[login.scope],
+        policies=[ContentDecodePolicy(), *_policies(login, retries)],
+    )
+
+
+def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> list[dict[str, Any]]:
+    """A list that no management client has a method for. HttpResponseError where ARM refuses, as those clients raise it."""
+    with ARMPipelineClient(login.endpoint, policies=_policies(login, retries)) as client:
+        answer = client.send_request(HttpRequest("GET", client.format_url(path), params={"api-version": api_version}))
+        answer.raise_for_status()
+        return answer.json()["value"]
 
 
 def connection_of(deployment: Mapping[str, Any]) -> Connection | None:
@@ -57,17 +98,9 @@ class Arm:
     """Reads resources by id. Retries what may be retried, as azure-core does."""
 
     def __init__(self, connection: Connection) -> None:
-        endpoint, authority, audience = _endpoints(connection.metadata_host)
-        credential = _credential(connection, authority)
-        policies = [
-            HeadersPolicy(),
-            UserAgentPolicy("azure-gpu-operations"),
-            RetryPolicy(),
-            RedirectPolicy(),
-            ARMChallengeAuthenticationPolicy(credential, f"{audience.rstrip('/')}/.default"),
-        ]
+        login = sign_in(connection)
         self.subscription_id = connection.subscription_id
-        self._client = ARMPipelineClient(endpoint, policies=policies)
+        self._client = ARMPipelineClient(login.endpoint, policies=_policies(login, RetryPolicy()))
 
     def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
         """The resource or sub-resource at `resource_id`, or None where ARM knows none. AzureError for any other refusal."""
@@ -81,6 +114,16 @@ class Arm:
 
     def close(self) -> None:
         self._client.close()
+
+
+def _policies(login: SignIn, retries: RetryPolicy) -> list[Any]:
+    return [
+        HeadersPolicy(),
+        UserAgentPolicy(_USER_AGENT),
+        RedirectPolicy(),
+        retries,
+        ARMChallengeAuthenticationPolicy(login.credential, login.scope),
+    ]
 
 
 def _endpoints(metadata_host: str) -> tuple[str, str, str]:

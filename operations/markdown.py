@@ -1,7 +1,7 @@
 """Tables of the catalog as Markdown.
 
-In: rows that are dataclasses, or mappings of column to value. Out: a table with a column for each field; a column in which no row has
-a value is left out.
+In: rows that are dataclasses, or mappings of column to value. Out: a table with a column for each field; a column in which
+no row has a value is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,8 @@ def _nested(value: Any) -> str:
     """A dataclass inside a cell: by its name where it has one, else field by field."""
     if hasattr(value, "name"):
         return cell(value.name)
-    return ", ".join(f"{_heading(field.name).lower()} {cell(getattr(value, field.name))}" for field in fields(value))
+    given = [(field.name, getattr(value, field.name)) for field in fields(value)]
+    return ", ".join(f"{_words(name)} {cell(inner)}" for name, inner in given if inner != "")
 
 
 def _lifecycle(lifecycle: Lifecycle) -> str:
@@ -76,9 +77,17 @@ def _lifecycle(lifecycle: Lifecycle) -> str:
     return ", ".join(parts)
 
 
+_SPELT = {"gpu": "GPU", "gpus": "GPUs", "vcpu": "vCPU", "vcpus": "vCPU", "gib": "GiB", "mig": "MIG", "rdma": "RDMA", "sku": "SKU"}
+
+
 def _heading(name: str) -> str:
-    words = name.replace("_", " ")
-    return words[:1].upper() + words[1:]
+    words = _words(name)
+    return words if words.split()[0] in _SPELT.values() else words[:1].upper() + words[1:]
+
+
+def _words(name: str) -> str:
+    """`gpu_memory_gib` as people write it: GPU memory GiB."""
+    return " ".join(_SPELT.get(word, word) for word in name.split("_"))
 
 
 def _escaped(text: str) -> str:

@@ -64,6 +64,13 @@ class PriceBook:
         """The newest price of a machine that Azure may take back; None where none is known."""
         return _newest((row.usd_hour_spot, row) for row in self._rows(size_name, region))
 
+    def cheapest(self, size_name: str, region: str = "", *, spot: bool = False) -> tuple[Price | None, str]:
+        """The price in a region; without one, the lowest that is known and its region. None where none is known."""
+        of_region = self.spot if spot else self.on_demand
+        places = [regions.normalise(region)] if region else self.regions_of(size_name)
+        known = [(price, place) for place in places if (price := of_region(size_name, place))]
+        return min(known, key=lambda one: (one[0].usd_hour, one[1]), default=(None, regions.normalise(region)))
+
     def regions_of(self, size_name: str) -> tuple[str, ...]:
         """The regions in which a price of the size is known, on demand or Spot. No proof that it can be deployed there."""
         return tuple(sorted(self._by_size.get(_key(size_name), {})))

@@ -22,6 +22,17 @@ FACTS: tuple[Fact, ...] = (
     Fact("billed time", "from the first image pull until the group ends; not the time before it", FIRST_PAGE),
     Fact("default quota", "no V100 cores; a support request raises it", LAST_PAGE),
     Fact("Azure's own successor", "AKS; no page of the service names Container Apps", _NOTICE),
+    Fact(
+        "base images for CUDA 9.0",
+        "nvidia/cuda:9.0-base-ubuntu16.04 and tensorflow/tensorflow:1.12.0-gpu-py3, as examples",
+        FIRST_PAGE,
+    ),
+    Fact(
+        "first sample",
+        "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1 on one K80 with 1 CPU and 1.5 GB, Linux, restarted on failure",
+        FIRST_PAGE,
+    ),
+    Fact("second sample", "training on MNIST with TensorFlow on one V100 with 4 CPU and 12 GB", FIRST_PAGE),
     Fact("API version of the first samples", "2018-10-01", FIRST_PAGE),
     Fact("MNIST image of the first samples", "microsoft/samples-tf-mnist-demo:gpu", FIRST_PAGE),
     Fact("MNIST image later", "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu", LAST_PAGE),

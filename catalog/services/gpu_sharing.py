@@ -16,12 +16,12 @@ from catalog.facts import Fact
 from catalog.problems import Code, Problem, Severity
 from catalog.services.aks import device_plugin, mig
 from catalog.services.aks.mig import MIXED, SINGLE
+from catalog.services.stack_edge_facts import SHARING_2021
 from catalog.sizes.model import Gpu, Vendor
 from catalog.sources import Dated, Source
 
 AKS_POSITION = Source("Microsoft Learn, articles/aks/concepts-gpu-partitioning.md", Dated.OBSERVED, date(2026, 5, 22))
 MPS_SOURCE = Source("NVIDIA, Multi-Process Service documentation", Dated.OBSERVED, date(2026, 11, 20))
-EDGE_2021 = Source("Microsoft Learn, articles/databox-online/azure-stack-edge-gpu-sharing.md", Dated.OBSERVED, date(2021, 3, 5))
 
 ALL_OF_A_GPU = 100  # per cent
 
@@ -171,7 +171,7 @@ def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
             value=percentage,
             allowed="more than 0, at most 100",
             fix="write 20 for a fifth",
-            source=str(EDGE_2021),
+            source=str(SHARING_2021),
             code=Code.IMPOSSIBLE,
         )
     if not request.pinned_memory_limit:
@@ -270,7 +270,7 @@ def sums(shares: Iterable[Share]) -> Iterator[Problem]:
                 value=given[-1].percentage,
                 allowed="100 % together, if none is to wait for another",
                 fix="lower the shares, or put a program onto another GPU",
-                source=str(EDGE_2021),
+                source=str(SHARING_2021),
                 code=Code.IMPOSSIBLE,
                 severity=Severity.WARNING,
             )

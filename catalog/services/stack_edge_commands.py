@@ -66,5 +66,6 @@ FACTS: tuple[Fact, ...] = (
     Fact("limit of a program's share", "the variable CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of its container", SHARING_2021),
     Fact("the cluster's API", "its name has to be in the hosts file of whoever calls it", _CLUSTER_PAGE),
     Fact("namespace of IoT Edge", "iotedge", _CLUSTER_PAGE),
+    Fact("API version", "2023-07-01 of databoxedge, the provider's default", _PROVIDER),
     Fact("what ARM declares", "neither namespaces nor users nor the Multi-Process Service", _PROVIDER),
 )

@@ -1,16 +1,43 @@
 """What holds for plain virtual machines beyond what holds for every service.
 
-In: a size, its use and the day. Out: problems.
+In: a size, its use and the day. Out: problems. `FACTS` has what no rule decides by.
 """
 
 from collections.abc import Iterator
 from datetime import date
 
+from catalog.facts import Fact
 from catalog.lifecycle import WARNING_DAYS, Status
 from catalog.problems import Code, Problem, Severity
 from catalog.size_use import SizeUse
 from catalog.sizes.model import Size
-from catalog.sizes.rows import RETIREMENTS
+from catalog.sizes.rows import GUIDES, KARPENTER_SKUS, RETIREMENTS, SKU_LIST, observed
+from catalog.sources import FACTS_DAY, Dated, Source
+
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "API version",
+        "2024-11-01 of compute, the provider's default",
+        Source("pulumi-azure-native 3.29.0", Dated.OBSERVED, FACTS_DAY),
+    ),
+    Fact(
+        "what becomes of machines at the end of NVv3 and NVv4",
+        "Azure deallocates those that still run",
+        observed(f"{GUIDES}/nvv3-series-retirement.md and nvv4-retirement.md", 2026, 9, 25),
+    ),
+    Fact("series with no announced end", "NDv2, and every newer one but NP, HBv2 and HC", RETIREMENTS),
+    Fact(
+        "GPUs of a size in Azure's SKU API",
+        "a share of an A10 as 1, none on NVads V710, NGads V620 and ND96is_MI300X_v5, FPGAs of NP as GPUs; nothing here counts "
+        "by it alone",
+        SKU_LIST,
+    ),
+    Fact(
+        "spelling of quota families",
+        "some have spaces, and letter case varies; that Azure compares them without regard to case is inferred",
+        KARPENTER_SKUS,
+    ),
+)
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:

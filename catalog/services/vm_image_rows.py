@@ -11,21 +11,19 @@ from catalog.services.batch import sources
 from catalog.services.batch.sources import end
 from catalog.services.vm_images import Distribution, ImageReference, Plan, Software, VmImage
 from catalog.sizes.model import VmGeneration
-from catalog.sizes.rows import BATCH_ARTICLE
+from catalog.sizes.rows import BATCH_ARTICLE, WORKBENCH_ARTICLE
 from catalog.sources import Dated, Source
 
 GEN1 = (VmGeneration.GEN1,)
 GEN2 = (VmGeneration.GEN2,)
 
-WORKBENCH_DSVM = Source(
-    "Microsoft Docs, Azure Machine Learning Workbench: how to use GPU (article of 2017-09-14)", Dated.OBSERVED, date(2017, 9, 14)
-)
 HPC_IMAGES = Source("Azure/azhpc-images, README and versions.json", Dated.OBSERVED, date(2026, 7, 29))
 DSVM_OVERVIEW = Source("MicrosoftDocs/azure-ai-docs, data-science-virtual-machine/overview.md", Dated.OBSERVED, date(2024, 4, 26))
 DSVM_PINS = "public repositories of 2026 that pin the image after reading Azure's list"
 TRUSTED_LAUNCH = Source("a comment in Azure/aks-flex", Dated.OBSERVED, date(2026, 11, 20))
 PUBLIC_TEMPLATES = Source("public deployment templates that name the SKU", Dated.OBSERVED, date(2026, 11, 20))
 
+_AGENT_INFERRED = "its node agent in Batch is that of plain AlmaLinux (inferred)"
 _GPU_CONTAINERS = frozenset({Software.NVIDIA_DRIVER, Software.CONTAINERS, Software.NVIDIA_CONTAINERS})
 _HPC = frozenset(
     {Software.NVIDIA_DRIVER, Software.INFINIBAND_DRIVERS, Software.HPC_X, Software.CONTAINERS, Software.NVIDIA_CONTAINERS}
@@ -99,14 +97,14 @@ def _batch_containers(offer: str, sku: str, distribution: Distribution, lifecycl
     )
 
 
-def _hpc(publisher: str, offer: str, sku: str, distribution: Distribution, *, gen2: bool = True) -> VmImage:
+def _hpc(publisher: str, offer: str, sku: str, distribution: Distribution, *, gen2: bool = True, note: str = "") -> VmImage:
     return VmImage(
         reference=ImageReference(publisher, offer, sku),
         distribution=distribution,
         has=_HPC - {Software.CONTAINERS, Software.NVIDIA_CONTAINERS},
         generations=GEN2 if gen2 else (),
         lifecycle=_seen(HPC_IMAGES),
-        note="no source says which node agent of Batch it takes",
+        note=note,
     )
 
 
@@ -126,10 +124,17 @@ IMAGES: tuple[VmImage, ...] = (
     _ubuntu_hpc("2204-v100", Distribution.UBUNTU_22_04, _HPC, "the driver branch for V100, CUDA 12.9"),
     _ubuntu_hpc("2204-rocm", Distribution.UBUNTU_22_04, _HPC_ROCM),
     _ubuntu_hpc("2404-rocm", Distribution.UBUNTU_24_04, _HPC_ROCM),
-    _hpc("almalinux", "almalinux-hpc", "8_10-hpc-gen2", Distribution.ALMALINUX_8),
-    _hpc("almalinux", "almalinux-hpc", "8_10-hpc-v100-gen2", Distribution.ALMALINUX_8),
-    _hpc("almalinux", "almalinux-hpc", "9-hpc-gen2", Distribution.ALMALINUX_9),
-    _hpc("azure-hpc", "azurelinux-hpc", "3", Distribution.AZURE_LINUX_3, gen2=False),
+    _hpc("almalinux", "almalinux-hpc", "8_10-hpc-gen2", Distribution.ALMALINUX_8, note=_AGENT_INFERRED),
+    _hpc("almalinux", "almalinux-hpc", "8_10-hpc-v100-gen2", Distribution.ALMALINUX_8, note=_AGENT_INFERRED),
+    _hpc("almalinux", "almalinux-hpc", "9-hpc-gen2", Distribution.ALMALINUX_9, note=_AGENT_INFERRED),
+    _hpc(
+        "azure-hpc",
+        "azurelinux-hpc",
+        "3",
+        Distribution.AZURE_LINUX_3,
+        gen2=False,
+        note="no source says which node agent of Batch it takes",
+    ),
     # Data Science Virtual Machines, which bring an NVIDIA driver.
     VmImage(
         reference=ImageReference("microsoft-dsvm", "ubuntu-2204", "2204-gen2"),
@@ -165,7 +170,7 @@ IMAGES: tuple[VmImage, ...] = (
         reference=ImageReference("microsoft-ads", "linux-data-science-vm-ubuntu", "linuxdsvmubuntu"),
         distribution=Distribution.UBUNTU_16_04,
         has=frozenset({Software.NVIDIA_DRIVER, Software.CONTAINERS, Software.NVIDIA_CONTAINERS}),
-        lifecycle=Lifecycle(seen=WORKBENCH_DSVM, doubt=DSVM_OVERVIEW),
+        lifecycle=Lifecycle(seen=WORKBENCH_ARTICLE, doubt=DSVM_OVERVIEW),
         plan=_DSVM_PLAN,
     ),
     VmImage(

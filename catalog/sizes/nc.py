@@ -29,12 +29,12 @@ from catalog.sizes.rows import (
     RETIREMENTS,
     SKU_LIST,
     WINDOWS_DRIVERS,
+    WORKBENCH_ARTICLE,
     observed,
     size,
     valid_from,
 )
 
-_WORKBENCH = observed("Microsoft Docs, Azure Machine Learning Workbench: how to use GPU (article of 2017-09-14)", 2017, 9, 14)
 _NC_ANNOUNCED = observed(f"{AZURE_DOCS}/nc-series-retirement.md", 2021, 9, 1)
 _NC_END = valid_from(f"{AZURE_DOCS}/sizes/migration-guides/nc-series-retirement.md", 2023, 9, 6)
 _NCV3_GUIDE = f"{GUIDES}/ncv3-retirement.md"
@@ -47,7 +47,7 @@ NC = Series(
     gpu=gpus.K80,
     drivers=CUDA,
     quota_family="standardNCFamily",
-    lifecycle=Lifecycle(seen=_WORKBENCH, announced=_NC_ANNOUNCED, end=_NC_END, also_given=N_SERIES_ALSO_GIVEN),
+    lifecycle=Lifecycle(seen=WORKBENCH_ARTICLE, announced=_NC_ANNOUNCED, end=_NC_END, also_given=N_SERIES_ALSO_GIVEN),
     generations=GEN1,
     successors=("NCasT4_v3",),
     note="1 GPU is half a K80 card",

@@ -21,6 +21,7 @@ from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations, status_document
 from localazure.arm.requests import body_of
 from localazure.arm.subscriptions import Subscriptions
+from localazure.lists import served
 from localazure.services import SUBSCRIPTION, Services
 
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
@@ -104,6 +105,8 @@ class Arm:
                 return self._subscriptions.name_availability(
                     namespace, await body_of(arrived.request), arrived.query("api-version")
                 )
+            case _ if served.is_list(below):
+                return await self._list_of_subscription(arrived, below)
             case (
                 []
                 | ["locations" | "resources" | "resourcegroups" | "providers"]
@@ -115,6 +118,12 @@ class Arm:
                 return self._overview(arrived, below)
             case _:
                 return await self._resource_path(arrived)
+
+    async def _list_of_subscription(self, arrived: Arrived, below: list[str]) -> Response:
+        version = arrived.query("api-version")
+        if served.is_name_check(below) and arrived.method == "POST":
+            return served.name_availability(arrived.segments, version, await body_of(arrived.request), self._services)
+        return served.answered(arrived.method, arrived.segments, version, arrived.query("$filter"), self._services)
 
     def _overview(self, arrived: Arrived, below: list[str]) -> Response:
         """The subscription itself, and what is listed over all types."""
@@ -141,6 +150,7 @@ class Arm:
         checks.api_version(kind, arrived.query("api-version"))
         if target.id is None:
             return self._list(arrived, kind, target.scope)
+        self._services.deviations.check_change(arrived.method, kind.arm_type, target.id.scope, arrived.caller)
         if target.tail:
             return await self._below(arrived, kind, target.id, target.tail)
         match arrived.method:

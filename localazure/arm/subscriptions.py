@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from starlette.responses import Response
 
-from catalog import names, regions
+from catalog import names, providers, regions
 from formats.arm_ids import RESOURCE_GROUP_TYPE
 from localazure import shapes
 from localazure.arm import answers, checks, filters
@@ -78,14 +78,18 @@ class Subscriptions:
         )
 
     def providers(self) -> Response:
-        namespaces = sorted({kind.arm_type.split("/")[0] for kind in self._kinds.values()})
-        return answers.listed(self._provider(namespace) for namespace in namespaces)
+        return answers.listed(self._provider(namespace) for namespace in sorted(self._namespaces().values()))
 
     def provider(self, namespace: str) -> Response:
-        known = {kind.arm_type.split("/")[0].lower(): kind.arm_type.split("/")[0] for kind in self._kinds.values()}
+        known = self._namespaces()
         if namespace.lower() not in known:
             raise ArmError(404, "InvalidResourceNamespace", f"The resource namespace '{namespace}' is invalid.")
         return answers.respond(200, self._provider(known[namespace.lower()]))
+
+    def _namespaces(self) -> dict[str, str]:
+        """Those of the types that are served, and those that a stack may need though nothing of them is served, by lower case."""
+        served = (kind.arm_type.split("/")[0] for kind in self._kinds.values())
+        return {namespace.lower(): namespace for namespace in (*served, *providers.ALL)}
 
     def name_availability(self, namespace: str, asked: Body, version: str) -> Response:
         """Whether a name may be taken, for the types whose names are unique in all of Azure: POST .../checkNameAvailability."""
@@ -132,7 +136,7 @@ class Subscriptions:
         return {
             "id": f"/subscriptions/{SUBSCRIPTION}/providers/{namespace}",
             "namespace": namespace,
-            "registrationState": "Registered",
+            "registrationState": self._services.deviations.registration(namespace),
             "registrationPolicy": "RegistrationRequired",
             "resourceTypes": [_resource_type(kind) for kind in kinds],
         }

@@ -23,6 +23,7 @@ class StorageAccounts(Kind):
     """Created at once; the real service takes some seconds and a 202."""
 
     azure_type = azure_types.STORAGE_ACCOUNT
+    extra_api_versions = frozenset({"2026-09-01"})  # azure-mgmt-storage 25.3
     created_status = 200
     globally_unique = (409, "StorageAccountAlreadyTaken", "The storage account named {name} is already taken.")
 

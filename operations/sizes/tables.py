@@ -56,7 +56,7 @@ def show_size(console: Console, facts: Facts) -> None:
         ("GPU memory of the machine, GiB", facts["gpu_memory_gib"]),
         ("Memory of one whole GPU, GiB", facts["gpu_memory_of_one_whole_gib"]),
         ("Architecture, compute capability", _joined([facts["gpu_architecture"], facts["compute_capability"]])),
-        ("MIG", _joined(f"{name}: {mig['instances']} x {mig['profile']}" for name, mig in facts["mig"].items())),
+        ("MIG", _joined(f"{name}: {mig['instances']} x {mig['profile']}" for name, mig in facts["mig"].items()) or "no"),
         ("Drivers", _joined(facts["drivers"])),
         ("vCPU, counted against the quota", _joined([facts["vcpus"], facts["quota_vcpus"]])),
         ("Memory, GiB", facts["memory_gib"]),
@@ -65,7 +65,7 @@ def show_size(console: Console, facts: Facts) -> None:
         ("Processor", facts["processor"]),
         ("Quota family", facts["quota_family"]),
         ("Last day", facts["end"] or "none announced"),
-        ("Named successors", _joined(facts["successors_named"])),
+        ("Named successors", _joined(facts["successors_named"]) or "none"),
     ):
         table.add_row(label, Text(_text(value)))
     console.print(table)

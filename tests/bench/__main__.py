@@ -18,7 +18,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from tests.bench import catalog, embedded, previews, warm_up
+from tests.bench import catalog, embedded, preflight, previews, warm_up
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 COMPONENT_TO_BARE = 1.15
@@ -29,6 +29,7 @@ WARM_UP_SECONDS = 60.0
 CATALOG_LOAD_CPU_MS = 50.0
 CHECK_TO_PREVIEW = 0.01
 CATALOG_ROUNDS = 5
+PREFLIGHT_BEYOND_SLOWEST_LIST = 1.0  # seconds
 
 
 def main() -> int:
@@ -42,11 +43,16 @@ def main() -> int:
             times = previews.measure(azure, engine_bin, options.counts, options.rounds, say)
             served = embedded.measure(azure, options.pairs)
             warm = warm_up.measure(azure, engine_bin)
+            asked = preflight.measure(azure)
         finally:
             azure.stop()
     known = catalog.measure(max(options.counts), CATALOG_ROUNDS)
 
-    held = [*_report(times, served, warm, options.counts, say), *_report_catalog(known, times, say)]
+    held = [
+        *_report(times, served, warm, options.counts, say),
+        *_report_catalog(known, times, say),
+        _report_preflight(asked, say),
+    ]
     figures = {f"{shape}-{count}": times[shape, count].seconds for shape, count in times}
     everything = {
         "machine_cores": os.cpu_count(),
@@ -54,6 +60,7 @@ def main() -> int:
         "embedded_azure": asdict(served),
         "warm_up_seconds": asdict(warm),
         "catalog": asdict(known),
+        "preflight": asdict(asked),
     }
     say(json.dumps(everything))
     return 0 if all(held) or options.quick else 1
@@ -99,6 +106,12 @@ def _report_catalog(known: catalog.Catalog, times: dict[tuple[str, int], preview
         _hold("loading the whole catalog, CPU in ms", known.load_cpu_ms, CATALOG_LOAD_CPU_MS, say),
         _hold(f"checking {known.checked} resources to previewing them", known.check_seconds / preview, CHECK_TO_PREVIEW, say),
     ]
+
+
+def _report_preflight(asked: preflight.Preflight, say: "partial[None]") -> bool:
+    say(f"online preflight, {asked.lists} lists: {asked.all_lists:.2f} s; the slowest alone: {asked.slowest_list:.2f} s")
+    beyond = asked.all_lists - asked.slowest_list
+    return _hold("online preflight beyond its slowest list, in s", beyond, PREFLIGHT_BEYOND_SLOWEST_LIST, say)
 
 
 def _hold(what: str, value: float, most: float, say: "partial[None]") -> bool:

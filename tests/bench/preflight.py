@@ -1,4 +1,4 @@
-"""How long the online preflight takes, against the slowest of its lists: each list late on purpose, read alone and all at once."""
+"""How long the online preflight takes, against the slowest of its lists: all late on purpose, read alone and all at once."""
 
 import os
 import time

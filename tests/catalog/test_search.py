@@ -158,3 +158,9 @@ def test_amd_is_never_found_for_cuda(wish: Wish, day: date) -> None:
     for one in ask(replace(wish, needs=Driver.CUDA), day).found:
         assert one.size.gpu is not None
         assert one.size.gpu.vendor is Vendor.NVIDIA
+
+
+def test_an_arm_processor_is_remarked() -> None:
+    [gb200] = ask(Wish(gpu="GB200")).found
+    assert "its processor is Arm64" in gb200.remarks
+    assert all("Arm64" not in remark for one in ask(Wish(gpu="H100")).found for remark in one.remarks)

@@ -25,7 +25,8 @@ def test_an_unquoted_day_is_the_day() -> None:
 
 def test_an_encrypted_value_gets_a_stand_in() -> None:
     configuration = stack_file.configuration(
-        "config:\n  a:key:\n    secure: AAAB\n  a:groups:\n    one:\n      secret_environment:\n        TOKEN:\n          secure: v1:x\n"
+        "config:\n  a:key:\n    secure: AAAB\n  a:groups:\n    one:\n      secret_environment:\n"
+        "        TOKEN:\n          secure: v1:x\n"
     )
     assert configuration["a:key"] == "[secret]"
     assert json.loads(configuration["a:groups"]) == {"one": {"secret_environment": {"TOKEN": "[secret]"}}}
@@ -37,7 +38,8 @@ def test_a_file_without_configuration_has_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("config: [", "not YAML"), ("- 1\n", "is a mapping"), ("config: 3\n", "is a mapping"), ("3", "is a mapping")]
+    ("text", "said"),
+    [("config: [", "not YAML"), ("- 1\n", "is a mapping"), ("config: 3\n", "is a mapping"), ("3", "is a mapping")],
 )
 def test_what_is_no_stack_file_is_refused_by_name(text: str, said: str) -> None:
     with pytest.raises(stack_file.StackFileError, match=said):

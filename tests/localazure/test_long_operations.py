@@ -14,6 +14,7 @@ from localazure.arm.kind import Action, Answer, Call, Caller, Change, Kind
 from localazure.arm.router import Arm
 from localazure.arm.store import Body, Resource, Store
 from localazure.kinds.resource_groups import ResourceGroups
+from localazure.lists.deviations import Deviations
 from localazure.services import SUBSCRIPTION, Clock, Services, Settings
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
@@ -86,7 +87,13 @@ class Server:
         )
         unused: Any = None
         self.services = Services(
-            store=self.store, settings=settings, clock=Clock(), tokens=AnyToken(), images=unused, runtime=unused
+            store=self.store,
+            settings=settings,
+            clock=Clock(),
+            tokens=AnyToken(),
+            deviations=Deviations(),
+            images=unused,
+            runtime=unused,
         )
         self.arm = Arm(self.services, [ResourceGroups(), self.kind])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")

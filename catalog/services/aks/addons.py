@@ -13,10 +13,10 @@ from catalog.services.aks.pool import PoolRequest
 from catalog.services.aks.sizes import NO_DRIVER
 from catalog.size_use import OperatingSystem
 from catalog.sizes.model import Size, Vendor
+from catalog.sizes.rows import KAITO_SKUS
 from catalog.sources import Dated, Source
 
 _KAITO_PAGE = Source("Microsoft Learn, articles/aks/ai-toolchain-operator.md", Dated.OBSERVED, date(2025, 9, 19))
-_KAITO_CODE = Source("kaito-project/kaito, azure_sku_handler.go", Dated.OBSERVED, date(2026, 11, 20))
 _KUEUE = Source("Microsoft Learn, articles/aks/kueue-overview.md", Dated.OBSERVED, date(2026, 8, 21))
 _KUEUE_TAGS = Source("kubernetes-sigs/kueue, tags", Dated.OBSERVED, date(2026, 11, 20))
 _OPERATOR = Source("NVIDIA/gpu-operator, tags", Dated.OBSERVED, date(2026, 11, 20))
@@ -52,7 +52,7 @@ def kaito_problems(size: Size, operating_system: OperatingSystem, path: str) -> 
         yield _refused("KAITO", f"doesn't take {gpu.vendor}'s GPUs", path, size.name, "choose an NVIDIA GPU", _KAITO_PAGE)
     elif _capability(gpu.compute_capability) < KAITO_CAPABILITY:
         fix = "choose an A10, an A100 or a later GPU"
-        yield _refused("KAITO", f"has left out GPUs as old as a {gpu.name}", path, size.name, fix, _KAITO_CODE)
+        yield _refused("KAITO", f"has left out GPUs as old as a {gpu.name}", path, size.name, fix, KAITO_SKUS)
 
 
 def operator_problems(pools: Sequence[PoolRequest]) -> Iterator[Problem]:

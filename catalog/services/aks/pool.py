@@ -1,13 +1,14 @@
 """A node pool of AKS as a user asks for it: what every rule about pools is asked with.
 
 In: nothing. Out: `PoolRequest` with its `Spot`, and the names that its values may have. Values are as the user wrote them, so
-that a rule can say of each what is wrong with it; `at` says where.
+that a rule can say of each what is wrong with it; `at` says where. `FACTS` has what the provider's version of the API holds.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from catalog.facts import Fact
 from catalog.services.aks.sizes import INSTALL
 from catalog.size_use import OperatingSystem
 from catalog.sizes.model import Size
@@ -20,6 +21,16 @@ UNMANAGED = "Unmanaged"
 
 PROVIDER_API = "2025-09-01"  # the version of the agent pool API that the program's provider speaks
 PROVIDER_SOURCE = Source(f"pulumi-azure-native 3.29.0, containerservice {PROVIDER_API}", Dated.OBSERVED, date(2026, 11, 20))
+
+FACTS: tuple[Fact, ...] = (
+    Fact("API version", f"{PROVIDER_API}, the provider's default, of clusters and pools", PROVIDER_SOURCE),
+    Fact("GPU profile in the API", "driver alone: Install or None", PROVIDER_SOURCE),
+    Fact(
+        "driver type, management mode and MIG strategy in the API",
+        "in other versions only; `pulumi package add azure-native containerservice VERSION` makes a local SDK for one",
+        PROVIDER_SOURCE,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

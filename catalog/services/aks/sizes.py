@@ -11,6 +11,7 @@ from enum import StrEnum
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
 from catalog.sizes.model import Driver, Size
+from catalog.sizes.rows import INFERENCE_ARTICLE
 from catalog.sizes.rows import KARPENTER_GPUS as KARPENTER
 from catalog.sources import Dated, Source
 
@@ -19,9 +20,6 @@ NVIDIA_PAGE = Source("Microsoft Learn, articles/aks/use-nvidia-gpu.md", Dated.OB
 AMD_PAGE = Source("Microsoft Learn, articles/aks/use-amd-gpus.md", Dated.OBSERVED, date(2025, 6, 4))
 WINDOWS_PAGE = Source("Microsoft Learn, articles/aks/use-windows-gpu.md", Dated.OBSERVED, date(2024, 3, 18))
 _GPU_PAGE_2023 = Source("Microsoft Learn, articles/aks/gpu-cluster.md", Dated.OBSERVED, date(2023, 4, 10))
-INFERENCING_2019 = Source(
-    "Microsoft Learn, articles/machine-learning/service/how-to-deploy-inferencing-gpus.md", Dated.OBSERVED, date(2019, 5, 2)
-)
 _MIG_API = Source("Microsoft.ContainerService API 2021-08-01, gpuInstanceProfile", Dated.OBSERVED, date(2021, 8, 1))
 _H100_2025 = Source("Azure/AKS, CHANGELOG.md: MIG on Standard_NC40ads_H100_v5", Dated.OBSERVED, date(2025, 1, 30))
 
@@ -77,7 +75,7 @@ def _seen(source: Source) -> Lifecycle:
 
 
 LISTED: tuple[Listing, ...] = (
-    Listing(series=("NC", "NC Promo"), driver=CUDA_470, systems=_WITH_WINDOWS, lifecycle=_seen(INFERENCING_2019)),
+    Listing(series=("NC", "NC Promo"), driver=CUDA_470, systems=_WITH_WINDOWS, lifecycle=_seen(INFERENCE_ARTICLE)),
     Listing(series=("NCv2", "ND", "NV", "NV Promo"), driver=None, systems=_WITH_WINDOWS, lifecycle=_seen(KARPENTER)),
     Listing(series=("NVv3",), driver=CUDA_LTS, systems=_WITH_WINDOWS, lifecycle=_seen(KARPENTER)),
     Listing(series=("NCv3",), driver=CUDA_LTS, systems=_EVERYWHERE, lifecycle=_seen(WINDOWS_PAGE)),

@@ -37,6 +37,12 @@ FACTS: tuple[Fact, ...] = (
         "Batch runs it whenever a node restarts or is reimaged, so it has to leave alone what is installed already",
         sources.PROVIDER,
     ),
+    Fact("a long start task", "lengthens the time until a node can work", BATCH_ARTICLE),
+    Fact(
+        "a custom image",
+        "a machine of the series, with the driver extension or HpcVmDrivers, made into an image; of a Compute Gallery today",
+        BATCH_ARTICLE,
+    ),
     Fact(
         "a driver from an application package",
         "works as in 2018 where a certain version is needed; the driver extension is the supported way",

@@ -18,9 +18,19 @@ from catalog.services.batch.sources import end
 from catalog.services.vm_images import Distribution
 from catalog.size_use import OperatingSystem
 from catalog.sizes.rows import BATCH_ARTICLE
-from catalog.sources import Dated, Source
+from catalog.sources import FACTS_DAY, Dated, Source
 
 FACTS: tuple[Fact, ...] = (
+    Fact(
+        "after the end of an image's support",
+        "no new pool with it, and no existing one gets more nodes",
+        Source("azure.microsoft.com/updates?id=549077", Dated.OBSERVED, date(2026, 3, 16)),
+    ),
+    Fact(
+        "Azure Linux 3",
+        "supported since version 1.12.15 of the node agents; which agent it takes, no source spells",
+        Source("Azure/Batch issue 188", Dated.OBSERVED, date(2025, 4, 17)),
+    ),
     Fact(
         "the end of an image's support",
         "an image for which Batch lists no end isn't supported for ever: an end may be added at any time, and a custom image "
@@ -29,6 +39,7 @@ FACTS: tuple[Fact, ...] = (
     ),
 )
 _LIST = "`az batch pool supported-images list` shows every image with its agent and the end of its support"
+_EL_9 = Source("public pool definitions with almalinux/almalinux-x86_64/9-gen2", Dated.OBSERVED, FACTS_DAY)
 _NO_NEW_POOLS = end(sources.OLD_AGENTS, 2024, 12, 31)
 
 
@@ -53,7 +64,7 @@ AGENTS: tuple[NodeAgent, ...] = (
         Lifecycle(
             seen=sources.UBUNTU_20,  # which proposes 22.04 instead
             announced=sources.UBUNTU_22,
-            end=end(sources.UBUNTU_22, 2027, 6, 30),
+            end=Source("azure.microsoft.com/updates?id=558365, and Azure/Batch issue 200", Dated.VALID_FROM, date(2027, 6, 30)),
         ),
         Distribution.UBUNTU_22_04,
     ),
@@ -95,6 +106,7 @@ AGENTS: tuple[NodeAgent, ...] = (
         Distribution.CENTOS_8,
     ),
     _linux("batch.node.el 8", Lifecycle(seen=sources.ALMALINUX), Distribution.ALMALINUX_8, Distribution.RHEL_8),
+    _linux("batch.node.el 9", Lifecycle(seen=_EL_9), Distribution.ALMALINUX_9),
     *(
         _linux(
             f"batch.node.debian {version}", Lifecycle(seen=sources.OLD_AGENTS, announced=sources.OLD_AGENTS, end=_NO_NEW_POOLS)

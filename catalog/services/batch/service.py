@@ -1,7 +1,7 @@
 """Which VM sizes Azure Batch takes and where, and the parts of Batch that have ended or will.
 
 In: a size and its use, or a `Feature`, and the day. Out: problems. The rules for a whole pool are in `pools`, those for its
-image in `images`.
+image in `images`. `FACTS` has what no rule decides by.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from catalog import lifecycle
+from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle, Status
 from catalog.problems import Code, Problem, Severity
 from catalog.services.batch import sources
@@ -92,7 +93,7 @@ SERIES: Mapping[str, Lifecycle] = {
     "NC": _IN_2018,
     "NC Promo": _IN_2018,
     "NCv2": _IN_2018,
-    "NCv3": replace(_IN_2018, announced=sources.END_OF_LIFE, end=sources.end(sources.END_OF_LIFE, 2025, 9, 30)),
+    "NCv3": replace(_IN_2018, end=sources.end(sources.END_OF_LIFE, 2025, 9, 30)),
     "ND": _IN_2018,
     "NDv2": replace(_IN_2018, doubt=sources.SIZES),  # in the tables of 2018, "not yet available" in those of 2021
     "NV": _IN_2018,
@@ -113,6 +114,16 @@ SERIES: Mapping[str, Lifecycle] = {
     "NVv3": replace(_IN_2021, end=_NV_END),
     "NVv4": replace(_IN_2021, end=_NV_END),
 }
+
+FACTS: tuple[Fact, ...] = (
+    Fact("API version", "2024-07-01, the provider's default, of accounts and pools", sources.PROVIDER),
+    Fact("other API versions of the provider", "2023-05-01, 2023-11-01, 2024-02-01 and 2025-06-01", sources.PROVIDER),
+    Fact(
+        "kinds of pool in the API",
+        "a virtual machine configuration only, since there are no Cloud Services pools",
+        sources.PROVIDER,
+    ),
+)
 
 
 def feature_problems(feature: Feature, as_of: date, path: str, value: object) -> list[Problem]:

@@ -13,9 +13,10 @@ from catalog import lifecycle
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
 from catalog.problems import Code, Problem
-from catalog.services.machine_learning.clients import CLIENTS, INFERENCE_PAGE, WORKBENCH_PAGE, Client
+from catalog.services.machine_learning.clients import CLIENTS, Client
 from catalog.services.machine_learning.endpoints import QUOTAS
 from catalog.services.machine_learning.sizes import TARGETS_PAGE, low_priority
+from catalog.sizes.rows import INFERENCE_ARTICLE, WORKBENCH_ARTICLE
 from catalog.sources import Dated, Source
 
 PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
@@ -35,9 +36,9 @@ _DURATION = re.compile(
 )
 
 # Attached machines: the second source document has one; whether the service still takes them, no source says today.
-ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_PAGE, doubt=_NO_WORD_SINCE)
+ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
 # AKS as a kind of compute is of version 1 and ends with its SDK.
-AKS_COMPUTE = Lifecycle(seen=INFERENCE_PAGE, end=CLIENTS[Client.SDK_V1].lifecycle.end)
+AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifecycle.end)
 
 FACTS: tuple[Fact, ...] = (
     Fact("workspace", "needs a storage account and a key vault, both for good, and Application Insights", PROVIDER),

@@ -51,7 +51,11 @@ COMPUTE_SERIES: dict[str, Lifecycle] = {
     "HBv3": _SINCE_2024,
 }
 
-LOW_PRIORITY = Lifecycle(seen=EOL, announced=EOL, end=Source(EOL.where, Dated.VALID_FROM, date(2026, 3, 31)))
+LOW_PRIORITY = Lifecycle(
+    seen=EOL,
+    announced=EOL,
+    end=Source(f"{EOL.where}, and azure.microsoft.com/updates?id=501658", Dated.VALID_FROM, date(2026, 3, 31)),
+)
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:

@@ -90,6 +90,17 @@ def test_ubuntu_hpc_is_taken_with_its_agent_and_no_other(image: ImageReference, 
     assert (problem.path, problem.allowed) == ("pool.node_agent", agent)
 
 
+@pytest.mark.parametrize(
+    ("sku", "agent", "other"),
+    [("8_10-hpc-gen2", "batch.node.el 8", "batch.node.el 9"), ("9-hpc-gen2", "batch.node.el 9", "batch.node.el 8")],
+)
+def test_almalinux_hpc_takes_the_agent_of_its_version(sku: str, agent: str, other: str) -> None:
+    image = ImageReference("almalinux", "almalinux-hpc", sku)
+    assert not errors(check(image=image, node_agent=agent))
+    (problem,) = errors(check(image=image, node_agent=other))
+    assert (problem.path, problem.allowed) == ("pool.node_agent", agent)
+
+
 def test_the_agent_has_to_match_the_operating_system_of_the_pool() -> None:
     problems = errors(check(image=HPC_2404, node_agent="batch.node.windows amd64"))
     assert {problem.path for problem in problems} == {"pool.node_agent"}

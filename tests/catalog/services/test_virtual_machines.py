@@ -5,7 +5,10 @@ from datetime import date
 import pytest
 
 from catalog.problems import Code, Problem, Severity
-from catalog.services import virtual_machines
+from catalog.services import container_apps, container_instances_facts, stack_edge_commands, virtual_machines
+from catalog.services.aks import pool as aks_pool
+from catalog.services.batch import service as batch
+from catalog.services.machine_learning import deployments, extension
 from catalog.size_use import Service, SizeUse
 from catalog.sizes import SIZES
 
@@ -32,6 +35,22 @@ def test_within_180_days_the_end_itself_is_what_is_warned_of() -> None:
 @pytest.mark.parametrize("name", ["NC4as_T4_v3", "ND96isr_H100_v5"])
 def test_nothing_speaks_against_a_series_without_an_end(name: str) -> None:
     assert problems(name, date(2026, 11, 20)) == []
+
+
+def test_the_providers_default_api_versions_are_told_of_every_service() -> None:
+    """The literals are those of pulumi-azure-native 3.29.0."""
+    tables = (
+        (virtual_machines.FACTS, "2024-11-01"),
+        (batch.FACTS, "2024-07-01"),
+        (aks_pool.FACTS, "2025-09-01"),
+        (stack_edge_commands.FACTS, "2023-07-01"),
+        (container_instances_facts.FACTS, "2024-05-01-preview"),
+        (container_apps.FACTS, "2025-02-02-preview"),
+        (deployments.FACTS, "2025-12-01"),
+        (extension.FACTS, "2023-05-01"),
+    )
+    for facts, version in tables:
+        assert next(fact.value for fact in facts if fact.name == "API version").startswith(version)
 
 
 def test_before_the_page_nothing_is_claimed() -> None:

@@ -1,0 +1,78 @@
+"""One question to a list: where, when, and what has been changed on purpose.
+
+In: nothing. Out: `Asked`, with the sizes that are sold at its date and in its region: those that the price lists until then
+have there, and those that they have nowhere.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+
+from catalog import offers, prices
+from catalog.lifecycle import Status
+from catalog.problems import errors
+from catalog.size_use import Service, SizeUse
+from catalog.sizes import SIZES
+from catalog.sizes.model import Size, same_family
+from localazure.lists.deviations import Deviations
+from localazure.services import SUBSCRIPTION
+
+SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a list is asked with. `region` is empty for a list over all regions."""
+
+    region: str
+    as_of: date
+    deviations: Deviations
+
+    def sizes(self, region: str = "") -> list[Size]:
+        """The sizes that are sold at this date in a region, by name; without one, in the region that was asked for."""
+        where = region or self.region
+        return [size for size in self._current(where) if where in (self._priced(size) or {where})]
+
+    def sizes_of(self, service: Service) -> list[Size]:
+        """Those of them that a service takes."""
+        rules = offers.OF_SERVICE[service]
+
+        def taken(size: Size) -> bool:
+            use = SizeUse(
+                service=service,
+                size=size.name,
+                region=self.region,
+                operating_system=offers.only_system(size),
+                path="size",
+                region_path="region",
+            )
+            return not errors(rules(size, use, self.as_of))
+
+        return [size for size in self.sizes() if taken(size)]
+
+    def families(self) -> list[str]:
+        """The quota families of the sizes that are sold anywhere, each in one spelling."""
+        found: list[str] = []
+        for size in self._current(self.region):
+            family = size.series.quota_family
+            if family and not any(same_family(family, other) for other in found):
+                found.append(family)
+        return sorted(found, key=str.lower)
+
+    def _priced(self, size: Size) -> set[str]:
+        """The regions with a price of that day or before. Prices that came later say nothing of it."""
+        book = prices.packaged()
+        found = ((region, book.on_demand(size.name, region)) for region in book.regions_of(size.name))
+        return {region for region, price in found if price is not None and price.day <= self.as_of}
+
+    def _current(self, region: str) -> list[Size]:
+        return sorted((size for size in SIZES if size.lifecycle.status(self.as_of, region) in SOLD), key=lambda size: size.name)
+
+    def resource(self, path: str) -> str:
+        """An id below the subscription."""
+        return f"/subscriptions/{SUBSCRIPTION}/{path}"
+
+
+def gpus_as_told(count: Fraction | None) -> int:
+    """Whole GPUs, as the SKU list counts them: shares of one are rounded up (kubernetes/autoscaler, azure_instance_types.go)."""
+    return 0 if count is None else -(-count.numerator // count.denominator)

@@ -1,0 +1,80 @@
+"""Microsoft.MachineLearningServices in a region: its own vCPU quotas, and the sizes that its compute may have.
+
+Form and names of the rows: Azure/azure-rest-api-specs, Microsoft.MachineLearningServices 2020-08-01, examples ListUsages,
+ListQuotas and VirtualMachineSizeGet. A family at low priority has no limit of its own (-1): the total counts.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from catalog.size_use import Service
+from localazure.lists.asked import Asked, gpus_as_told
+
+FAMILY_VCPUS = 1000
+TOTAL_VCPUS = 10_000
+SPOT_VCPUS = 1000
+_NAMESPACE = "Microsoft.MachineLearningServices"
+
+
+class _Row(NamedTuple):
+    path: str  # below the subscription; empty for a total
+    type: str
+    name: str
+    shown: str
+    limit: int
+    used: int
+
+
+def usages(asked: Asked) -> list[dict[str, Any]]:
+    return [_document(row, asked, "usages") | {"currentValue": row.used} for row in _rows(asked)]
+
+
+def quotas(asked: Asked) -> list[dict[str, Any]]:
+    return [_document(row, asked, "quotas") for row in _rows(asked)]
+
+
+def sizes(asked: Asked) -> dict[str, Any]:
+    """The sizes that clusters and instances may have."""
+    rows: list[dict[str, Any]] = [
+        {
+            "name": size.name,
+            "family": _spelt(size.series.quota_family),
+            "vCPUs": size.vcpus,
+            "gpus": gpus_as_told(size.gpu_count),
+            "memoryGB": size.memory_gib,
+            "lowPriorityCapable": True,
+            "premiumIO": True,
+            "supportedComputeTypes": ["AmlCompute", "ComputeInstance"],
+        }
+        for size in asked.sizes_of(Service.ML_COMPUTE)
+    ]
+    return {"value": rows}
+
+
+def _rows(asked: Asked) -> Iterator[_Row]:
+    quota = asked.deviations.quota
+    total, used = quota("ml", asked.region, "cores", TOTAL_VCPUS)
+    yield _Row("", "totalDedicatedCores", "TotalDedicatedCores", "Total Cluster Dedicated Regional vCPUs", total, used)
+    spot, spot_used = quota("ml", asked.region, "lowPriorityCores", SPOT_VCPUS)
+    yield _Row("", "totalLowPriorityCores", "TotalLowPriorityCores", "Total Cluster LowPriority Regional vCPUs", spot, spot_used)
+    for family in asked.families():
+        name = _spelt(family)
+        limit, used = quota("ml", asked.region, family, FAMILY_VCPUS)
+        yield _Row(name, "vmFamily/dedicatedCores", name, f"{family} Cluster Dedicated vCPUs", limit, used)
+        yield _Row(name, "vmFamily/lowPriorityCores", name, f"{family} Cluster LowPriority vCPUs", -1, 0)
+
+
+def _document(row: _Row, asked: Asked, what: str) -> dict[str, Any]:
+    scope = f"providers/{_NAMESPACE}/locations/{asked.region}"
+    return {
+        "id": asked.resource(f"{scope}/{what}/{row.path}" if row.path else scope),
+        "type": f"{_NAMESPACE}/{row.type}/{what}",
+        "limit": row.limit,
+        "unit": "Count",
+        "name": {"value": row.name, "localizedValue": row.shown},
+    }
+
+
+def _spelt(family: str) -> str:
+    """Machine Learning spells families without spaces."""
+    return family.replace(" ", "")

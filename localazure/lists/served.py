@@ -1,0 +1,131 @@
+"""Which lists are served, at which versions of the api, and the checks that they have in common.
+
+In: a path below the subscription, cut at its slashes. Out: the answer, or None where the path is no list of these.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from catalog import regions
+from localazure.arm import answers, checks, filters
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.store import Body
+from localazure.lists import batch, compute, machine_learning, permissions
+from localazure.lists.asked import Asked
+from localazure.services import Services
+
+_ANY = "*"  # stands for a location in a path
+_COMPUTE, _BATCH, _ML = "microsoft.compute", "microsoft.batch", "microsoft.machinelearningservices"
+_AUTHORIZATION = "microsoft.authorization"
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    type: str  # as ARM's errors name it
+    api_versions: frozenset[str]
+    answer: Callable[[Asked], list[Body] | Body]
+
+
+# Versions: those of the azure-mgmt packages and of azure-cli 2.91.
+_BATCH_VERSIONS = frozenset({"2024-07-01", "2025-06-01"})
+_ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"})
+_USAGE_VERSIONS = frozenset({"2022-03-01", "2024-11-01", "2026-04-01"})
+_LISTS: Mapping[tuple[str, ...], _Served] = {
+    (_COMPUTE, "skus"): _Served("skus", frozenset({"2019-04-01", "2021-07-01"}), compute.skus),
+    (_COMPUTE, "locations", _ANY, "usages"): _Served("locations/usages", _USAGE_VERSIONS, compute.usages),
+    (_BATCH, "locations", _ANY, "quotas"): _Served("locations/quotas", _BATCH_VERSIONS, batch.quotas),
+    (_BATCH, "locations", _ANY, "virtualmachineskus"): _Served("locations/virtualMachineSkus", _BATCH_VERSIONS, batch.sizes),
+    (_BATCH, "batchaccounts"): _Served("batchAccounts", _BATCH_VERSIONS, batch.accounts),
+    (_ML, "locations", _ANY, "usages"): _Served("locations/usages", _ML_VERSIONS, machine_learning.usages),
+    (_ML, "locations", _ANY, "quotas"): _Served("locations/quotas", _ML_VERSIONS, machine_learning.quotas),
+    (_ML, "locations", _ANY, "vmsizes"): _Served("locations/vmSizes", _ML_VERSIONS, machine_learning.sizes),
+    (_AUTHORIZATION, "permissions"): _Served("permissions", permissions.API_VERSIONS, permissions.permissions),
+}
+_BATCH_NAMES = (_BATCH, "locations", _ANY, "checknameavailability")
+
+
+def is_list(below: Sequence[str]) -> bool:
+    """Whether a path is one of these: what follows the subscription, in lower case."""
+    return _path(below) in _LISTS or is_name_check(below)
+
+
+def is_name_check(below: Sequence[str]) -> bool:
+    return _path(below) == _BATCH_NAMES
+
+
+def answered(method: str, segments: Sequence[str], version: str, conditions: str, services: Services) -> Response:
+    """The list at a path for which `is_list` holds. `segments` is the whole path as it was sent, `conditions` its `$filter`."""
+    below = [segment.lower() for segment in segments[2:]]
+    served = _LISTS.get(_path(below))
+    if served is None or method != "GET":
+        raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
+    _check_version(served.type, served.api_versions, version)
+    if below[0] == "resourcegroups":
+        checks.scope("/" + "/".join(segments[:4]), services.store)
+    namespace = segments[_providers_at(segments) + 1]
+    services.deviations.check_registered(namespace)
+    region = _region(segments, served.type) or _filtered(conditions)
+    value = served.answer(Asked(region=region, as_of=services.clock.as_of, deviations=services.deviations))
+    return answers.listed(value) if isinstance(value, list) else answers.respond(200, value)
+
+
+def name_availability(segments: Sequence[str], version: str, body: Body, services: Services) -> Response:
+    """POST .../locations/{location}/checkNameAvailability of Batch, whose names are unique in a region."""
+    served_type = "locations/checkNameAvailability"
+    _check_version(served_type, _BATCH_VERSIONS, version)
+    services.deviations.check_registered(segments[3])
+    _region(segments, served_type)
+    return answers.respond(200, batch.name_availability(str(body.get("name"))))
+
+
+def _providers_at(segments: Sequence[str]) -> int:
+    """Where `providers` stands in a path."""
+    return next(index for index, segment in enumerate(segments) if segment.lower() == "providers")
+
+
+def _path(below: Sequence[str]) -> tuple[str, ...]:
+    """What follows `providers`, with a location left open. Permissions are asked of resource groups too."""
+    match list(below):
+        case ["providers", namespace, "locations", _, *rest]:
+            return (namespace, "locations", _ANY, *rest)
+        case ["providers", *rest]:
+            return tuple(rest)
+        case ["resourcegroups", _, "providers", namespace, "permissions"] if namespace == _AUTHORIZATION:
+            return (namespace, "permissions")
+        case _:
+            return ()
+
+
+def _check_version(served_type: str, api_versions: frozenset[str], version: str) -> None:
+    if not version:
+        raise checks.missing_api_version()
+    if version.lower() not in api_versions:
+        listed = ", ".join(sorted(api_versions, reverse=True))
+        raise ArmError(
+            400,
+            "NoRegisteredProviderFound",
+            f"No registered resource provider found for API version '{version}' for type '{served_type}'. "
+            f"The supported api-versions are '{listed}'.",
+        )
+
+
+def _region(segments: Sequence[str], served_type: str) -> str:
+    """The location in the path; "" where the path has none."""
+    if len(segments) < 6 or segments[4].lower() != "locations":
+        return ""
+    region = regions.normalise(segments[5])
+    if region not in regions.KNOWN:
+        raise ArmError(
+            400,
+            "NoRegisteredProviderFound",
+            f"No registered resource provider found for location '{segments[5]}' for type '{served_type}'. "
+            f"The supported locations are '{', '.join(sorted(regions.KNOWN))}'.",
+        )
+    return region
+
+
+def _filtered(conditions: str) -> str:
+    """The location of `$filter=location eq 'westeurope'`. One that isn't there has no sizes, and that is no error."""
+    return regions.normalise(filters.parse(conditions, ("location",)).get("location", ""))

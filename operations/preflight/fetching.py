@@ -1,0 +1,135 @@
+"""Reads several lists at once, and says of each what came or why nothing did.
+
+In: functions that read one list each, through Azure's own clients. Out: one `Outcome` per function. Where ARM throttles, the time
+that it asks for is waited, unless the limit comes first; nothing is raised for what Azure or the network does.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from azure.core.credentials import AccessToken, TokenCredential
+from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
+from azure.core.pipeline.policies import RetryPolicy
+from requests.exceptions import RequestException
+
+LIMIT_SECONDS = 60.0  # for all lists together, as they are read at once
+TOKEN_MARGIN_SECONDS = 300
+_AGAIN = (429, 500, 502, 503, 504)
+_MOST_ATTEMPTS = 4  # where ARM doesn't say when to come back
+_LONGEST_REASON = 300  # characters
+
+Value = TypeVar("Value")
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Value]):
+    """What came of one list: a value, or why it is missing."""
+
+    value: Value | None = None
+    missing: str = ""
+    seconds: float = 0.0
+
+
+class SharedCredential:
+    """One login for all threads: the first that needs a token gets it, the others wait. A login that fails, fails for all."""
+
+    def __init__(self, credential: TokenCredential) -> None:
+        self._credential = credential
+        self._lock = threading.Lock()
+        self._tokens: dict[tuple[str, ...], AccessToken] = {}
+        self._failed: ClientAuthenticationError | None = None
+
+    def get_token(self, *scopes: str, **options: Any) -> AccessToken:
+        with self._lock:
+            if self._failed is not None:
+                raise self._failed
+            held = None if options.get("claims") else self._tokens.get(scopes)
+            if held is None or held.expires_on - time.time() < TOKEN_MARGIN_SECONDS:
+                try:
+                    held = self._credential.get_token(*scopes, **options)
+                except ClientAuthenticationError as error:
+                    self._failed = error
+                    raise
+                self._tokens[scopes] = held
+            return held
+
+
+def retries() -> RetryPolicy:
+    """For the clients of these lists: lost connections are tried again at once, statuses are left to `fetch`."""
+    return RetryPolicy(retry_status=0, retry_total=2, timeout=int(LIMIT_SECONDS))
+
+
+def fetch(
+    readers: Mapping[Key, Callable[[], Any]],
+    *,
+    limit_seconds: float = LIMIT_SECONDS,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[Key, Outcome[Any]]:
+    """Every list at once, each in a thread of its own. Returns when all are there, and no later than the limit."""
+    deadline = time.monotonic() + limit_seconds
+    found: dict[Key, Outcome[Any]] = {}
+
+    def run(key: Key, read: Callable[[], Any]) -> None:
+        found[key] = _read(read, deadline, sleep)
+
+    threads = [threading.Thread(target=run, args=pair, daemon=True) for pair in readers.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    late: Outcome[Any] = Outcome(missing=f"no answer within {limit_seconds:g} seconds", seconds=limit_seconds)
+    return {key: found.get(key, late) for key in readers}
+
+
+def _read(read: Callable[[], Any], deadline: float, sleep: Callable[[float], None]) -> Outcome[Any]:
+    began = time.monotonic()
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return Outcome(read(), seconds=time.monotonic() - began)
+        except HttpResponseError as error:
+            wait = _wait(error, attempt)
+            if wait is None or time.monotonic() + wait >= deadline:
+                return Outcome(missing=why(error, wait), seconds=time.monotonic() - began)
+            sleep(wait)
+        except (AzureError, RequestException, OSError) as error:
+            return Outcome(missing=f"Azure can't be reached: {_short(error)}", seconds=time.monotonic() - began)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            return Outcome(missing=f"the answer isn't understood: {_short(error)}", seconds=time.monotonic() - began)
+
+
+def _wait(error: HttpResponseError, attempt: int) -> float | None:
+    """Seconds until another try: what `Retry-After` says, else one more after each try. None: it won't get better."""
+    if isinstance(error, ClientAuthenticationError) or error.status_code not in _AGAIN:
+        return None
+    headers: Mapping[str, str] = getattr(error.response, "headers", {})
+    given = headers.get("Retry-After", "")
+    if given.isdecimal():
+        return float(given)
+    return float(attempt) if attempt < _MOST_ATTEMPTS else None
+
+
+def why(error: HttpResponseError, wait: float | None = None) -> str:
+    """Why a list is missing, in a line for people."""
+    if isinstance(error, ClientAuthenticationError) or error.status_code == 401:
+        return f"not signed in, or the login has expired: run `az login` ({_short(error)})"
+    code = error.error.code if error.error is not None and getattr(error.error, "code", None) else f"HTTP {error.status_code}"
+    if error.status_code == 429:
+        asked = f", and asks to wait {wait:g} seconds" if wait is not None else ""
+        return f"Azure throttles these requests{asked}: run it again later"
+    if error.status_code == 403:
+        return f"this login may not read it, the role Reader may ({code})"
+    if code == "MissingSubscriptionRegistration":
+        return f"the subscription isn't registered for its resource provider ({code})"
+    return f"Azure answered {code}: {_short(error)}"
+
+
+def _short(error: Exception) -> str:
+    """The first line of a message, which for some clients is a page."""
+    text = getattr(error, "message", "") or str(error) or type(error).__name__
+    return text.strip().splitlines()[0][:_LONGEST_REASON]

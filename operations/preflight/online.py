@@ -1,0 +1,66 @@
+"""What Azure says of a subscription, asked all at once.
+
+In: a connection, what is wanted, and the day. Out: rows, and by list why it is missing and how long it took.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from azure.core.exceptions import AzureError
+from requests.exceptions import RequestException
+
+from catalog.size_use import SizeUse
+from operations.azure import Connection, sign_in
+from operations.preflight import answers, lists
+from operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch
+from operations.preflight.needs import WantedName
+from operations.preflight.rows import Row
+
+NO_SUBSCRIPTION = (
+    "no subscription is named: give a stack whose configuration has azure-native:subscriptionId, or set ARM_SUBSCRIPTION_ID "
+    "(`az account show --query id`)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    rows: tuple[Row, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict[str, str])
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+def ask(
+    connection: Connection,
+    wanted: Sequence[SizeUse],
+    as_of: date,
+    *,
+    namespaces: Sequence[str] = (),
+    assigns_roles: bool = True,
+    names: Sequence[WantedName] = (),
+    group: str = "",
+    batch_account: str = "",
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Found:
+    """`namespaces` are those of resource providers, `group` is an existing resource group. Never raises for what Azure does."""
+    if not connection.subscription_id:
+        return Found(missing={"everything": NO_SUBSCRIPTION})
+    try:
+        login = sign_in(connection)
+    except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
+        return Found(missing={"everything": f"{connection.metadata_host or 'Azure'} can't be reached: {error}"})
+    login = replace(login, credential=SharedCredential(login.credential))
+    outcomes = fetch(lists.readers(login, connection.subscription_id, wanted, names, group), limit_seconds=limit_seconds)
+    scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
+    rows = [
+        *answers.registrations(outcomes, namespaces),
+        *(answers.rights(outcomes, scope) if assigns_roles else ()),
+        *answers.offers(outcomes, wanted, as_of),
+        *answers.quota_rows(outcomes, wanted, batch_account),
+        *answers.names(outcomes, names),
+    ]
+    return Found(
+        rows=tuple(rows),
+        missing={str(key): outcome.missing for key, outcome in outcomes.items() if outcome.missing},
+        seconds={str(key): outcome.seconds for key, outcome in outcomes.items()},
+    )

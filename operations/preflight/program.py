@@ -1,0 +1,76 @@
+"""What a stack would declare, as the program itself says.
+
+In: the stack's configuration file and its name. Out: an `Inventory`. The program answers in a process of its own, by
+`python -m components.inventory`, as it does for the engine: nothing here knows what a stack file may say.
+"""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from catalog import providers, regions
+from catalog.problems import Problem, from_data
+from catalog.size_use import Service, SizeUse
+from formats import azure_types
+from operations.preflight.needs import NamedKind, WantedName
+
+_KINDS = {
+    azure_types.STORAGE_ACCOUNT.arm_type: NamedKind.STORAGE,
+    azure_types.REGISTRY.arm_type: NamedKind.REGISTRY,
+}
+
+
+class WrongStackFileError(ValueError):
+    """A configuration file that can't be read. The text is for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """`group` is an existing resource group, by name; empty where the stack creates its own."""
+
+    day: date
+    region: str
+    problems: tuple[Problem, ...] = ()
+    uses: tuple[SizeUse, ...] = ()
+    names: tuple[WantedName, ...] = ()
+    namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
+    assigns_roles: bool = True
+    group: str = ""
+
+
+def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
+    """The inventory of the stack; `as_of` empty is the stack's own day. WrongStackFileError."""
+    command = [sys.executable, "-m", "components.inventory", str(file), "--stack", stack]
+    if as_of:
+        command += ["--as-of", as_of]
+    done = subprocess.run(command, cwd=project_folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines()
+        raise WrongStackFileError(said[-1].removeprefix("error: ") if said else f"{file} can't be read")
+    return _inventory(json.loads(done.stdout))
+
+
+def _inventory(told: dict[str, Any]) -> Inventory:
+    uses = tuple(SizeUse(**{**use, "service": Service(use["service"])}) for use in told["uses"])
+    arm_types = [name["arm_type"] for name in told["names"]]
+    namespaces = {arm_type.split("/")[0] for arm_type in arm_types}
+    namespaces |= {namespace for use in uses for namespace in providers.OF_SERVICE[use.service]}
+    return Inventory(
+        day=date.fromisoformat(told["day"]),
+        # A region that isn't known has its problem; asked of Azure it would only fail again.
+        region=told["location"] if told["location"] in regions.KNOWN else "",
+        problems=tuple(from_data(problem) for problem in told["problems"]),
+        uses=uses,
+        names=tuple(
+            WantedName(_KINDS[name["arm_type"]], name["name"], told["location"])
+            for name in told["names"]
+            if name["arm_type"] in _KINDS
+        ),
+        namespaces=tuple(sorted(namespaces - set(providers.ALWAYS_REGISTERED))),
+        assigns_roles=told["assigns_roles"],
+        group=told["group"],
+    )

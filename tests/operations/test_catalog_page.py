@@ -1,0 +1,24 @@
+"""docs/catalog.md is what the catalog says today, and has all of it."""
+
+from pathlib import Path
+
+import pytest
+
+from catalog.sizes import SIZES
+from operations import catalog_page
+from operations.__main__ import main
+
+PAGE = Path(__file__).parents[2] / "docs" / "catalog.md"
+
+
+def test_the_page_is_what_the_tables_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog"]) == 0
+    assert PAGE.read_text(encoding="utf-8") == capsys.readouterr().out, "run: python -m operations catalog > docs/catalog.md"
+
+
+def test_every_size_and_every_fact_of_every_service_is_on_it() -> None:
+    page = catalog_page.page()
+    assert [size.name for size in SIZES if f"| {size.name} |" not in page] == []
+    facts = [fact for _, table in catalog_page.all_facts() for fact in table]
+    assert len(facts) > 100
+    assert [fact.name for fact in facts if f"| {fact.name.replace('*', chr(92) + '*')} |" not in page] == []

@@ -1,0 +1,101 @@
+"""What rights and Batch accounts mean. The embedded Azure has no Batch accounts yet; here they are in the client's own models."""
+
+import argparse
+from typing import Any
+
+import pytest
+from azure.mgmt.batch import models
+
+from catalog.quotas import Limit, RegionLimits
+from operations.preflight import lists, needs
+from operations.preflight.answers import allows, quota_rows
+from operations.preflight.fetching import Outcome
+from operations.preflight.lists import Key, Permission, What
+from tests.support.embedded import SUBSCRIPTION
+
+T4 = "Standard NCASv3_T4 Family"
+
+ACCOUNT = {
+    "id": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/mnist",
+    "name": "mnist",
+    "location": "West Europe",
+    "properties": {
+        "poolAllocationMode": "BatchService",
+        "dedicatedCoreQuota": 100,
+        "lowPriorityCoreQuota": 20,
+        "poolQuota": 3,
+        "dedicatedCoreQuotaPerVMFamilyEnforced": True,
+        "dedicatedCoreQuotaPerVMFamily": [{"name": T4, "coreQuota": 48}],
+    },
+}
+POOL = {
+    "properties": {
+        "vmSize": "STANDARD_NC4AS_T4_V3",
+        "currentDedicatedNodes": 2,
+        "currentLowPriorityNodes": 1,
+        "scaleSettings": {"fixedScale": {"targetDedicatedNodes": 8, "targetLowPriorityNodes": 0}},
+    }
+}
+
+
+def batch_outcomes(*accounts: dict[str, Any], quota: int = 3) -> dict[Key, Outcome[Any]]:
+    client: Any = argparse.Namespace(
+        batch_account=argparse.Namespace(list=lambda: [models.BatchAccount(account) for account in accounts]),
+        pool=argparse.Namespace(list_by_batch_account=lambda group, name: [models.Pool(POOL)]),
+    )
+    compute = RegionLimits(region="westeurope", families=(Limit(T4, 4),), total=Limit("cores", 100), spot=Limit("spot", 100))
+    return {
+        Key(What.BATCH_ACCOUNTS): Outcome(lists.batch_accounts(client)),
+        Key(What.BATCH_ACCOUNT_QUOTA, "westeurope"): Outcome(quota),
+        Key(What.COMPUTE_QUOTAS, "westeurope"): Outcome(compute),
+    }
+
+
+def batch_answers(outcomes: dict[Key, Outcome[Any]], nodes: int, account: str = "") -> list[tuple[str, str]]:
+    wanted = [needs.parse(f"batch=Standard_NC4as_T4_v3*{nodes}@westeurope")]
+    return [(row.answer, row.fix) for row in quota_rows(outcomes, wanted, account)]
+
+
+def test_the_only_account_of_a_region_is_held_to_its_own_quotas() -> None:
+    outcomes = batch_outcomes(ACCOUNT)
+    assert batch_answers(outcomes, 4) == [("ok", "")]
+    fix = f"ask for a limit of 52 vCPU of {T4} in Batch account mnist, 4 more than today's 48"
+    assert batch_answers(outcomes, 5) == [("no quota", fix)]
+
+
+def test_an_account_in_the_users_subscription_draws_from_the_quotas_of_virtual_machines() -> None:
+    properties = {**ACCOUNT["properties"], "poolAllocationMode": "UserSubscription"}
+    outcomes = batch_outcomes({**ACCOUNT, "properties": properties})
+    fix = f"ask for a limit of 8 vCPU of {T4} in westeurope, 4 more than today's 4"
+    assert batch_answers(outcomes, 1) == [("ok", "")]
+    assert batch_answers(outcomes, 2) == [("no quota", fix)]
+
+
+def test_of_several_accounts_one_has_to_be_named() -> None:
+    other = {**ACCOUNT, "name": "other", "id": f"{ACCOUNT['id']}2"}
+    elsewhere = {**ACCOUNT, "name": "elsewhere", "location": "northeurope"}
+    outcomes = batch_outcomes(ACCOUNT, other, elsewhere)
+    assert batch_answers(outcomes, 4) == [("unknown", "name one with --batch-account")]
+    assert batch_answers(outcomes, 4, "Mnist") == [("ok", "")]
+    assert [answer for answer, _ in batch_answers(outcomes, 4, "nobody")] == ["ok", "unknown"]
+    full = batch_outcomes(ACCOUNT, other, quota=2)
+    assert [answer for answer, _ in batch_answers(full, 4, "nobody")] == ["no quota", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("actions", "not_actions", "allowed"),
+    [
+        (("*",), (), True),
+        (("Microsoft.Authorization/*",), (), True),
+        (("microsoft.authorization/ROLEASSIGNMENTS/write",), (), True),
+        (("*/write",), (), True),
+        (("*",), ("Microsoft.Authorization/*/Write", "Microsoft.Authorization/*/Delete"), False),  # Contributor
+        (("*/read",), (), False),
+        ((), (), False),
+        (("Microsoft.Authorization.roleAssignments/write",), (), False),
+    ],
+)
+def test_a_role_allows_what_its_actions_have_and_its_exceptions_leave(
+    actions: tuple[str, ...], not_actions: tuple[str, ...], allowed: bool
+) -> None:
+    assert allows(Permission(actions, not_actions), "Microsoft.Authorization/roleAssignments/write") is allowed

@@ -1,0 +1,341 @@
+"""`preflight` online: Azure's own clients on an embedded Azure, whose subscription faults change on purpose."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.naming import physical_name
+from operations.azure import Connection
+from operations.preflight import command, needs, online
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.preflight import main
+from tests.support.stack import connection_keys
+
+T4 = "Standard NCASv3_T4 Family"
+DAY = date(2026, 11, 21)
+NEED = "vm=Standard_NC4as_T4_v3*24@westeurope"
+
+Run = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def connected(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAzure]:
+    """The environment that names the embedded Azure as the provider reads it."""
+    for name, value in {
+        "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
+        "ARM_TENANT_ID": azure.tenant_id,
+        "ARM_CLIENT_ID": azure.client_id,
+        "ARM_CLIENT_SECRET": azure.client_secret,
+        "ARM_METADATA_HOSTNAME": f"localhost:{azure.port}",
+        "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
+        "REQUESTS_CA_BUNDLE": str(azure.ca_bundle),
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield azure
+    azure.command("fault", "clear")
+
+
+@pytest.fixture
+def preflight(capsys: pytest.CaptureFixture[str]) -> Run:
+    """`preflight(...)` as the command line has it, with `--json`: exit code and what was printed."""
+
+    def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+        code = main(*arguments, "--json")
+        return code, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def fault(azure: EmbeddedAzure, *arguments: str) -> None:
+    done = azure.command("fault", *arguments)
+    assert done.returncode == 0, done.stderr
+
+
+def rows(report: dict[str, Any], check: str, subject: str = "") -> list[tuple[str, str, str]]:
+    """Answer, message and fix of the rows of one check."""
+    return [
+        (row["answer"], row["message"], row["fix"])
+        for row in report["rows"]
+        if row["check"] == check and subject in row["subject"]
+    ]
+
+
+def answers(report: dict[str, Any], check: str, subject: str = "") -> set[str]:
+    return {answer for answer, _, _ in rows(report, check, subject)}
+
+
+# What is asked of the subscription
+
+
+def test_nothing_speaks_against_a_size_that_is_sold_and_fits(connected: EmbeddedAzure, preflight: Run) -> None:
+    code, report = preflight("--need", NEED)
+    assert (code, report["missing"]) == (0, {})
+    assert answers(report, "registration") == {"ok"}
+    assert rows(report, "offer") == [("ok", "offered in westeurope, zones 1, 2, 3", "")]
+    assert answers(report, "quota") == {"ok"}
+    assert answers(report, "capacity") == {"no capacity known"}
+
+
+def test_a_family_without_quota_says_which_limit_to_ask_for(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "quota", "compute", "westeurope", T4, "48")
+    code, report = preflight("--need", NEED)
+    assert code == 1
+    [(answer, message, fix)] = rows(report, "quota")
+    assert answer == "no quota"
+    assert "96 vCPU" in message
+    assert fix == f"ask for a limit of 96 vCPU of {T4} in westeurope, 48 more than today's 48"
+
+
+def test_spot_draws_from_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "quota", "compute", "westeurope", T4, "0")
+    assert preflight("--need", f"{NEED}:spot")[0] == 0
+    fault(connected, "quota", "compute", "westeurope", "lowPriorityCores", "95")
+    code, report = preflight("--need", f"{NEED}:spot")
+    assert (code, answers(report, "quota")) == (1, {"no quota"})
+
+
+def test_machine_learning_counts_its_reserve_against_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "quota", "ml", "westeurope", T4, "24")
+    fault(connected, "quota", "compute", "westeurope", T4, "0")
+    assert preflight("--need", "ml-endpoint=Standard_NC4as_T4_v3*5@westeurope")[0] == 0
+    code, report = preflight("--need", "ml-endpoint=Standard_NC4as_T4_v3*6@westeurope")
+    assert code == 1
+    [(_, _, fix)] = rows(report, "quota")
+    assert fix == "ask for a limit of 32 vCPU of StandardNCASv3_T4Family in westeurope, 8 more than today's 24"
+
+
+def test_batch_without_an_account_leaves_its_quotas_unknown(connected: EmbeddedAzure, preflight: Run) -> None:
+    code, report = preflight("--need", "batch=Standard_NC4as_T4_v3*4@westeurope")
+    assert (code, answers(report, "quota")) == (0, {"ok", "unknown"})
+    fault(connected, "quota", "batch", "westeurope", "accounts", "0")
+    code, report = preflight("--need", "batch=Standard_NC4as_T4_v3*4@westeurope")
+    assert (code, answers(report, "quota")) == (1, {"no quota", "unknown"})
+    assert "ask for a limit of 1 Batch accounts in westeurope, 1 more than today's 0" in str(report)
+
+
+def test_a_retired_size_is_told_from_one_that_is_withheld(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "restrict", "Standard_NC8as_T4_v3", "westeurope")
+    fault(connected, "restrict", "Standard_NC4as_T4_v3", "westeurope", "--zone", "2")
+    code, report = preflight(
+        *("--location", "westeurope", "--need", "vm=nc6", "--need", "vm=nc8as_t4_v3", "--need", "vm=nc4as_t4_v3")
+    )
+    assert code == 1
+    assert answers(report, "catalog", "nc6") == answers(report, "offer", "nc6") == {"retired"}
+    assert answers(report, "capacity", "nc6") == set()
+    assert rows(report, "offer", "nc8as")[0][:2] == (
+        "not offered",
+        "westeurope sells nc8as_t4_v3, but not to this subscription (NotAvailableForSubscription)",
+    )
+    assert rows(report, "offer", "nc4as")[0][:2] == (
+        "ok",
+        "offered in westeurope, zones 1, 3; not to this subscription in zones 2",
+    )
+
+
+def test_a_size_that_is_withheld_from_every_zone_is_not_offered(connected: EmbeddedAzure, preflight: Run) -> None:
+    for zone in ("1", "2", "3"):
+        fault(connected, "restrict", "Standard_NC4as_T4_v3", "westeurope", "--zone", zone)
+    assert answers(preflight("--need", NEED)[1], "offer") == {"not offered"}
+
+
+def test_batch_says_when_it_gives_a_size_up(connected: EmbeddedAzure, preflight: Run) -> None:
+    need = ("--need", "batch=Standard_HB120rs_v2@westeurope")
+    assert answers(preflight(*need, "--as-of", "2026-11-21")[1], "offer") == {"ok"}
+    assert answers(preflight(*need, "--as-of", "2027-05-01")[1], "offer") == {"retiring"}
+    assert answers(preflight(*need, "--as-of", "2027-06-01")[1], "offer") == {"retired"}
+
+
+def test_a_provider_that_is_not_registered_is_named_with_the_command(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "provider", "Microsoft.Batch", "NotRegistered")
+    code, report = preflight("--need", "batch=Standard_NC4as_T4_v3@westeurope")
+    assert code == 1
+    [(answer, _, fix)] = rows(report, "registration", "Microsoft.Batch")
+    assert (answer, fix) == ("not registered", "`az provider register --namespace Microsoft.Batch`")
+    assert "isn't registered for its resource provider" in report["missing"]["VM sizes of Batch in westeurope"]
+    states = connected.get(f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Batch", "2022-09-01").json()
+    assert states["registrationState"] == "NotRegistered", "preflight changes nothing"
+
+
+def test_a_right_that_is_missing_is_named(connected: EmbeddedAzure, preflight: Run) -> None:
+    assert answers(preflight("--need", NEED)[1], "assign roles") == {"ok"}
+    fault(connected, "forbid", "Microsoft.Authorization/roleAssignments/write")
+    code, report = preflight("--need", NEED)
+    assert (code, answers(report, "assign roles")) == (1, {"no right"})
+
+
+def test_names_are_free_taken_or_wrong(connected: EmbeddedAzure, preflight: Run) -> None:
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-preflight"
+    connected.put(group, {"location": "westeurope"}, "2024-03-01")
+    body = {"location": "westeurope", "sku": {"name": "Basic"}}
+    connected.put(f"{group}/providers/Microsoft.ContainerRegistry/registries/takenhere", body, "2023-07-01").raise_for_status()
+    code, report = preflight(
+        *("--location", "westeurope", "--name", "storage=freehere", "--name", "registry=takenhere", "--name", "batch=NotValid")
+    )
+    assert code == 1
+    assert answers(report, "name", "freehere") == {"ok"}
+    assert answers(report, "name", "takenhere") == {"name not available"}
+    assert answers(report, "name", "NotValid") == {"name not available"}
+
+
+# A stack
+
+
+def stack_file(folder: Path, azure: EmbeddedAzure, **program: Any) -> None:
+    config = {f"azure-gpu:{key}": value for key, value in program.items()} | connection_keys(azure)
+    (folder / "Pulumi.mine.yaml").write_text(yaml.safe_dump({"config": config}))
+
+
+def test_a_stack_that_is_not_there_yet_lives_where_its_file_says(
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ARM_SUBSCRIPTION_ID", "ARM_TENANT_ID", "ARM_CLIENT_ID", "ARM_METADATA_HOSTNAME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PATH", str(tmp_path))  # no engine
+    program = {"team": "vision", "location": "westeurope", "foundation": {"identity": "create", "storage": "create"}}
+    group = {"image": "docker.io/library/python:3.12", "cpu": 1, "memory_in_gb": 1}
+    stack_file(tmp_path, connected, **program, container_groups={"check": group})
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path), "--need", "vm=nc4as_t4_v3")
+    assert (code, report["missing"]) == (0, {})
+    named = {row["subject"] for row in report["rows"] if row["check"] == "registration"}
+    assert named == {
+        *("Microsoft.Compute", "Microsoft.ContainerInstance", "Microsoft.ManagedIdentity", "Microsoft.Network"),
+        "Microsoft.Storage",
+    }
+    assert answers(report, "offer") == {"ok"}
+
+
+def test_a_stack_that_assigns_no_roles_needs_no_right_to(
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    fault(connected, "forbid", "Microsoft.Authorization/roleAssignments/write")
+    stack_file(tmp_path, connected, team="vision", location="westeurope", assign_roles=False)
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+    assert (code, answers(report, "assign roles")) == (0, set())
+
+
+def test_a_stack_that_is_there_lives_where_its_state_says(
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = {key.removeprefix("azure-native:"): value for key, value in connection_keys(connected).items()}
+    program = {"team": "vision", "location": "westeurope", "foundation": {"storage": "create"}}
+    config = {f"azure-gpu:{key}": value for key, value in program.items()} | {"azure-native:subscriptionId": "elsewhere"}
+    held = physical_name("Microsoft.Storage/storageAccounts", ["azure-gpu", "vision", "mine"], subscription_id="elsewhere")
+    provider = {"type": "pulumi:providers:azure-native", "inputs": inputs}
+    storage = {"type": "azure-native:storage:StorageAccount", "id": f"/subscriptions/{SUBSCRIPTION}/x/{held}"}
+    state = {"resources": [provider, storage]}
+    monkeypatch.setattr(command.Stack, "exists", lambda stack: stack.name == "mine")
+    monkeypatch.setattr(command.Stack, "deployment", lambda stack: state)
+    for name in ("mine", "other"):
+        (tmp_path / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump({"config": config}))
+    folder = ("--config-folder", str(tmp_path))
+    code, report = preflight("--stack", "mine", *folder)
+    assert (code, report["missing"], answers(report, "name", held)) == (0, {}, set())  # the stack holds the name itself
+    monkeypatch.setenv("ARM_METADATA_HOSTNAME", "localhost:1")
+    monkeypatch.setattr(online, "ask", lambda connection, *_, **__: online.Found(missing={"asked": connection.subscription_id}))
+    assert preflight("--stack", "other", *folder)[1]["missing"] == {"asked": "elsewhere"}
+
+
+def test_rights_are_asked_of_an_existing_resource_group(
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-existing"
+    parts = {"resource_group": {"existing": group}, "identity": "create", "registry": "create"}
+    stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=parts)
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+    assert code == 3
+    assert "ResourceGroupNotFound" in report["missing"]["rights"]
+    connected.put(group, {"location": "westeurope"}, "2024-03-01")
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+    assert code == 0
+    assert rows(report, "assign roles", "resource group rg-existing") == [("ok", "this login may assign roles", "")]
+
+
+def test_a_stack_without_a_file_is_a_wrong_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("--stack", "nobody", "--config-folder", str(tmp_path)) == 2
+    said = capsys.readouterr().err
+    assert "Pulumi.nobody.yaml can't be read" in said
+
+
+# Lists that are missing
+
+
+def test_a_list_that_is_forbidden_leaves_an_answer_that_is_incomplete(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, *("fail", "--path", "*/usages", "--count", "0", "--status", "403", "--code", "AuthorizationFailed"))
+    code, report = preflight("--need", NEED)
+    assert code == 3
+    assert report["missing"] == {
+        "vCPU quotas in westeurope": "this login may not read it, the role Reader may (AuthorizationFailed)"
+    }
+    assert answers(report, "offer") == {"ok"}
+    assert answers(report, "quota") == {"unknown"}
+
+
+def test_a_problem_outweighs_a_list_that_is_missing(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "fail", "--path", "*/usages", "--count", "0", "--status", "403")
+    assert preflight("--need", "vm=Standard_NC6@westeurope")[0] == 1
+
+
+def test_a_throttled_list_is_read_when_the_time_asked_for_has_passed(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "throttle", "--path", "*/usages", "--seconds", "1")
+    code, report = preflight("--need", NEED)
+    assert (code, report["missing"]) == (0, {})
+    assert report["seconds"]["vCPU quotas in westeurope"] >= 1
+
+
+def test_a_list_that_is_throttled_for_too_long_is_missing_and_says_for_how_long(connected: EmbeddedAzure, preflight: Run) -> None:
+    fault(connected, "throttle", "--path", "*/usages", "--seconds", "600", "--count", "0")
+    code, report = preflight("--need", NEED)
+    assert code == 3
+    [reason] = report["missing"].values()
+    assert reason == "Azure throttles these requests, and asks to wait 600 seconds: run it again later"
+
+
+def test_an_expired_login_says_how_to_log_in(connected: EmbeddedAzure, preflight: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARM_CLIENT_SECRET", "expired")
+    code, report = preflight("--need", NEED)
+    assert code == 3
+    assert len(report["missing"]) == 4
+    assert all("run `az login`" in reason and "AADSTS7000215" in reason for reason in report["missing"].values())
+    fault(connected, *("fail", "--path", "/subscriptions/*", "--count", "0", "--status", "401"))
+    monkeypatch.setenv("ARM_CLIENT_SECRET", connected.client_secret)
+    code, report = preflight("--need", NEED)
+    assert code == 3
+    assert all("run `az login`" in reason for reason in report["missing"].values())
+
+
+def test_no_subscription_and_no_azure_are_said_in_a_line(preflight: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ARM_SUBSCRIPTION_ID", raising=False)
+    code, report = preflight("--need", NEED)
+    assert code == 3
+    assert "ARM_SUBSCRIPTION_ID" in report["missing"]["everything"]
+    found = online.ask(Connection(SUBSCRIPTION, metadata_host="localhost:1"), [], DAY)
+    assert "localhost:1 can't be reached" in found.missing["everything"]
+
+
+def test_a_list_that_takes_too_long_is_given_up(connected: EmbeddedAzure) -> None:
+    fault(connected, "delay", "--path", "*/usages", "--seconds", "5", "--count", "0")
+    wanted = [needs.parse(NEED)]
+    began = time.monotonic()
+    found = online.ask(from_environment(connected), wanted, DAY, limit_seconds=2)
+    assert time.monotonic() - began < 4
+    assert found.missing == {"vCPU quotas in westeurope": "no answer within 2 seconds"}
+
+
+def from_environment(azure: EmbeddedAzure) -> Connection:
+    return Connection(SUBSCRIPTION, azure.tenant_id, azure.client_id, f"localhost:{azure.port}", True)
+
+
+def test_lists_are_read_at_once(connected: EmbeddedAzure) -> None:
+    fault(connected, "delay", "--method", "GET", "--path", "/subscriptions/*", "--seconds", "0.5", "--count", "0")
+    found = online.ask(from_environment(connected), [needs.parse(NEED)], DAY)
+    assert found.missing == {}
+    assert len(found.seconds) == 4
+    assert all(seconds >= 0.5 for seconds in found.seconds.values())

@@ -1,0 +1,112 @@
+"""`python -m operations sizes`: what it prints, and its exit codes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from operations.__main__ import main
+
+AS_OF = ("--as-of", "2026-11-21")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = main(["sizes", *arguments])
+    except SystemExit as ended:  # argparse refuses a command line so
+        code = int(str(ended.code))
+    output = capsys.readouterr()
+    return code, output.out, output.err
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    code, out, err = run(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_two_a100_with_80_gb_for_aks_in_west_europe(capsys: pytest.CaptureFixture[str]) -> None:
+    wish = ("--gpu", "A100", "--gpus", "2", "--gpu-memory", "80", "--region", "westeurope", "--service", "aks")
+    answer = told(capsys, *wish, *AS_OF)
+    assert [row["size"] for row in answer["found"]] == ["Standard_NC48ads_A100_v4"]
+    assert answer["found"][0]["price_day"] == "2026-06-18"
+    assert {"size": "Standard_NC24ads_A100_v4", "reasons": ["it has 1 GPUs, not 2"]} in answer["left_out"]
+
+
+def test_a_person_sees_a_table_and_the_reasons_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    wish = ("--gpu", "T4", "--gpus", "1", "--region", "eastus", *AS_OF)
+    code, out, _ = run(capsys, *wish)
+    assert code == 0
+    assert "Standard_NC4as_T4_v3" in out
+    assert "0.526" in out
+    assert "--why says why" in out
+    _, out, _ = run(capsys, *wish, "--why")
+    assert "Standard_NC64as_T4_v3: it has 4 GPUs, not 1" in out
+
+
+def test_what_replaces_a_size_for_rdma(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = told(capsys, "--instead-of", "nc24rs_v3", "--rdma", *AS_OF)
+    assert "Standard_ND96asr_v4" in [row["size"] for row in answer["found"]]
+    assert all(row["rdma"] for row in answer["found"])
+
+
+def test_everything_about_one_size(capsys: pytest.CaptureFixture[str]) -> None:
+    size = told(capsys, "show", "nc24rs_v3", *AS_OF)
+    assert size["status"] == "retired"
+    assert size["end"] == "2025-09-30"
+    assert any("2025-03-31" in given for given in size["lifecycle"]["also_given"])
+    assert size["lifecycle"]["end_elsewhere"].keys() >= {"usgovvirginia", "jioindiawest"}
+    assert size["quota_family"] == "standardNCSv3Family"
+    code, out, _ = run(capsys, "show", "nv6ads_a10_v5", *AS_OF)
+    assert code == 0
+    for part in ("1/6", "StandardNVADSA10v5Family", "Sources:", "NVIDIA A10"):
+        assert part in out
+
+
+def test_in_2019_the_answer_is_that_of_2019(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "show", "nc6", "--as-of", "2019-06-01")["status"] == "general"
+    assert told(capsys, "show", "nc6", *AS_OF)["status"] == "retired"
+    assert told(capsys, "show", "nc40ads_h100_v5", "--as-of", "2019-06-01")["status"] == "unknown"
+
+
+def test_what_retires_within_a_year(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = told(capsys, "retiring", "--within", "365d", *AS_OF)
+    by_size = {row["size"]: row for row in rows if row["where"] == "everywhere"}
+    assert by_size["Standard_HC44rs"]["end"] == "2027-05-31"
+    assert by_size["Standard_NP10s"]["end"] == "2027-05-31"
+    assert by_size["Standard_HB120rs_v2"]["instead"]
+    assert "Standard_NC6" not in by_size
+    assert ("Standard_NV12s_v3", "uaenorth") in {(row["size"], row["where"]) for row in rows}
+    assert told(capsys, "retiring", "--within", "10d", *AS_OF) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--gpus", "many"),
+        ("--gpus", "3"),
+        ("--gpu", "A101"),
+        ("--region", "westeuropa"),
+        ("--service", "functions"),
+        ("--as-of", "2026-13-01"),
+        ("--needs", "OpenCL"),
+        ("--max-price", "cheap"),
+        ("retiring", "--within", "soon"),
+        ("show", "nc6", "--region", "nowhere"),
+    ],
+)
+def test_a_wrong_command_line_is_named_and_ends_with_2(capsys: pytest.CaptureFixture[str], wrong: tuple[str, ...]) -> None:
+    code, out, err = run(capsys, *wrong)
+    assert code == 2
+    assert out == ""
+    assert wrong[-1] in err
+    assert "Traceback" not in err
+
+
+def test_nothing_that_fits_ends_with_1_and_an_unknown_size_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--gpu", "K80", *AS_OF)
+    assert code == 1
+    assert "No size fits" in out
+    code, _, err = run(capsys, "show", "Standard_NC4as_T4v3")
+    assert code == 1
+    assert "Standard_NC4as_T4_v3" in err

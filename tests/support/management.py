@@ -1,0 +1,46 @@
+"""Azure's own management clients on an embedded Azure, made as their users make them."""
+
+from typing import Any, TypeVar
+
+from azure.identity import ClientSecretCredential
+from azure.mgmt.authorization import AuthorizationManagementClient
+from azure.mgmt.batch import BatchManagementClient
+from azure.mgmt.compute import ComputeManagementClient
+from azure.mgmt.containerregistry import ContainerRegistryManagementClient
+from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
+from azure.mgmt.resource.resources import ResourceManagementClient
+from azure.mgmt.storage import StorageManagementClient
+
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+Client = TypeVar(
+    "Client",
+    AuthorizationManagementClient,
+    BatchManagementClient,
+    ComputeManagementClient,
+    ContainerRegistryManagementClient,
+    MachineLearningServicesMgmtClient,
+    ResourceManagementClient,
+    StorageManagementClient,
+)
+
+
+def client(kind: type[Client], azure: EmbeddedAzure, **options: Any) -> Client:
+    """`options` go to the client, such as `retry_total`."""
+    bundle = str(azure.ca_bundle)
+    credential = ClientSecretCredential(
+        azure.tenant_id,
+        azure.client_id,
+        azure.client_secret,
+        authority=azure.url,
+        disable_instance_discovery=True,
+        connection_verify=bundle,
+    )
+    return kind(
+        credential,
+        SUBSCRIPTION,
+        base_url=azure.url,
+        credential_scopes=[f"{azure.url}/.default"],
+        connection_verify=bundle,
+        **options,
+    )
