@@ -5,10 +5,10 @@ node pool that replaces its GPUs and what that costs, and those of an image whos
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from catalog import offers, successors
 from catalog.container_cuda import check_container
@@ -27,8 +27,7 @@ from catalog.sources import Source
 _SERVICE = "Container Instances"
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(NamedTuple):
     """The image of a container and where it is written."""
 
     reference: str
@@ -71,7 +70,7 @@ def _with_pool(problem: Problem, request: GroupRequest, as_of: date, prices: Pri
     pools = pool_sizes(container.gpu_sku, container.gpu_count or 0, request.location, as_of, prices)
     costs = "".join(f"; {name}: {cost.text(as_of)}" for name in problem.instead if (cost := _profile_cost(name, request, as_of)))
     such = f", such as {' or '.join(pool.text(as_of) for pool in pools)}" if pools else ""
-    return replace(problem, fix=f"{problem.fix}{such}{costs}", instead=(*problem.instead, *(pool.size.name for pool in pools)))
+    return problem._replace(fix=f"{problem.fix}{such}{costs}", instead=(*problem.instead, *(pool.size.name for pool in pools)))
 
 
 def _profile_cost(name: str, request: GroupRequest, as_of: date) -> Price | None:
@@ -96,8 +95,7 @@ def _cuda(image: Image, container: ContainerRequest, as_of: date) -> Iterator[Pr
     between = CUDA_BY_DATE[told + 1] if told + 1 < len(CUDA_BY_DATE) and as_of > CUDA_BY_DATE[told][0].day else None
     if problems and between and not at_page(*between):
         for problem in problems:
-            yield replace(
-                problem,
+            yield problem._replace(
                 message=f"{problem.message}; by {between[0].day.isoformat()} it ran up to {between[1]}, since when isn't known",
                 code=Code.UNKNOWN,
                 severity=Severity.WARNING,

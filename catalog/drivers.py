@@ -6,8 +6,8 @@ knows is let through without a word.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog.problems import Code, Problem
 from catalog.sizes.model import Gpu, Vendor
@@ -18,8 +18,7 @@ MATRIX = Source("NVIDIA data center drivers, CUDA toolkit, driver and architectu
 MINIMUMS = Source("NVIDIA Multi-Instance GPU user guide, deployment considerations", Dated.OBSERVED, date(2026, 11, 20))
 
 
-@dataclass(frozen=True, slots=True)
-class Toolkit:
+class Toolkit(NamedTuple):
     """A minor version of CUDA and the first driver that is made for it.
 
     `windows` is empty where NVIDIA names none: since CUDA 13 no driver comes with the toolkit. Its branch is that of Linux.
@@ -79,8 +78,7 @@ MINOR_COMPATIBLE: dict[int, tuple[str, str]] = {
 BRANCHES: tuple[int, ...] = tuple(sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Architecture:
+class Architecture(NamedTuple):
     """A generation of NVIDIA's GPUs, as far as drivers and CUDA decide about it. None: not known, or no end is announced."""
 
     name: str

@@ -3,13 +3,12 @@
 In: nothing. Out: `Fact`. What a rule decides by stands in the rule's own tables instead.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from catalog.sources import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """One row of a table of facts."""
 
     name: str  # what it is about, unique within its table

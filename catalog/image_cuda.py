@@ -4,8 +4,8 @@ In: an image reference as a user wrote it. Out: a `KnownCuda`, or None: of most 
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog.sources import Dated, Source
 
@@ -43,51 +43,42 @@ TENSORFLOW_CUDA: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class KnownCuda:
+class KnownCuda(NamedTuple):
     """The CUDA version in an image, major and minor, and where that was read."""
 
     version: str
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(NamedTuple):
     """Images whose name gives the version: its one group holds it."""
 
-    name: re.Pattern[str]
+    name: str  # a pattern for the whole name
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class _Image:
+class _Image(NamedTuple):
     """Images of which a source gives the version."""
 
-    name: re.Pattern[str]
+    name: str  # a pattern for the whole name
     known: KnownCuda
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.ASCII)
-
-
-# Names are `repository:tag`; Docker Hub's registry is left out of them.
+# Names are `repository:tag`; Docker Hub's registry is left out of them. A pattern is compiled when it is first asked.
 _FAMILIES: tuple[_Family, ...] = (
-    _Family(_pattern(r"(?:nvcr\.io/)?nvidia/cuda:(\d+\.\d+)(?:[.-].*)?"), _CUDA_TAGS),
-    _Family(_pattern(r"mcr\.microsoft\.com/azureml/[^:]*-cuda(\d+\.\d+)[.:-].*"), _AZUREML),
-    _Family(_pattern(r"(?:pytorch/pytorch|nvidia/samples|nvcr\.io/nvidia/k8s/cuda-sample):.*cuda(\d+\.\d+)(?:[.-].*)?"), _NAMED),
+    _Family(r"(?:nvcr\.io/)?nvidia/cuda:(\d+\.\d+)(?:[.-].*)?", _CUDA_TAGS),
+    _Family(r"mcr\.microsoft\.com/azureml/[^:]*-cuda(\d+\.\d+)[.:-].*", _AZUREML),
+    _Family(r"(?:pytorch/pytorch|nvidia/samples|nvcr\.io/nvidia/k8s/cuda-sample):.*cuda(\d+\.\d+)(?:[.-].*)?", _NAMED),
 )
-_TENSORFLOW_NAME = _pattern(r"tensorflow/tensorflow:(\d+\.\d+)\.\d+(?:-?rc\d+)?-(?:devel-)?gpu(?:-.*)?")
+_TENSORFLOW_NAME = r"tensorflow/tensorflow:(\d+\.\d+)\.\d+(?:-?rc\d+)?-(?:devel-)?gpu(?:-.*)?"
 _IMAGES: tuple[_Image, ...] = (
     _Image(
-        _pattern(r"(?:mcr\.microsoft\.com/azuredocs|microsoft)/samples-tf-mnist-demo:gpu"),
+        r"(?:mcr\.microsoft\.com/azuredocs|microsoft)/samples-tf-mnist-demo:gpu",
         KnownCuda("8.0", _MNIST_DEMO),
     ),
     _Image(
-        _pattern(
-            r"(?:k8s-gcrio\.azureedge\.net|k8s\.gcr\.io|registry\.k8s\.io|gcr\.io/google_containers|mirrorgooglecontainers)"
-            r"/cuda-vector-add:v0\.1"
-        ),
+        r"(?:k8s-gcrio\.azureedge\.net|k8s\.gcr\.io|registry\.k8s\.io|gcr\.io/google_containers|mirrorgooglecontainers)"
+        r"/cuda-vector-add:v0\.1",
         KnownCuda("8.0", _VECTOR_ADD),
     ),
 )
@@ -97,8 +88,8 @@ def image_cuda(reference: str) -> KnownCuda | None:
     """The CUDA version of an image, or None where nothing is known. A digest beside the tag changes nothing."""
     name = reference.partition("@")[0].removeprefix("index.").removeprefix("docker.io/")
     for family in _FAMILIES:
-        if found := family.name.fullmatch(name):
+        if found := re.fullmatch(family.name, name, re.ASCII):
             return KnownCuda(found.group(1), family.source)
-    if (found := _TENSORFLOW_NAME.fullmatch(name)) and found.group(1) in TENSORFLOW_CUDA:
+    if (found := re.fullmatch(_TENSORFLOW_NAME, name, re.ASCII)) and found.group(1) in TENSORFLOW_CUDA:
         return KnownCuda(TENSORFLOW_CUDA[found.group(1)], _TENSORFLOW)
-    return next((image.known for image in _IMAGES if image.name.fullmatch(name)), None)
+    return next((image.known for image in _IMAGES if re.fullmatch(image.name, name, re.ASCII)), None)

@@ -3,11 +3,10 @@
 In: nothing. Out: `LEFT_OUT`, for the documentation. Prices that were left out stand in `catalog.prices.notes`.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """One fact, or kind of fact."""
 
     what: str

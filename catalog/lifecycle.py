@@ -5,9 +5,10 @@ day is the last on which the thing can be had: it is retired from the day after.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from catalog import regions
 from catalog.problems import Code, Problem, Severity
@@ -26,8 +27,7 @@ class Status(StrEnum):
     UNKNOWN = "unknown"  # no source speaks of that day: it was first seen later, or the sources doubt that it is sold
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lifecycle:
+class Lifecycle(NamedTuple):
     """The dated facts about one thing.
 
     `seen` is the earliest source that has it: with *valid from* it began on that day, with *observed on* it was there on that day
@@ -39,7 +39,7 @@ class Lifecycle:
     general: Source | None = None  # left preview on its day
     announced: Source | None = None  # the earliest source that tells of the end; None where only the end is known
     end: Source | None = None  # its day is the last one; None: no end is announced
-    end_elsewhere: Mapping[str, Source] = field(default_factory=dict[str, Source])  # by region, where the last day is another
+    end_elsewhere: Mapping[str, Source] = MappingProxyType({})  # by region, where the last day is another
     also_given: tuple[Source, ...] = ()  # other last days that sources give, and that were not followed
     doubt: Source | None = None  # a source that leaves open whether it is still sold
 

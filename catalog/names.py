@@ -4,7 +4,7 @@ In: an ARM type and a name. Out: problems; none for a type that has no row here.
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from catalog.problems import Problem
 
@@ -14,8 +14,7 @@ _GUID = "Microsoft Learn, rest/api/authorization/role-assignments/create: the na
 _TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameRule:
+class NameRule(NamedTuple):
     """The rule for one type. `pattern` says nothing about the length; `words` says the pattern to a person."""
 
     shortest: int

@@ -4,7 +4,6 @@ In: a `SizeUse` and the day. Out: every problem; where a size can't be had, with
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import date
 
 from catalog import lifecycle, regions, successors
@@ -124,7 +123,7 @@ def _with(problem: Problem, found: tuple[successors.Successor, ...], as_of: date
         return problem
     proposal = "choose " + ", or ".join(successor.text(as_of) for successor in found)
     fix = f"{problem.fix}; else {proposal}" if problem.fix else proposal
-    return replace(problem, fix=fix, instead=tuple(successor.size.name for successor in found))
+    return problem._replace(fix=fix, instead=tuple(successor.size.name for successor in found))
 
 
 def _restricted(size: Size, use: SizeUse) -> Iterator[Problem]:

@@ -5,9 +5,8 @@ In: nothing. Out: `Problem`, `Code`, `render`, which turns a list of problems in
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Code(StrEnum):
@@ -30,8 +29,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(NamedTuple):
     """One problem. `path` is where the user wrote the value, such as `container_groups.train.gpu.count`."""
 
     path: str

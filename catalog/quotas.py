@@ -8,8 +8,8 @@ compared without regard to letter case and spaces. A quota allows; it doesn't sa
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 
 from catalog import regions
 from catalog.problems import Code, Problem, Severity
@@ -34,8 +34,7 @@ _ML = Source(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """One quota: how many vCPUs, and how many of them are used. `used` is None where the service doesn't say."""
 
     name: str  # of the family, as the service spells it; free text for a total
@@ -43,8 +42,7 @@ class Limit:
     used: int | None = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionLimits:
+class RegionLimits(NamedTuple):
     """The quotas of one subscription in one region: of virtual machines, or of Azure Machine Learning. None: not listed."""
 
     region: str
@@ -53,8 +51,7 @@ class RegionLimits:
     spot: Limit | None = None  # over all families, Spot and low priority alone
 
 
-@dataclass(frozen=True, slots=True)
-class PoolUse:
+class PoolUse(NamedTuple):
     """What one Batch pool holds, the higher of what it has and what it is told to have."""
 
     size: str
@@ -62,8 +59,7 @@ class PoolUse:
     spot: int  # nodes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchAccountLimits:
+class BatchAccountLimits(NamedTuple):
     """The quotas of one Batch account. None: not listed, as for an account that allocates in the user's subscription."""
 
     account: str
@@ -79,8 +75,7 @@ class BatchAccountLimits:
 EndpointVcpus = Callable[[Size, int], int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Demand:
+class _Demand(NamedTuple):
     """vCPUs that one use asks for."""
 
     use: SizeUse
@@ -118,7 +113,7 @@ def batch_problems(
     dedicated = [demand for demand in demands if not demand.use.spot]
     spot = [demand for demand in demands if demand.use.spot]
     if account.families_enforced:
-        counted = tuple(replace(limit, used=_used(account, sizes, family=limit.name)) for limit in account.families)
+        counted = tuple(limit._replace(used=_used(account, sizes, family=limit.name)) for limit in account.families)
         problems += _families(dedicated, counted, where, _BATCH)
     for asked, limit, name, of_spot in (
         (dedicated, account.dedicated, "all dedicated nodes", False),

@@ -4,8 +4,7 @@ In: a region as a user writes it, `West Europe` or `westeurope`. Out: the normal
 A region that Azure opens later is refused until `KNOWN` has it: misspelt regions cost more people more time than new ones.
 """
 
-import difflib
-
+from catalog import spelling
 from catalog.problems import Problem
 
 SOURCE = (
@@ -81,7 +80,7 @@ def check(region: str, path: str) -> list[Problem]:
     name = normalise(region)
     if name in KNOWN:
         return []
-    close = difflib.get_close_matches(name, sorted(KNOWN), n=1)
+    close = spelling.nearest(name, sorted(KNOWN), 1)
     return [
         Problem(
             path=path,

@@ -5,10 +5,10 @@ reason for which it was left out.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from catalog import offers, regions, successors
 from catalog.prices import Price, PriceBook
@@ -19,8 +19,7 @@ from catalog.sizes.lookup import Sizes
 from catalog.sizes.model import Driver, Size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(NamedTuple):
     """What a size should have. What is None or empty is no condition."""
 
     service: Service = Service.VIRTUAL_MACHINES
@@ -37,8 +36,7 @@ class Wish:
     most_usd_hour: Decimal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(NamedTuple):
     """A size that fits. Without a region in the wish, price and region are those of the cheapest one."""
 
     size: Size
@@ -47,25 +45,28 @@ class Found:
     remarks: tuple[str, ...]  # warnings that go with it, such as an end that is near
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     size: Size
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     found: tuple[Found, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def like(size: Size, wish: Wish) -> Wish:
-    """The wish for what replaces `size`: its driver, at least its GPUs and their memory, where the wish itself says nothing."""
-    return replace(
-        wish,
+    """The wish for what replaces `size`: its driver, at least its GPUs and their memory, where the wish itself says nothing.
+
+    What replaces a size without a GPU, a machine for MPI, has none either, at least its vCPU, and InfiniBand where it had that.
+    """
+    for_mpi = size.gpu_count == 0 and wish.gpus is None and not wish.gpu
+    return wish._replace(
         needs=wish.needs or successors.usual_driver(size),
         gpus=size.gpu_count if wish.gpus is None else wish.gpus,
-        at_least=wish.at_least or wish.gpus is None,
+        at_least=wish.at_least or (wish.gpus is None and not for_mpi),
+        vcpus=size.vcpus if for_mpi and wish.vcpus is None else wish.vcpus,
+        rdma=wish.rdma or (for_mpi and size.rdma),
         gpu_memory_gib=_rounded(size.gpu_memory_each_gib) if wish.gpu_memory_gib is None else wish.gpu_memory_gib,
     )
 
@@ -86,8 +87,12 @@ def check(wish: Wish, sizes: Sizes = SIZES) -> list[Problem]:
     if wish.gpu_memory_gib is not None and not 0 < wish.gpu_memory_gib <= memories[-1]:
         allowed = f"1 to {memories[-1]} GiB"
         problems.append(_impossible("gpu-memory", "no GPU has so much memory", wish.gpu_memory_gib, allowed))
-    if wish.most_usd_hour is not None and wish.most_usd_hour <= 0:
-        problems.append(_impossible("max-price", "nothing is free", str(wish.most_usd_hour), "more than 0 USD an hour"))
+    most_vcpus = max(size.vcpus or 0 for size in sizes)
+    if wish.vcpus is not None and not 0 < wish.vcpus <= most_vcpus:
+        problems.append(_impossible("vcpus", "no size has this number of vCPU", wish.vcpus, f"1 to {most_vcpus}"))
+    if wish.most_usd_hour is not None and (wish.most_usd_hour.is_nan() or wish.most_usd_hour <= 0):
+        message = "no size has a price below this"
+        problems.append(_impossible("max-price", message, str(wish.most_usd_hour), "more than 0 USD an hour"))
     return problems
 
 

@@ -3,8 +3,8 @@
 In: nothing. Out: `SizeUse`, in which whoever asks says where each value was written, and `Service`.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from catalog.sizes.model import Driver
 
@@ -37,17 +37,16 @@ class OperatingSystem(StrEnum):
     WINDOWS = "Windows"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeUse:
+class SizeUse(NamedTuple):
     """What is asked of a service. `region` is empty for a device of one's own."""
 
     service: Service
     size: str  # as the user wrote it
     region: str
+    path: str  # where the size is written
+    region_path: str  # where the region is written
     nodes: int = 1
     spot: bool = False
     operating_system: OperatingSystem = OperatingSystem.LINUX
     needs: Driver | None = None  # the driver that the software calls; None: not said
     rdma: bool = False  # the work needs InfiniBand
-    path: str  # where the size is written
-    region_path: str  # where the region is written

@@ -4,9 +4,9 @@ In: nothing. Out: `Source`. A date is *valid from* where the source says when a 
 where all that is known is that the source said so on that day.
 """
 
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
 FACTS_DAY = date(2026, 11, 20)  # on which the facts were last gathered; sources without a day of their own have this one
 
@@ -16,8 +16,7 @@ class Dated(StrEnum):
     OBSERVED = "observed on"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One source. Its text form is what a problem shows: `Microsoft Learn, ... (observed on 2025-11-17)`."""
 
     where: str

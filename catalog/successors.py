@@ -6,10 +6,10 @@ cheapest sizes with as many GPUs, as much memory on each, and the same driver an
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from catalog.lifecycle import Status
 from catalog.prices import Price, PriceBook
@@ -23,8 +23,7 @@ Rules = Callable[[Size, SizeUse, date, PriceBook], Iterable[Problem]]
 _DEAR = Decimal("Infinity")  # an unknown price sorts last
 
 
-@dataclass(frozen=True, slots=True)
-class Successor:
+class Successor(NamedTuple):
     """A size that works instead. `lacks` says what the old size had and this one hasn't; empty where nothing is lost."""
 
     size: Size
@@ -40,10 +39,10 @@ class Successor:
 
 def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook, rules: Rules) -> tuple[Successor, ...]:
     """Up to `MOST` successors, best first; none where nothing known works."""
-    like = replace(use, needs=use.needs or usual_driver(size))
+    like = use._replace(needs=use.needs or usual_driver(size))
 
     def works(candidate: Size) -> bool:
-        problems = rules(candidate, replace(like, size=candidate.name), as_of, prices)
+        problems = rules(candidate, like._replace(size=candidate.name), as_of, prices)
         return not any(problem.severity is Severity.ERROR or problem.path == use.region_path for problem in problems)
 
     named = _nearest([one for one in _named(size, sizes, as_of) if _proposable(one, size, as_of) and works(one)], size)
@@ -90,10 +89,13 @@ def _named(size: Size, sizes: Sizes, as_of: date) -> Iterator[Size]:
 
 
 def _proposable(candidate: Size, size: Size, as_of: date) -> bool:
-    """No size by agreement, none whose end is announced (Azure closes it to new subscriptions), none with cores switched off."""
+    """No size by agreement, none of unknown GPUs, none with cores switched off, none whose end is announced.
+
+    Azure closes a size to new subscriptions when it announces the end."""
     constrained = candidate.vcpus != candidate.quota_vcpus and size.vcpus == size.quota_vcpus
     leaving = candidate.lifecycle.status(as_of) in (Status.RETIRING, Status.RETIRED)
-    return candidate is not size and not candidate.series.restricted and not leaving and not constrained
+    known = candidate.gpu_count is not None and not candidate.series.restricted
+    return candidate is not size and known and not leaving and not constrained
 
 
 def _replaces(candidate: Size, size: Size) -> bool:

@@ -5,7 +5,7 @@ and until when, is known to `catalog.services.container_instances`.
 """
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from enum import StrEnum
 from typing import NotRequired, TypedDict
 
@@ -19,6 +19,7 @@ from components.context import Context, StackArgs, Surroundings, check_tags, res
 from components.naming import physical_name
 from components.workloads import Workload
 from formats import azure_types, image_reference
+from formats.dates import days_later
 from formats.image_reference import ImageReference
 from formats.tags import EXPIRES_AT
 
@@ -168,14 +169,14 @@ def _expiry(args: ContainerGroupSettings, day: date, path: str) -> tuple[str | N
     """The instant at which the last day ends."""
     path = f"{path}.expires_after"
     allowed = f"a day after {day.isoformat()}, as YYYY-MM-DD"
-    fix = f'expires_after: "{(day + timedelta(days=PROPOSED_DAYS)).isoformat()}"'
+    fix = f'expires_after: "{days_later(day, PROPOSED_DAYS).isoformat()}"'
     if "expires_after" not in args:
         missing = Problem(path=path, message="a group with a GPU needs a last day", allowed=allowed, fix=f"add {fix}")
         return None, [missing] if "gpu" in args else []
     last, problems = resolve_day(args["expires_after"], path)
     if last is None:
         return None, problems
-    expires_at = f"{(last + timedelta(days=1)).isoformat()}T00:00:00Z"
+    expires_at = f"{days_later(last, 1).isoformat()}T00:00:00Z"
     if last <= day:
         past = Problem(
             path=path,

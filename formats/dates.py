@@ -4,7 +4,7 @@ The engine turns an unquoted `2019-06-01` in a stack file into `2019-06-01 00:00
 """
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?: 00:00:00 \+0000 UTC|T00:00:00(?:\.0+)?Z)?")
 
@@ -20,3 +20,8 @@ def parse_day(text: str) -> date | None:
         return date.fromisoformat(match[1])
     except ValueError:
         return None
+
+
+def days_later(day: date, days: int) -> date:
+    """So many days after `day`; the calendar's last day, in the year 9999, where that is further than it goes."""
+    return day + timedelta(days=min(days, (date.max - day).days))

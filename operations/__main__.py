@@ -13,21 +13,17 @@ Exit codes: 0 all went well, 1 something failed (said in one line), 2 the comman
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from azure.core.exceptions import AzureError as AzureCoreError
-from requests.exceptions import RequestException
-
 from operations import catalog_page, prices
-from operations.azure import AzureError
-from operations.commands import GroupFailedError, bring_down, bring_up, preview, wait_for_groups
 from operations.preflight import command as preflight
 from operations.sizes import command as sizes
-from operations.stack import EngineError, Stack, stack_names
+from operations.stack import Stack, stack_names
 
 PROJECT_FOLDER = Path(__file__).resolve().parent.parent
 WAIT_MINUTES = 10.0
@@ -37,12 +33,29 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
-    except (EngineError, AzureError, AzureCoreError, RequestException, GroupFailedError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # whoever read the output has enough of it, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails once more when it flushes
+        return 1
+    except Exception as error:
+        if not isinstance(error, _expected()):
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """What is said in a line. Loaded when something failed: Azure's clients take longer than most commands."""
+    from azure.core.exceptions import AzureError as AzureCoreError
+    from requests.exceptions import RequestException
+
+    from operations.azure import AzureError
+    from operations.commands import GroupFailedError
+    from operations.stack import EngineError
+
+    return EngineError, AzureError, AzureCoreError, RequestException, GroupFailedError, OSError
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,21 +88,29 @@ def _register_stack_commands(commands: Any) -> None:
 
 
 def _up(options: argparse.Namespace) -> int:
+    from operations.commands import bring_up  # here, as in `_expected`
+
     bring_up(_stack(options.stack, options), options.wait_minutes * 60, _say)
     return 0
 
 
 def _preview(options: argparse.Namespace) -> int:
+    from operations.commands import preview
+
     preview(_stack(options.stack, options), _say)
     return 0
 
 
 def _wait(options: argparse.Namespace) -> int:
+    from operations.commands import wait_for_groups
+
     wait_for_groups(_stack(options.stack, options), options.wait_minutes * 60, _say)
     return 0
 
 
 def _down(options: argparse.Namespace) -> int:
+    from operations.commands import bring_down
+
     for name in [options.stack] if options.stack else stack_names(PROJECT_FOLDER):
         bring_down(_stack(name, options), _say)
     return 0

@@ -1,12 +1,11 @@
 """A client of Azure Resource Manager (ARM) for the subscription that a stack lives in.
 
-In: the connection that the engine recorded in the stack's state (the provider's own configuration, so there is no second place to
-configure) and, for a service principal, `ARM_CLIENT_SECRET` from the environment. Out: resources as ARM answers them, and Azure's
-own management clients, made for the same subscription.
+In: a `Connection` and, for a service principal, `ARM_CLIENT_SECRET` from the environment. Out: resources as ARM answers them, and
+Azure's own management clients, made for the same subscription.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,10 +17,11 @@ from azure.identity import ClientSecretCredential, DefaultAzureCredential
 from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 
+from operations.connection import Connection
+
 PUBLIC_ARM = "https://management.azure.com"
 METADATA_TIMEOUT_SECONDS = 30
 _METADATA_VERSION = "2022-09-01"
-_PROVIDER_TYPE = "pulumi:providers:azure-native"
 _USER_AGENT = "azure-gpu-operations"
 
 Client = TypeVar("Client")
@@ -29,17 +29,6 @@ Client = TypeVar("Client")
 
 class AzureError(Exception):
     """ARM answered with an error. The text is ARM's own code and message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """Where a stack lives. Empty strings where the provider was left to find the value itself."""
-
-    subscription_id: str
-    tenant_id: str = ""
-    client_id: str = ""
-    metadata_host: str = ""
-    disable_instance_discovery: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +66,6 @@ def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -
         answer = client.send_request(HttpRequest("GET", client.format_url(path), params={"api-version": api_version}))
         answer.raise_for_status()
         return answer.json()["value"]
-
-
-def connection_of(deployment: Mapping[str, Any]) -> Connection | None:
-    """The connection of the azure-native provider in an exported deployment; None where the stack has no such provider yet."""
-    providers = [resource for resource in deployment.get("resources") or [] if resource["type"] == _PROVIDER_TYPE]
-    if not providers:
-        return None
-    inputs = providers[-1].get("inputs", {})
-    return Connection(
-        subscription_id=inputs.get("subscriptionId") or os.environ.get("ARM_SUBSCRIPTION_ID", ""),
-        tenant_id=inputs.get("tenantId", ""),
-        client_id=inputs.get("clientId", ""),
-        metadata_host=inputs.get("metadataHost", ""),
-        disable_instance_discovery=str(inputs.get("disableInstanceDiscovery", "")).lower() == "true",
-    )
 
 
 class Arm:

@@ -8,7 +8,6 @@ import argparse
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
 import catalog
@@ -144,7 +143,7 @@ def _services() -> Iterator[str]:
     yield "Node agents:\n"
     yield table(list(node_agents.AGENTS))
     yield "Operating systems, software and settings that the article of 2018-12-17 asks for:\n"
-    yield table([*batch_requirements.REQUIREMENTS, batch_requirements.CLOUD_SERVICES])
+    yield table([*batch_requirements.REQUIREMENTS, batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
     yield "Parts of Batch that have ended or will:\n"
     yield table([value for value in vars(batch).values() if isinstance(value, batch.Feature)])
     yield "Regions that Batch has left:\n"
@@ -158,7 +157,7 @@ def _services() -> Iterator[str]:
     )
     yield from _facts("batch")
     yield "## Images of virtual machines\n"
-    yield table(list(vm_image_rows.IMAGES))
+    yield table(list(vm_image_rows.IMAGES), first=("reference", "distribution", "has", "generations"))
     yield from _facts("vm_image")
     yield "## The GPU driver extension\n"
     yield table(list(driver_extension.ENTRIES))
@@ -175,7 +174,7 @@ def _services() -> Iterator[str]:
     )
     yield from _facts("driver_extension")
     yield "## AKS\n"
-    yield table(list(aks_sizes.LISTED))
+    yield table(list(aks_sizes.LISTED), first=("series", "driver", "installs_driver"))
     yield "Driver images:\n"
     yield table(list({row.driver.name: row.driver for row in aks_sizes.LISTED if row.driver}.values()))
     yield "Series that AKS refuses, by the page that says so:\n"
@@ -190,18 +189,18 @@ def _services() -> Iterator[str]:
     yield "## Azure Machine Learning\n\nSeries that compute clusters take:\n"
     yield table(_lifecycles(machine_learning_sizes.COMPUTE_SERIES))
     yield "Clients:\n"
-    yield table([{"client": client, **_fields(row)} for client, row in clients.CLIENTS.items()])
+    yield table([{"client": client, **row._asdict()} for client, row in clients.CLIENTS.items()])
     yield "Sizes of managed online endpoints:\n"
     yield table(list(endpoints.MANAGED_SIZES))
     yield "Settings of the extension for Kubernetes clusters:\n"
     yield table(list(extension.SETTINGS))
     yield from _facts("machine_learning")
     yield "## Azure Stack Edge\n"
-    yield table([{"model": name, **_fields(device)} for name, device in stack_edge_facts.DEVICES.items()])
+    yield table([{"model": name, **device._asdict()} for name, device in stack_edge_facts.DEVICES.items()])
     yield "GPUs, and sizes of virtual machines with one:\n"
     yield table(_lifecycles({**stack_edge_facts.GPUS, **stack_edge_facts.GPU_SIZES}))
     yield f"The GPU extension runs on {', '.join(stack_edge_facts.EXTENSION_SYSTEMS)}. Commands of the device:\n"
-    yield table(list(stack_edge_commands.COMMANDS))
+    yield table(list(stack_edge_commands.COMMANDS), first=("name", "parameters"))
     yield from _facts("stack_edge")
     yield "## The provider's API versions, and what else is known\n"
     yield from _facts("virtual_machines", "provider", "azure")
@@ -253,7 +252,7 @@ def _prices() -> Iterator[str]:
     yield table(list(notes.SURCHARGES))
     yield table(list(container_apps_prices.FACTS))
     yield "Prices that may be wrong:\n"
-    yield table([{"sizes": doubt.sizes.pattern, **_fields(doubt.fact)} for doubt in notes.DOUBTS])
+    yield table([{"sizes": doubt.sizes, **doubt.fact._asdict()} for doubt in notes.DOUBTS])
     yield "Names with a price that are no size:\n"
     yield table(list(notes.NOT_SIZES.values()))
 
@@ -267,7 +266,3 @@ def _left_out() -> Iterator[str]:
 
 def _lifecycles(rows: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"name": name, "dates": lifecycle, "source": lifecycle.seen} for name, lifecycle in rows.items()]
-
-
-def _fields(row: Any) -> dict[str, Any]:
-    return {field.name: getattr(row, field.name) for field in fields(row)}

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 
 from operations import groups, repair
-from operations.azure import Arm, connection_of
+from operations.azure import Arm
+from operations.connection import connection_of
 from operations.orphans import end_orphaned_hosts
 from operations.stack import EngineError, Stack
 

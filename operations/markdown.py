@@ -1,11 +1,10 @@
 """Tables of the catalog as Markdown.
 
-In: rows that are dataclasses, or mappings of column to value. Out: a table with a column for each field; a column in which
-no row has a value is left out.
+In: rows of the catalog, which are named tuples, or mappings of column to value. Out: a table with a column for each field, the
+source last; a column in which no row has a value is left out.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from enum import Enum
 from typing import Any
@@ -16,13 +15,19 @@ from catalog.sources import Source
 UNKNOWN = "not known"
 
 
-def table(rows: Sequence[Any], without: Sequence[str] = ()) -> str:
-    """The rows as one table. `without` names fields that the reader of this table doesn't need."""
+def table(rows: Sequence[Any], first: Sequence[str] = ()) -> str:
+    """The rows as one table. `first` names the fields that come first, where that isn't their own order."""
     mappings = [_row(row) for row in rows]
-    columns = [name for name in mappings[0] if name not in without and any(row[name] not in ("", "none") for row in mappings)]
+    columns = [name for name in _ordered(mappings[0], first) if any(row[name] not in ("", "none") for row in mappings)]
     lines = [f"| {' | '.join(_heading(name) for name in columns)} |", f"|{' --- |' * len(columns)}"]
     lines += [f"| {' | '.join(row[name] for name in columns)} |" for row in mappings]
     return "\n".join(lines) + "\n"
+
+
+def _ordered(names: Iterable[str], first: Sequence[str]) -> list[str]:
+    """A row type has its fields with a default last; a reader looks for what the row is about first, and for its source last."""
+    rest = sorted((name for name in names if name not in first), key=lambda name: name == "source")
+    return [*first, *rest]
 
 
 def cell(value: object) -> str:
@@ -42,27 +47,25 @@ def cell(value: object) -> str:
             return _escaped(_lifecycle(value))
         case Mapping():
             return "; ".join(f"{cell(key)}: {cell(inner)}" for key, inner in value.items()) or "none"
+        case _ if hasattr(value, "_fields"):
+            return _nested(value)
         case tuple() | list() | set() | frozenset():
             inner = [cell(one) for one in value]
             return ", ".join(sorted(inner) if isinstance(value, set | frozenset) else inner) or "none"
-        case _ if is_dataclass(value):
-            return _nested(value)
         case _:
             return _escaped(str(value))
 
 
 def _row(row: Any) -> dict[str, str]:
-    if isinstance(row, Mapping):
-        return {str(name): cell(value) for name, value in row.items()}
-    return {field.name: cell(getattr(row, field.name)) for field in fields(row)}
+    values = row if isinstance(row, Mapping) else row._asdict()
+    return {str(name): cell(value) for name, value in values.items()}
 
 
 def _nested(value: Any) -> str:
-    """A dataclass inside a cell: by its name where it has one, else field by field."""
+    """A row inside a cell: by its name where it has one, else field by field."""
     if hasattr(value, "name"):
         return cell(value.name)
-    given = [(field.name, getattr(value, field.name)) for field in fields(value)]
-    return ", ".join(f"{_words(name)} {cell(inner)}" for name, inner in given if inner != "")
+    return ", ".join(f"{_words(name)} {cell(inner)}" for name, inner in value._asdict().items() if inner != "")
 
 
 def _lifecycle(lifecycle: Lifecycle) -> str:

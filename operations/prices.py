@@ -24,7 +24,7 @@ from catalog.prices.price_table import PriceRow
 from catalog.sizes import SIZES
 from catalog.sizes.lookup import normalise
 from operations import price_refresh
-from operations.console import console
+from operations.console import columns, console
 from operations.price_refresh import Change, Renewal
 from operations.retail_prices import PUBLIC_URL, RetailPrices
 
@@ -83,9 +83,7 @@ def show(options: argparse.Namespace) -> int:
         }
         print(json.dumps(data, indent=2))
         return 0
-    table = Table(title=_spelt(options.size, []), title_justify="left")
-    for heading in ("region", "on demand", "Spot", "source"):
-        table.add_column(heading)
+    table = Table(*columns("region", "on demand", "Spot", "source"), title=_spelt(options.size, []), title_justify="left")
     for region, price, spot in rows:
         sources = dict.fromkeys(one.source for one in (price, spot) if one)
         table.add_row(
@@ -195,9 +193,8 @@ def _summary(renewal: Renewal) -> None:
 
 
 def _table(title: str, changes: Sequence[Change]) -> Table:
-    table = Table(title=f"{title}: {len(changes)}", title_justify="left")
-    for heading in ("what", "price", "region", "before", "now"):
-        table.add_column(heading)
+    headings = columns("what", "price", "region", "before", "now")
+    table = Table(*headings, title=f"{title}: {len(changes)}", title_justify="left")
     for change in changes[:_LISTED]:
         before = price_table.plain(change.before) or "not known"
         table.add_row(change.what, change.kind, change.region, before, price_table.plain(change.after))

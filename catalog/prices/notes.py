@@ -4,8 +4,8 @@ In: the name of a size. Out: the notes about it; and tables of facts for the doc
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.sizes.lookup import normalise
@@ -44,16 +44,15 @@ NOT_SIZES: dict[str, Fact] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(NamedTuple):
     """Why the prices of some sizes may not be what Azure asks."""
 
-    sizes: re.Pattern[str]  # matches their whole names, letter case aside
+    sizes: str  # a pattern for their whole names, letter case aside
     fact: Fact
 
 
 def _doubt(sizes: str, name: str, value: str, source: Source) -> Doubt:
-    return Doubt(re.compile(f"standard_(?:{sizes})", re.IGNORECASE), Fact(name, value, source))
+    return Doubt(f"standard_(?:{sizes})", Fact(name, value, source))
 
 
 DOUBTS: tuple[Doubt, ...] = (
@@ -137,4 +136,4 @@ def about(size_name: str) -> tuple[Fact, ...]:
     """What to mind about the prices of a size; its name in any letter case, with or without `Standard_`."""
     name = normalise(size_name)
     no_size = tuple(fact for known, fact in NOT_SIZES.items() if known.lower() == name.lower())
-    return no_size + tuple(doubt.fact for doubt in DOUBTS if doubt.sizes.fullmatch(name))
+    return no_size + tuple(doubt.fact for doubt in DOUBTS if re.fullmatch(doubt.sizes, name, re.IGNORECASE))

@@ -5,9 +5,9 @@ the day on which it was read.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 
 from catalog import regions
 from catalog.prices import price_table
@@ -17,8 +17,7 @@ from catalog.sizes.lookup import normalise
 STALE_DAYS = 180  # a price older than this is called so
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """A list price in USD per hour, the day on which it was read, and where."""
 
     usd_hour: Decimal

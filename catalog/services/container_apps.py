@@ -5,9 +5,9 @@ decides by.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
@@ -42,8 +42,7 @@ class Kind(StrEnum):
     DEDICATED = "dedicated"  # per node, as long as the node is there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(NamedTuple):
     """One type of workload profile with GPUs.
 
     `vcpus`, `memory_gib` and `gpu_count` are those of a replica, or of a node where the profile is dedicated.

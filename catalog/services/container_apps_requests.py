@@ -4,12 +4,11 @@ In: a `ProfileRequest` or a `JobRequest`, in which whoever asks says where each 
 problem.
 """
 
-import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
-from catalog import lifecycle, regions
+from catalog import lifecycle, regions, spelling
 from catalog.lifecycle import Lifecycle
 from catalog.problems import Code, Problem, Severity
 from catalog.services.container_apps import (
@@ -26,38 +25,35 @@ from catalog.services.container_apps import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileRequest:
+class ProfileRequest(NamedTuple):
     """A workload profile of an environment, and where each value was written."""
 
     name: str
     type: str
     location: str
-    minimum_count: int | None = None
-    maximum_count: int | None = None
-    consumption_only: bool = False  # the environment was made without workload profiles
-    added_later: bool = False  # the environment is there already
     name_path: str
     type_path: str
     location_path: str
     minimum_path: str
     maximum_path: str
+    minimum_count: int | None = None
+    maximum_count: int | None = None
+    consumption_only: bool = False  # the environment was made without workload profiles
+    added_later: bool = False  # the environment is there already
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerRequest:
+class ContainerRequest(NamedTuple):
     """What one container of a replica asks for, and where each value was written. None: not said."""
 
-    gpu: float | None = None
-    cpu: float | None = None
-    memory_gib: float | None = None
     gpu_path: str
     cpu_path: str
     memory_path: str
+    gpu: float | None = None
+    cpu: float | None = None
+    memory_gib: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobRequest:
+class JobRequest(NamedTuple):
     """The containers of an app or a job in their order, and the type of the profile they run on."""
 
     profile_type: str
@@ -95,7 +91,7 @@ def job_problems(request: JobRequest, as_of: date) -> list[Problem]:
 
 def _unknown(given: str, path: str) -> Problem:
     lower = {name.lower(): name for name in PROFILES}
-    close = tuple(lower[name] for name in difflib.get_close_matches(given.lower(), lower, n=2, cutoff=0.5))
+    close = tuple(lower[name] for name in spelling.nearest(given.lower(), lower, 2, 0.5))
     return Problem(
         path=path,
         message="no workload profile with a GPU is known by this name, so nothing about it was checked",

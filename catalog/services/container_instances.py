@@ -6,8 +6,8 @@ that no rule decides by.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog import lifecycle, regions
 from catalog.lifecycle import Lifecycle, Status
@@ -45,8 +45,7 @@ CUDA_BY_DATE: tuple[tuple[Source, str], ...] = ((FIRST_PAGE, "9.0"), (PAGE_2022,
 REGIONS_UNTIL_2019_10 = frozenset({"southcentralus", "eastasia"})
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """The most that a group may ask for."""
 
     cpu: float
@@ -54,8 +53,7 @@ class Limit:
     source: Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuSku:
+class GpuSku(NamedTuple):
     """One GPU model as the service sold it."""
 
     name: str
@@ -103,35 +101,33 @@ GPU_SKUS: dict[str, GpuSku] = {
 WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerRequest:
+class ContainerRequest(NamedTuple):
     """What one container asks for, and where each value was written."""
 
     name: str
     cpu: float
     memory_gb: float
-    gpu_count: int | None = None  # None: no GPU
-    gpu_sku: str = ""
     cpu_path: str
     memory_path: str
+    gpu_count: int | None = None  # None: no GPU
+    gpu_sku: str = ""
     gpu_count_path: str = ""
     gpu_sku_path: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRequest:
+class GroupRequest(NamedTuple):
     """What one group asks for, and where each value was written."""
 
     location: str
     os_type: str  # Linux or Windows
     in_virtual_network: bool
     containers: tuple[ContainerRequest, ...]
-    spot: bool = False
-    inbound: bool = False  # an IP address with ports
-    sku: str = STANDARD  # of the group: Standard, Dedicated or Confidential
     location_path: str
     os_type_path: str
     network_path: str
+    spot: bool = False
+    inbound: bool = False  # an IP address with ports
+    sku: str = STANDARD  # of the group: Standard, Dedicated or Confidential
     spot_path: str = ""  # needed with `spot`
 
 
@@ -139,7 +135,7 @@ def check(request: GroupRequest, as_of: date) -> list[Problem]:
     """Every reason for which the service refuses `request` on `as_of`, and a warning where an end is near. Empty: it is taken."""
     with_gpu = [container for container in request.containers if container.gpu_count is not None]
     problems = [problem for container in request.containers for problem in _amounts(container)]
-    problems += [problem for container in with_gpu for problem in _gpu(container, as_of)]
+    problems += [problem for container in with_gpu for problem in _gpu(container, request.location, as_of)]
     if with_gpu:
         problems += _surroundings(request)
         problems += _regions(request, with_gpu, as_of)
@@ -161,7 +157,7 @@ def _amounts(container: ContainerRequest) -> Iterator[Problem]:
             )
 
 
-def _gpu(container: ContainerRequest, as_of: date) -> Iterator[Problem]:
+def _gpu(container: ContainerRequest, location: str, as_of: date) -> Iterator[Problem]:
     if container.gpu_count not in GPU_COUNTS:
         yield Problem(
             path=container.gpu_count_path,
@@ -174,7 +170,7 @@ def _gpu(container: ContainerRequest, as_of: date) -> Iterator[Problem]:
         )
     sku = GPU_SKUS.get(container.gpu_sku)
     retired = GPU_FEATURE.status(as_of) is Status.RETIRED
-    fix, instead = successor(as_of)
+    fix, instead = successor(as_of, location)
     if sku is None:
         yield Problem(
             path=container.gpu_sku_path,
@@ -203,14 +199,17 @@ def _nearest(count: int) -> int:
     return min(GPU_COUNTS, key=lambda allowed: (abs(allowed - count), -allowed))
 
 
-def successor(as_of: date) -> tuple[str, tuple[str, ...]]:
-    """What to do instead on that day, as an instruction and as names, best first.
+def successor(as_of: date, location: str) -> tuple[str, tuple[str, ...]]:
+    """What to do instead on that day and in that region, as an instruction and as names, best first.
 
     Between the two ends V100 was still there; Container Apps has GPUs since its serverless profiles; AKS is what Azure's notice
     of 2023 names.
     """
-    serverless = container_apps.serverless_on(as_of)
-    managed = f"on Container Apps serverless GPUs (workload profile {' or '.join(serverless)}), or " if serverless else ""
+    everywhere = container_apps.serverless_on(as_of)
+    there = tuple(name for name in everywhere if regions.normalise(location) in container_apps.PROFILES[name].regions)
+    serverless = there or everywhere
+    where = "" if there else ", in another region"
+    managed = f"on Container Apps serverless GPUs (workload profile {' or '.join(serverless)}{where}), or " if serverless else ""
     move = f"run it {managed}on a GPU node pool of AKS"
     if _K80_P100.status(as_of) is Status.RETIRED and GPU_FEATURE.status(as_of) is not Status.RETIRED:
         return f"write V100, until {_FEATURE_END.day.isoformat()}; after it, {move}", ("V100", *serverless)

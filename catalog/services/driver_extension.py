@@ -5,8 +5,8 @@ of a certain day: before it, what the list lacks is unknown; from it on, it isn'
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog import drivers
 from catalog.problems import Code, Problem, Severity
@@ -53,8 +53,7 @@ TAKES: Mapping[Driver, frozenset[str]] = {
 AMD_SERIES = frozenset({"NVv4"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of the list: what is installed under which operating systems."""
 
     driver: Driver
@@ -89,15 +88,14 @@ ENTRIES: tuple[Entry, ...] = (
 BEFORE_THE_LIST: Mapping[tuple[str, Distribution], Source] = {("NC", Distribution.UBUNTU_16_04): BATCH_ARTICLE}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionRequest:
+class ExtensionRequest(NamedTuple):
     """The extension as it is declared, and where."""
 
-    publisher: str = PUBLISHER
     type: str
     settings: Mapping[str, object]
-    secure_boot: bool = False
     path: str
+    publisher: str = PUBLISHER
+    secure_boot: bool = False
 
 
 def type_for(vendor: Vendor, operating_system: OperatingSystem) -> str:

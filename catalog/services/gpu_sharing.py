@@ -7,10 +7,11 @@ the facts of NVIDIA's plugin in `device_plugin`.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
+from types import MappingProxyType
+from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.problems import Code, Problem, Severity
@@ -39,12 +40,11 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharingRequest:
+class SharingRequest(NamedTuple):
     """How the GPUs of one node are to be shared, in the user's words."""
 
     path: str  # where the sharing is written
-    paths: Mapping[str, str] = field(default_factory=dict[str, str])  # by field, where it isn't `path` and the field's name
+    paths: Mapping[str, str] = MappingProxyType({})  # by field, where it isn't `path` and the field's name
     strategy: str = Strategy.NONE
     replicas: int | None = None  # of each GPU, or of each MIG instance
     profile: str = ""  # AKS's name of a MIG profile; with time-slicing, the instances are shared
@@ -246,8 +246,7 @@ def _way(request: SharingRequest) -> tuple[object, ...]:
     return request.strategy, request.replicas, request.profile, request.mig_strategy, request.rename
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class Share(NamedTuple):
     """One program's share of one GPU by MPS."""
 
     gpu: str  # which: an index or a node's name with it

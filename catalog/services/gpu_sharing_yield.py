@@ -4,9 +4,9 @@ In: a `SharingRequest` and the GPU. Out: a `Yield`, which says itself in one lin
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from typing import NamedTuple
 
 from catalog.problems import Code, Problem, Severity
 from catalog.services.aks import device_plugin, mig
@@ -18,8 +18,7 @@ from catalog.sources import Dated, Source
 AUTOSCALER = Source("Azure/AKS issue 5161", Dated.OBSERVED, date(2026, 11, 20))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Yield:
+class Yield(NamedTuple):
     """What one GPU becomes in Kubernetes."""
 
     resource: str  # what a pod asks for

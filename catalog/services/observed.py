@@ -5,7 +5,6 @@ where nobody knows whether the rule held yet, or nothing where the rule is known
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 
 from catalog.problems import Code, Problem, Severity
@@ -17,13 +16,12 @@ def at(source: Source, as_of: date, problem: Problem) -> Iterator[Problem]:
 
     For rules that a service may change: what it lists, previews, versions. What it never takes needs no such care.
     """
-    problem = replace(problem, source=str(source))
+    problem = problem._replace(source=str(source))
     if as_of >= source.day:
         yield problem
     elif source.dated is Dated.OBSERVED:
         doubt = f"first seen on {source.day.isoformat()}, whether it was so on {as_of.isoformat()} is not known"
-        yield replace(
-            problem,
+        yield problem._replace(
             message=f"{problem.message}; {doubt}",
             code=Code.UNKNOWN,
             severity=Severity.WARNING,

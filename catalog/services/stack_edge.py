@@ -5,8 +5,9 @@ tables, `stack_edge_jobs` the rules on jobs that share the GPUs.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import date
+from types import MappingProxyType
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.problems import Code, Problem, Severity
@@ -26,8 +27,7 @@ from catalog.sizes.model import Size, VmGeneration
 from catalog.sources import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(NamedTuple):
     """How the GPUs of a device are divided between virtual machines and Kubernetes."""
 
     virtual_machines: int
@@ -40,12 +40,11 @@ def claims(gpus: int, virtual_machines: int, kubernetes_first: bool) -> Claims:
     return Claims(given, gpus - given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceRequest:
+class DeviceRequest(NamedTuple):
     """One device, and what is to run on it."""
 
     path: str  # where the device is written
-    paths: Mapping[str, str] = field(default_factory=dict[str, str])  # by field, where it isn't `path` and the field's name
+    paths: Mapping[str, str] = MappingProxyType({})  # by field, where it isn't `path` and the field's name
     model: str = "Pro GPU"
     gpu: str = "T4"
     gpu_count: int = 1

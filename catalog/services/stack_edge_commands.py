@@ -3,8 +3,8 @@
 In: nothing. Out: `COMMANDS` and `FACTS`, for the documentation. ARM can't declare namespaces, users or the Multi-Process Service.
 """
 
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.services.stack_edge_facts import COMPANION, SHARING_2021
@@ -15,15 +15,14 @@ _CLUSTER_PAGE = Source(_CLUSTER, Dated.OBSERVED, date(2026, 11, 20))
 _PROVIDER = Source("pulumi-azure-native 3.29.0, databoxedge 2023-07-01", Dated.OBSERVED, date(2026, 11, 20))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """One command. `also_spelt`: as another page writes it."""
 
     name: str
-    parameters: tuple[str, ...] = ()
     does: str
-    also_spelt: str = ""
     source: Source
+    parameters: tuple[str, ...] = ()
+    also_spelt: str = ""
 
 
 COMMANDS: tuple[Command, ...] = (

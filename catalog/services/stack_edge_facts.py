@@ -4,8 +4,8 @@ In: nothing. Out: tables, each with its source and day. The rules over them are 
 device's own commands in `stack_edge_commands`.
 """
 
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog.lifecycle import Lifecycle
 from catalog.sources import Dated, Source
@@ -21,8 +21,7 @@ _IOT_EDGE = "Azure/EOL, service_list.json: managed IoT Edge on Azure Stack Edge"
 GPU_COUNTS = (1, 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class Device(NamedTuple):
     """One model of device."""
 
     gpu: str  # that it ships with; empty: none

@@ -4,7 +4,7 @@ In: the jobs, the sharing in the words of `gpu_sharing`, and the number of GPUs 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from catalog.problems import Code, Problem, Severity
 from catalog.services import gpu_sharing
@@ -16,8 +16,7 @@ from catalog.sources import Source
 NO_GPU = "none"  # what a job writes that gets no GPU; leaving NVIDIA_VISIBLE_DEVICES out never means all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeJob:
+class EdgeJob(NamedTuple):
     """One job on the device's Kubernetes."""
 
     path: str  # where the job is written

@@ -3,13 +3,12 @@
 In: an `ImageReference`, the size it is to run on, and the day. Out: the `VmImage`, and problems. The rows are in `vm_image_rows`.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
-from catalog import lifecycle
+from catalog import lifecycle, spelling
 from catalog.lifecycle import Lifecycle, Status
 from catalog.problems import Code, Problem, Severity
 from catalog.size_use import OperatingSystem
@@ -61,8 +60,7 @@ class Software(StrEnum):
     WINDOWS_CONTAINERS = "Windows containers"
 
 
-@dataclass(frozen=True, slots=True)
-class ImageReference:
+class ImageReference(NamedTuple):
     """A Marketplace image as a user names it. Azure compares all three without letter case."""
 
     publisher: str
@@ -73,8 +71,7 @@ class ImageReference:
         return f"{self.publisher}/{self.offer}/{self.sku}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """The purchase plan that a deployment of the image has to repeat."""
 
     name: str
@@ -82,15 +79,14 @@ class Plan:
     publisher: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VmImage:
+class VmImage(NamedTuple):
     """One Marketplace image, or with an empty SKU every image of an offer that has no row of its own."""
 
     reference: ImageReference
     distribution: Distribution
+    lifecycle: Lifecycle
     has: frozenset[Software] = frozenset()
     generations: tuple[VmGeneration, ...] = ()  # empty: no source says
-    lifecycle: Lifecycle
     newest: str = ""  # the newest version that a source pins, with its day in `lifecycle`
     plan: Plan | None = None  # None: no plan is needed
     docker_root: str = ""  # where Docker keeps images and layers; empty: no source says
@@ -214,7 +210,7 @@ def _on_size(image: VmImage, reference: ImageReference, size: Size, path: str) -
 
 def _unknown(reference: ImageReference, path: str, images: Sequence[VmImage]) -> Problem:
     known = {str(image.reference).lower(): str(image.reference) for image in images if image.reference.sku}
-    close = tuple(known[key] for key in difflib.get_close_matches(str(reference).lower(), known, n=3, cutoff=0.8))
+    close = tuple(known[key] for key in spelling.nearest(str(reference).lower(), known, 3, 0.8))
     return Problem(
         path=path,
         message="no image of this name is known, so nothing about it was checked",

@@ -4,9 +4,9 @@ In: a name in any letter case, with or without `Standard_`, or as the Azure port
 `Size`, or the nearest names, or a problem that gives them.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator
 
+from catalog import spelling
 from catalog.problems import Code, Problem, Severity
 from catalog.sizes.model import Size
 
@@ -37,7 +37,7 @@ class Sizes:
         """
         wanted = _key(name).removeprefix(_KEY_PREFIX)
         names = [key.removeprefix(_KEY_PREFIX) for key in self._by_key]
-        close = difflib.get_close_matches(wanted, [other for other in names if other[:1] == wanted[:1]], n=most, cutoff=0.7)
+        close = spelling.nearest(wanted, [other for other in names if other[:1] == wanted[:1]], most, 0.7)
         return tuple(self._by_key[_KEY_PREFIX + other].name for other in close)
 
     def unknown(self, name: str, path: str) -> Problem:

@@ -5,9 +5,10 @@ In: nothing. Out: the types `Gpu`, `Series` and `Size`, which the tables beside 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from types import MappingProxyType
+from typing import NamedTuple
 
 from catalog.lifecycle import Lifecycle
 from catalog.sources import Source
@@ -27,8 +28,7 @@ class Driver(StrEnum):
     AMD_GRAPHICS = "AMD graphics"  # AMD, virtual workstation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MigProfile:
+class MigProfile(NamedTuple):
     """One way to cut a GPU into instances of their own."""
 
     name: str  # as NVIDIA writes it: 1g.10gb
@@ -36,8 +36,7 @@ class MigProfile:
     memory_gib: int  # of one instance
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
+class Gpu(NamedTuple):
     """One GPU model, as a virtual machine sees it: half a card where Azure gives out halves."""
 
     name: str  # what people call it, and what searches compare: T4, A100, H100
@@ -45,10 +44,10 @@ class Gpu:
     vendor: Vendor
     memory_gib: int  # of one whole GPU
     architecture: str  # Kepler, Turing, Ampere, …
-    compute_capability: str = ""  # NVIDIA's, such as 8.0; empty for other vendors
-    mig: Mapping[str, MigProfile] = field(default_factory=dict[str, MigProfile])  # by AKS's name for it, such as MIG1g
-    mig_source: Source | None = None  # of `mig`; None where there is none
     source: Source
+    compute_capability: str = ""  # NVIDIA's, such as 8.0; empty for other vendors
+    mig: Mapping[str, MigProfile] = MappingProxyType({})  # by AKS's name for it, such as MIG1g
+    mig_source: Source | None = None  # of `mig`; None where there is none
 
 
 class VmGeneration(StrEnum):
@@ -58,8 +57,7 @@ class VmGeneration(StrEnum):
     GEN2 = "Gen2"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(NamedTuple):
     """What all sizes of a series share. `generations` is empty where no source was found."""
 
     name: str  # NCasT4_v3
@@ -67,17 +65,16 @@ class Series:
     drivers: tuple[Driver, ...]  # that work, the usual one first; empty without a GPU
     quota_family: str  # as the service spells it; compare with `same_family`. Empty: not known
     lifecycle: Lifecycle
+    sources: tuple[Source, ...]
     generations: tuple[VmGeneration, ...] = ()
     architecture: str = "x64"  # of the processor: x64 or Arm64
     windows_only: bool = False
     restricted: bool = False  # no public page offers it; a subscription has it by agreement or not at all
     successors: tuple[str, ...] = ()  # series or sizes that Azure's own guide names, in its order
     note: str = ""
-    sources: tuple[Source, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class Size(NamedTuple):
     """One VM size."""
 
     name: str  # Standard_NC4as_T4_v3

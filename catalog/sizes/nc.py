@@ -3,8 +3,6 @@
 In: nothing. Out: `ROWS`. The RTX PRO 6000 sizes of the line are in `nc_rtx`.
 """
 
-from dataclasses import replace
-
 from catalog.lifecycle import Lifecycle
 from catalog.sizes import gpus
 from catalog.sizes.model import Driver, Series
@@ -162,8 +160,7 @@ _FROM_NC12 = ("Standard_NC16as_T4_v3",)
 _FROM_NC24 = ("Standard_NC64as_T4_v3",)
 _TO_A100 = ("Standard_NC96ads_A100_v4",)
 _NO_INFINIBAND = "the successor that the guide names has no InfiniBand"
-_NC24RS_V3 = replace(
-    NCV3.lifecycle,
+_NC24RS_V3 = NCV3.lifecycle._replace(
     announced=observed(f"{AZURE_DOCS}/ncv3-nc24rs-retirement.md", 2024, 3, 19),
     also_given=(valid_from("Azure/EOL, service_list.json, and the guide as first announced", 2025, 3, 31),),
 )

@@ -22,7 +22,7 @@ from typing import Any
 from catalog import providers, regions
 from catalog.size_use import SizeUse
 from formats import dates, stack_file
-from operations.azure import Connection, connection_of
+from operations.connection import Connection, connection_of
 from operations.console import console
 from operations.preflight import connections, needs, offline, program
 from operations.preflight.program import Inventory

@@ -6,7 +6,7 @@ In: a stack, its configuration as text, the environment. Out: a `Connection`.
 import os
 from collections.abc import Mapping
 
-from operations.azure import Connection
+from operations.connection import Connection
 
 _PROVIDER = "azure-native:"
 

@@ -11,7 +11,8 @@ from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
 
 from catalog.size_use import SizeUse
-from operations.azure import Connection, sign_in
+from operations.azure import sign_in
+from operations.connection import Connection
 from operations.preflight import answers, lists
 from operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch
 from operations.preflight.needs import WantedName

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from operations.console import columns
 from operations.preflight.rows import FAILING, Answer, Row
 
 PROBLEMS = 1
@@ -45,12 +46,13 @@ class Report:
         }
 
     def show(self, console: Console) -> None:
-        table = Table("Subject", "Check", "Answer", "Why, and what to do")
+        table = Table(*columns("Subject", "Check", "Answer", "Why, and what to do"))
         for row in self.rows:
             style = "red" if row.answer in FAILING else _STYLES[row.answer]
             said = "; ".join(part for part in (row.message, row.fix, row.source and f"source: {row.source}") if part)
             table.add_row(Text(row.subject), Text(row.check), Text(row.answer, style), Text(said))
-        console.print(table)
+        if self.rows:
+            console.print(table)
         for name, reason in self.missing.items():
             console.print(Text(f"missing: {name}: {reason}"))
         console.print(Text(self._conclusion()))

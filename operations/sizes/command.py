@@ -12,7 +12,7 @@ import argparse
 import json
 import re
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -25,9 +25,12 @@ from catalog.search import Wish
 from catalog.size_use import TAKES_SIZES, Service, SizeUse
 from catalog.sizes import SIZES
 from catalog.sizes.model import Driver, Size
-from formats.dates import SPELLING, parse_day
+from formats.dates import SPELLING, days_later, parse_day
 from operations.console import console
 from operations.sizes import facts, tables
+
+_NUMBER = r"[0-9]{1,9}"  # more digits are a slip of the keyboard
+_SHOWN = 60  # characters
 
 
 def register(commands: Any) -> None:
@@ -64,8 +67,8 @@ def _filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--service", choices=[service.value for service in TAKES_SIZES], default=Service.VIRTUAL_MACHINES.value)
     parser.add_argument("--gpu", default="", help="GPU model in whole words: A100, H100 NVL")
     parser.add_argument("--gpus", type=_count, help="number of GPUs: 2, 1/6, or 2+ for at least two")
-    parser.add_argument("--gpu-memory", type=int, help="GiB on each GPU, at least")
-    parser.add_argument("--vcpus", type=int, help="at least")
+    parser.add_argument("--gpu-memory", type=_whole, help="GiB on each GPU, at least")
+    parser.add_argument("--vcpus", type=_whole, help="at least")
     parser.add_argument("--needs", type=_driver, help=f"what the software calls: {', '.join(Driver)}")
     parser.add_argument("--rdma", action="store_true", help="with InfiniBand")
     parser.add_argument("--mig", action="store_true", help="whose GPUs can be cut into MIG instances")
@@ -91,7 +94,7 @@ def _search(options: argparse.Namespace) -> int:
         spot=options.spot,
         most_usd_hour=options.max_price,
     )
-    if options.instead_of:
+    if options.instead_of is not None:
         size = SIZES.find(options.instead_of)
         if size is None:
             return _unknown(options.instead_of)
@@ -115,9 +118,7 @@ def _show(options: argparse.Namespace) -> int:
     if size is None:
         return _unknown(options.size)
     region = _region(options)
-    wrong = regions.check(region, "region") if region else []
-    if wrong:
-        print(f"error: {wrong[0]}", file=sys.stderr)
+    if _is_wrong(region):
         return 2
     known = facts.whole(size, _as_of(options), region, packaged())
     if _json(options):
@@ -128,9 +129,11 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _retiring(options: argparse.Namespace) -> int:
-    as_of = _as_of(options)
-    until = as_of + timedelta(days=options.within)
-    rows = [row for size in SIZES for row in _ends(size, as_of, until, _region(options))]
+    as_of, region = _as_of(options), _region(options)
+    if _is_wrong(region):
+        return 2
+    until = days_later(as_of, options.within)
+    rows = [row for size in SIZES for row in _ends(size, as_of, until, region)]
     rows.sort(key=lambda row: (row["end"], row["size"]))
     if _json(options):
         print(json.dumps(rows, indent=2))
@@ -150,7 +153,7 @@ def _ends(size: Size, as_of: date, until: date, region: str) -> list[dict[str, A
             "end": end.day.isoformat(),
             "days": (end.day - as_of).days,
             "where": where,
-            "instead": _instead(size, end.day + timedelta(days=1), "" if where == "everywhere" else where),
+            "instead": _instead(size, days_later(end.day, 1), "" if where == "everywhere" else where),
             "source": str(end),
         }
         for where, end in ends.items()
@@ -170,6 +173,14 @@ def _instead(size: Size, day: date, region: str) -> list[str]:
     )
     problems = offers.check(use, day, prices=packaged())
     return [name for problem in problems if problem.code is Code.RETIRED for name in problem.instead]
+
+
+def _is_wrong(region: str) -> bool:
+    """Says so where the region isn't known. No region is none that is wrong."""
+    wrong = regions.check(region, "region") if region else []
+    for problem in wrong:
+        print(f"error: {problem}", file=sys.stderr)
+    return bool(wrong)
 
 
 def _unknown(name: str) -> int:
@@ -197,16 +208,22 @@ def _day(text: str) -> date:
 
 
 def _days(text: str) -> int:
-    match = re.fullmatch(r"(\d+)d?", text.strip())
+    match = re.fullmatch(rf"({_NUMBER})d?", text.strip())
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days; write 180d")
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no number of days; write 180d")
     return int(match[1])
 
 
+def _whole(text: str) -> int:
+    if re.fullmatch(rf"-?{_NUMBER}", text.strip()) is None:
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no whole number")
+    return int(text)
+
+
 def _count(text: str) -> tuple[Fraction, bool]:
-    match = re.fullmatch(r"(\d+(?:/[1-9]\d*)?)(\+?)", text.strip())
+    match = re.fullmatch(rf"({_NUMBER}(?:/[1-9]\d{{0,8}})?)(\+?)", text.strip(), re.ASCII)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of GPUs; write 2, 1/6 or 2+")
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no number of GPUs; write 2, 1/6 or 2+")
     return Fraction(match[1]), bool(match[2])
 
 
@@ -219,6 +236,14 @@ def _driver(text: str) -> Driver:
 
 def _amount(text: str) -> Decimal:
     try:
-        return Decimal(text)
+        amount = Decimal(text)
     except InvalidOperation:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD") from None
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no amount of USD")
+    return amount
+
+
+def _short(text: str) -> str:
+    """What was given, for a message: its beginning is enough to find the slip."""
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

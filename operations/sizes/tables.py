@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from operations.console import columns
+
 Facts = Mapping[str, Any]
 UNKNOWN = "?"
 _COLUMNS = ("Size", "GPU", "GPUs", "GPU GiB", "vCPU", "GiB", "RDMA", "USD/hour", "Region", "Remarks")
@@ -17,7 +19,7 @@ _COLUMNS = ("Size", "GPU", "GPUs", "GPU GiB", "vCPU", "GiB", "RDMA", "USD/hour",
 
 def show_answer(console: Console, facts: Facts, with_left_out: bool) -> None:
     found: Sequence[Facts] = facts["found"]
-    table = Table(*_COLUMNS)
+    table = Table(*columns(*_COLUMNS))
     for row in found:
         remarks = [*row["remarks"], *_price_remarks(row)]
         table.add_row(
@@ -48,7 +50,7 @@ def show_answer(console: Console, facts: Facts, with_left_out: bool) -> None:
 
 def show_size(console: Console, facts: Facts) -> None:
     console.print(Text(f"{facts['size']}, as of {facts['as_of']}: {facts['status']}"))
-    table = Table(show_header=False)
+    table = Table(*columns("", ""), show_header=False)
     for label, value in (
         ("Series", facts["series"]),
         ("GPU", facts["gpu"]),
@@ -85,15 +87,10 @@ def show_retiring(console: Console, rows: Sequence[Facts], until: str) -> None:
     if not rows:
         console.print(f"No size retires until {until}.")
         return
-    table = Table("Size", "Last day", "Days", "Where", "Instead", "Source")
+    table = Table(*columns("Size", "Last day", "Days", "Where", "Instead", "Source"))
     for row in rows:
         table.add_row(row["size"], row["end"], str(row["days"]), row["where"], "\n".join(row["instead"]), row["source"])
     console.print(table)
-
-
-def show_problems(console: Console, problems: Sequence[Facts]) -> None:
-    for problem in problems:
-        console.print(Text(f"{problem['severity']}: {_said(problem)}"))
 
 
 def _show_lifecycle(console: Console, lifecycle: Facts) -> None:
@@ -113,7 +110,8 @@ def _show_prices(console: Console, prices: Sequence[Facts]) -> None:
     if not prices:
         console.print("Prices: none known.")
         return
-    table = Table("Region", "USD/hour", "of", "Spot", "of", title="List prices, Linux, cheapest first", title_justify="left")
+    headings = columns("Region", "USD/hour", "of", "Spot", "of")
+    table = Table(*headings, title="List prices, Linux, cheapest first", title_justify="left")
     for row in prices:
         table.add_row(
             row["region"],

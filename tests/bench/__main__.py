@@ -28,13 +28,14 @@ RESIDENT_MIB = 250.0
 WARM_UP_SECONDS = 60.0
 CATALOG_LOAD_CPU_MS = 50.0
 CHECK_TO_PREVIEW = 0.01
-CATALOG_ROUNDS = 5
+CATALOG_ROUNDS = 9
 PREFLIGHT_BEYOND_SLOWEST_LIST = 1.0  # seconds
 
 
 def main() -> int:
     options = _options()
     say = partial(print, flush=True)
+    known = catalog.measure(max(options.counts), CATALOG_ROUNDS)  # first: what the others start would share its cores
     engine = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
     engine_bin = Path(engine.stdout.strip())
     with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +47,6 @@ def main() -> int:
             asked = preflight.measure(azure)
         finally:
             azure.stop()
-    known = catalog.measure(max(options.counts), CATALOG_ROUNDS)
 
     held = [
         *_report(times, served, warm, options.counts, say),
@@ -102,8 +102,9 @@ def _report(
 def _report_catalog(known: catalog.Catalog, times: dict[tuple[str, int], previews.Times], say: "partial[None]") -> list[bool]:
     preview = times["flat", known.checked].median
     say(f"checking {known.checked} resources: {known.check_seconds:.3f} s; flat preview of as many: {preview:.1f} s")
+    say(f"loading the whole catalog beyond the standard library's modules, CPU in ms: {known.load_own_cpu_ms:.4g}")
     return [
-        _hold("loading the whole catalog, CPU in ms", known.load_cpu_ms, CATALOG_LOAD_CPU_MS, say),
+        _hold("loading the whole catalog with the standard library, CPU in ms", known.load_cpu_ms, CATALOG_LOAD_CPU_MS, say),
         _hold(f"checking {known.checked} resources to previewing them", known.check_seconds / preview, CHECK_TO_PREVIEW, say),
     ]
 

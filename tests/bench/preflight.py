@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from operations.azure import Connection, sign_in
+from operations.azure import sign_in
+from operations.connection import Connection
 from operations.preflight import lists, needs
 from operations.preflight.fetching import SharedCredential, fetch
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure

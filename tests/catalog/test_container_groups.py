@@ -1,6 +1,5 @@
 """Container groups with their images: CUDA 9.0 of the first document, and what replaces a retired GPU with its price."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -33,7 +32,7 @@ GROUP = GroupRequest(
     os_type_path="os_type",
     network_path="subnet_id",
 )
-V100 = replace(GROUP, containers=(replace(CONTAINER, gpu_sku="V100"),))
+V100 = GROUP._replace(containers=(CONTAINER._replace(gpu_sku="V100"),))
 
 
 def said(group: GroupRequest, image: str, as_of: date) -> list[Problem]:
@@ -75,7 +74,7 @@ def test_cuda_12_was_never_taken() -> None:
 
 
 def test_of_a_container_without_a_gpu_the_image_does_not_matter() -> None:
-    plain = replace(GROUP, containers=(replace(CONTAINER, gpu_count=None, gpu_sku=""),))
+    plain = GROUP._replace(containers=(CONTAINER._replace(gpu_count=None, gpu_sku=""),))
     assert said(plain, "nvidia/cuda:12.1.0-base-ubuntu22.04", TODAY) == []
 
 
@@ -89,3 +88,17 @@ def test_a_retired_gpu_is_refused_with_what_runs_it_today_and_its_price() -> Non
 
 def test_a_gpu_that_never_was_has_no_size_to_replace_it() -> None:
     assert container_groups.pool_sizes("A100", 1, "eastus", TODAY, packaged()) == ()
+
+
+@pytest.mark.parametrize(
+    ("location", "profiles", "elsewhere"),
+    [
+        ("eastus", ("Consumption-GPU-NC8as-T4", "Consumption-GPU-NC24-A100"), False),
+        ("westeurope", ("Consumption-GPU-NC8as-T4",), False),  # T4 only
+        ("northeurope", ("Consumption-GPU-NC8as-T4", "Consumption-GPU-NC24-A100"), True),  # neither is sold there
+    ],
+)
+def test_the_serverless_profiles_named_are_those_of_the_region(location: str, profiles: tuple[str, ...], elsewhere: bool) -> None:
+    [problem] = said(GROUP._replace(location=location), "own/image:1", TODAY)
+    assert tuple(name for name in problem.instead if name.startswith("Consumption")) == profiles
+    assert ("in another region" in problem.fix) == elsewhere

@@ -3,7 +3,6 @@
 All tables are found by walking the catalog's modules, so that a new table is held to the same rules.
 """
 
-import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -29,10 +28,7 @@ FIRST_DAY = date(2015, 1, 1)  # older than every source; a date before it is a s
 def parts(value: object) -> Iterator[object]:
     """The value, and everything inside it."""
     yield value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from parts(getattr(value, field.name))
-    elif isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from parts(key)
             yield from parts(inner)

@@ -1,6 +1,5 @@
 """Whether a service takes a size: the rules that hold everywhere, the successors, and the source documents at their own dates."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -30,17 +29,17 @@ def codes(use: SizeUse, as_of: date = TODAY) -> set[Code]:
 
 @pytest.mark.parametrize("spelling", ["Standard_NC4as_T4_v3", "nc4as_t4_v3", "NC4AS_T4_V3", "standard_nc4as_t4_v3"])
 def test_a_size_that_is_sold_is_taken_in_any_spelling(spelling: str) -> None:
-    assert said(replace(USE, size=spelling)) == []
+    assert said(USE._replace(size=spelling)) == []
 
 
 def test_a_misspelt_size_is_a_warning_with_the_nearest_names() -> None:
-    [problem] = said(replace(USE, size="Standard_NC4as_T4v3"))
+    [problem] = said(USE._replace(size="Standard_NC4as_T4v3"))
     assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
     assert "Standard_NC4as_T4_v3" in problem.instead
 
 
 def test_a_retired_size_is_refused_with_the_date_and_a_successor_that_is_sold() -> None:
-    [problem] = errors(said(replace(USE, size="Standard_NC6")))
+    [problem] = errors(said(USE._replace(size="Standard_NC6")))
     assert problem.code is Code.RETIRED
     assert "retired on 2023-09-06" in problem.message
     assert problem.instead[0] == "Standard_NC4as_T4_v3"
@@ -52,35 +51,35 @@ def test_a_retired_size_is_refused_with_the_date_and_a_successor_that_is_sold() 
     [("westeurope", True), ("jioindiawest", False), ("usgovvirginia", False), ("chinanorth3", False)],
 )
 def test_ncv3_is_retired_except_where_microsoft_gave_longer(region: str, refused: bool) -> None:
-    assert (Code.RETIRED in codes(replace(USE, size="Standard_NC6s_v3", region=region))) == refused
+    assert (Code.RETIRED in codes(USE._replace(size="Standard_NC6s_v3", region=region))) == refused
 
 
 def test_amd_is_refused_for_cuda_and_taken_for_rocm() -> None:
-    use = replace(USE, size="Standard_ND96isr_MI300X_v5", region="")
-    [problem] = errors(said(replace(use, needs=Driver.CUDA)))
+    use = USE._replace(size="Standard_ND96isr_MI300X_v5", region="")
+    [problem] = errors(said(use._replace(needs=Driver.CUDA)))
     assert problem.code is Code.WRONG_DRIVER
     assert "AMD Instinct MI300X" in problem.message
     assert problem.instead
-    assert codes(replace(use, needs=Driver.ROCM)) == set()
+    assert codes(use._replace(needs=Driver.ROCM)) == set()
 
 
 def test_cuda_runs_on_the_grid_driver_of_an_a10_but_grid_not_on_an_h100() -> None:
-    assert codes(replace(USE, size="Standard_NV36ads_A10_v5", needs=Driver.CUDA)) == set()
-    assert codes(replace(USE, size="Standard_NC40ads_H100_v5", needs=Driver.GRID)) == {Code.WRONG_DRIVER}
+    assert codes(USE._replace(size="Standard_NV36ads_A10_v5", needs=Driver.CUDA)) == set()
+    assert codes(USE._replace(size="Standard_NC40ads_H100_v5", needs=Driver.GRID)) == {Code.WRONG_DRIVER}
 
 
 def test_a_size_without_a_gpu_is_refused_for_cuda() -> None:
-    assert codes(replace(USE, size="Standard_HB176rs_v4", region="", needs=Driver.CUDA)) == {Code.WRONG_DRIVER}
+    assert codes(USE._replace(size="Standard_HB176rs_v4", region="", needs=Driver.CUDA)) == {Code.WRONG_DRIVER}
 
 
 def test_work_for_infiniband_is_refused_on_a_size_without_it() -> None:
-    use = replace(USE, size="Standard_NC96ads_A100_v4", rdma=True)
+    use = USE._replace(size="Standard_NC96ads_A100_v4", rdma=True)
     assert codes(use) == {Code.IMPOSSIBLE}
-    assert codes(replace(use, size="Standard_ND96asr_v4")) == set()
+    assert codes(use._replace(size="Standard_ND96asr_v4")) == set()
 
 
 def test_what_replaces_nc24rs_v3_for_rdma_has_infiniband_and_cuda() -> None:
-    [problem] = errors(said(replace(USE, size="Standard_NC24rs_v3", rdma=True, needs=Driver.CUDA)))
+    [problem] = errors(said(USE._replace(size="Standard_NC24rs_v3", rdma=True, needs=Driver.CUDA)))
     assert problem.code is Code.RETIRED
     assert problem.instead
     for name in problem.instead:
@@ -91,26 +90,26 @@ def test_what_replaces_nc24rs_v3_for_rdma_has_infiniband_and_cuda() -> None:
 
 
 def test_windows_only_sizes_are_refused_for_linux() -> None:
-    use = replace(USE, size="Standard_NV4as_v4", region="")
+    use = USE._replace(size="Standard_NV4as_v4", region="")
     day = date(2026, 6, 1)  # before 2026-09-30
     assert codes(use, day) == {Code.IMPOSSIBLE}
-    assert codes(replace(use, operating_system=OperatingSystem.WINDOWS), day) == set()
+    assert codes(use._replace(operating_system=OperatingSystem.WINDOWS), day) == set()
 
 
 def test_a_region_without_a_price_is_a_warning_where_other_regions_have_one() -> None:
-    [problem] = said(replace(USE, size="Standard_ND96isr_H200_v5"))  # priced in East US 2 and Sweden Central, not in West Europe
+    [problem] = said(USE._replace(size="Standard_ND96isr_H200_v5"))  # priced in East US 2 and Sweden Central, not in West Europe
     assert (problem.code, problem.severity) == (Code.NOT_IN_REGION, Severity.WARNING)
     assert "swedencentral" in problem.allowed
-    assert said(replace(USE, size="Standard_ND96isr_H200_v5", region="swedencentral")) == []
+    assert said(USE._replace(size="Standard_ND96isr_H200_v5", region="swedencentral")) == []
 
 
 def test_prices_say_nothing_of_regions_before_their_day() -> None:
-    use = replace(USE, size="Standard_ND96isr_H200_v5")
+    use = USE._replace(size="Standard_ND96isr_H200_v5")
     assert Code.NOT_IN_REGION not in {problem.code for problem in said(use, date(2026, 6, 17))}
 
 
 def test_restricted_sizes_are_a_warning() -> None:
-    [problem] = said(replace(USE, size="Standard_ND96isf_H200_v5", region=""))
+    [problem] = said(USE._replace(size="Standard_ND96isf_H200_v5", region=""))
     assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
 
 
@@ -128,18 +127,18 @@ def test_restricted_sizes_are_a_warning() -> None:
 def test_the_documents_own_sizes_are_taken_at_their_dates_and_refused_today_with_a_successor(
     service: Service, size: str, region: str, day: date, system: OperatingSystem
 ) -> None:
-    use = replace(USE, service=service, size=size, region=region, operating_system=system)
+    use = USE._replace(service=service, size=size, region=region, operating_system=system)
     assert errors(said(use, day)) == []
     retired = [problem for problem in said(use) if problem.code is Code.RETIRED]
     assert retired
     for problem in retired:
         assert problem.instead
         for name in problem.instead:
-            assert errors(said(replace(use, size=name))) == []
+            assert errors(said(use._replace(size=name))) == []
 
 
 def test_a_t4_on_a_stack_edge_is_taken_in_2021_and_today() -> None:
-    use = replace(USE, service=Service.STACK_EDGE, size="Standard_NC4as_T4_v3", region="")
+    use = USE._replace(service=Service.STACK_EDGE, size="Standard_NC4as_T4_v3", region="")
     assert errors(said(use, date(2021, 3, 5))) == []
     assert errors(said(use)) == []
 
@@ -171,7 +170,7 @@ def test_no_size_service_and_day_raises_and_every_problem_is_whole(use: SizeUse,
 
 @given(use=ALL_USES, day=DAYS)
 def test_amd_is_never_proposed_for_cuda(use: SizeUse, day: date) -> None:
-    for problem in said(replace(use, needs=Driver.CUDA), day):
+    for problem in said(use._replace(needs=Driver.CUDA), day):
         for name in problem.instead:
             size = SIZES.find(name)
             assert size is None or size.gpu is None or size.gpu.vendor is Vendor.NVIDIA
@@ -183,4 +182,20 @@ def test_what_is_proposed_works(use: SizeUse, day: date) -> None:
         if problem.code is Code.RETIRED and use.service in TAKES_SIZES:
             for name in problem.instead:
                 if SIZES.find(name):
-                    assert errors(said(replace(use, size=name), day)) == []
+                    assert errors(said(use._replace(size=name), day)) == []
+
+
+def test_a_proposal_stands_behind_the_rules_own_fix() -> None:
+    [_, refused] = errors(said(USE._replace(service=Service.ML_ENDPOINT, size="Standard_NC24rs_v3")))
+    assert refused.code is Code.NOT_OFFERED
+    assert refused.fix.startswith("use a Kubernetes endpoint for this size; else choose Standard_ND40rs_v2 (")
+
+
+def test_a_rules_own_proposal_stays() -> None:
+    problems = errors(said(USE._replace(service=Service.STACK_EDGE, size="Standard_NC24ads_A100_v4")))
+    assert [problem.instead for problem in problems] == [("Standard_NC4as_T4_v3",)]
+    assert all("choose" not in problem.fix for problem in problems)
+
+
+def test_of_a_retired_size_it_is_not_said_where_it_was_sold() -> None:
+    assert {problem.code for problem in said(USE._replace(size="Standard_NC6", region="norwayeast"))} == {Code.RETIRED}

@@ -1,9 +1,7 @@
 """Quotas: what fits, what doesn't, and the exact increase to ask for."""
 
-from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,7 +61,7 @@ def test_families_count_apart_and_the_total_counts_over_all() -> None:
     uses = [use(nodes=4), use("Standard_NC24ads_A100_v4", 1, path="pools.big.size")]
     limits = region(Limit(T4, 16), Limit(A100, 24), total=40)
     assert quotas.compute_problems(uses, [limits]) == []
-    [problem] = quotas.compute_problems(uses, [replace(limits, total=Limit("cores", 39))])
+    [problem] = quotas.compute_problems(uses, [limits._replace(total=Limit("cores", 39))])
     assert problem.fix == ("ask for a limit of 40 vCPU of all families together in westeurope, 1 more than today's 39")
 
 
@@ -145,6 +143,14 @@ def test_compute_of_machine_learning_reserves_nothing() -> None:
     assert len(quotas.machine_learning_problems([learning(7, service=Service.ML_COMPUTE)], [limits])) == 1
 
 
+def test_a_family_that_machine_learning_spells_otherwise_is_found() -> None:
+    """Elsewhere it is standardNDSH100v5Family."""
+    h100 = use(service=Service.ML_COMPUTE, size="Standard_ND96isr_H100_v5", nodes=2)
+    there = RegionLimits(region="westeurope", families=(Limit("standardNDv5H100Family", 96),), total=Limit("total", 1000))
+    [problem] = quotas.machine_learning_problems([h100], [there])
+    assert problem.fix == "ask for a limit of 192 vCPU of standardNDv5H100Family in westeurope, 96 more than today's 96"
+
+
 def test_a_family_without_a_limit_of_its_own_is_held_to_the_total_alone() -> None:
     limits = region(Limit("StandardNCASv3_T4Family", -1), total=24)
     assert quotas.machine_learning_problems([learning(5)], [limits]) == []
@@ -178,6 +184,11 @@ def test_pools_that_are_there_count() -> None:
     assert spot.fix == (
         "ask for a limit of 24 vCPU of all Spot and low-priority nodes in Batch account mnist, 4 more than today's 20"
     )
+
+
+def test_pools_of_another_family_do_not_count() -> None:
+    there = account(pools=(PoolUse("Standard_NC24ads_A100_v4", 1, 0),), dedicated=None)
+    assert [problem for problem in quotas.batch_problems([batch(12)], there) if problem.code is Code.NO_QUOTA] == []
 
 
 def test_a_pool_of_a_size_that_is_not_known_makes_the_rest_unknown() -> None:
@@ -231,7 +242,7 @@ POOLS = st.lists(st.builds(PoolUse, st.sampled_from(["Standard_NC6", "nc4as_t4_v
 def test_no_value_makes_the_rules_raise(uses: list[SizeUse], limits: list[RegionLimits]) -> None:
     for problem in (
         *quotas.compute_problems(uses, limits),
-        *quotas.machine_learning_problems([replace(each, service=Service.ML_ENDPOINT) for each in uses], limits),
+        *quotas.machine_learning_problems([each._replace(service=Service.ML_ENDPOINT) for each in uses], limits),
     ):
         assert problem.code in (Code.NO_QUOTA, Code.UNKNOWN)
         assert (problem.severity is Severity.WARNING) == (problem.code is Code.UNKNOWN)

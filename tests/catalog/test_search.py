@@ -1,6 +1,5 @@
 """Sizes by what they have, cheapest first, with the reason for each that was left out."""
 
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +16,12 @@ from catalog.sizes import SIZES
 from catalog.sizes.model import Driver, Size, Vendor
 
 TODAY = date(2026, 11, 21)
+
+
+SPOT = """size,region,usd_hour,usd_hour_spot,as_of,source
+Standard_NC16as_T4_v3,eastus,1.2,0.5,2026-06-18,api
+Standard_NC64as_T4_v3,eastus,4.3,0.4,2026-06-18,api
+"""
 
 
 def size(name: str) -> Size:
@@ -115,6 +120,7 @@ def test_a_limit_leaves_out_what_is_dearer_and_what_has_no_price() -> None:
         (Wish(gpu_memory_gib=0), "gpu-memory"),
         (Wish(region="westeuropa"), "region"),
         (Wish(most_usd_hour=Decimal(0)), "max-price"),
+        (Wish(most_usd_hour=Decimal("NaN")), "max-price"),
         (Wish(service=Service.CONTAINER_INSTANCES), "service"),
     ],
 )
@@ -140,6 +146,8 @@ WISHES = st.builds(
     rdma=st.booleans(),
     mig=st.booleans(),
     spot=st.booleans(),
+    vcpus=st.sampled_from([None, 8, 96]),
+    most_usd_hour=st.sampled_from([None, Decimal("0.6"), Decimal(30)]),
 )
 DAYS = st.dates(min_value=date(2015, 1, 1), max_value=date(2032, 12, 31))
 
@@ -155,7 +163,7 @@ def test_every_size_is_either_found_or_left_out_with_a_reason(wish: Wish, day: d
 
 @given(wish=WISHES, day=DAYS)
 def test_amd_is_never_found_for_cuda(wish: Wish, day: date) -> None:
-    for one in ask(replace(wish, needs=Driver.CUDA), day).found:
+    for one in ask(wish._replace(needs=Driver.CUDA), day).found:
         assert one.size.gpu is not None
         assert one.size.gpu.vendor is Vendor.NVIDIA
 
@@ -164,3 +172,52 @@ def test_an_arm_processor_is_remarked() -> None:
     [gb200] = ask(Wish(gpu="GB200")).found
     assert "its processor is Arm64" in gb200.remarks
     assert all("Arm64" not in remark for one in ask(Wish(gpu="H100")).found for remark in one.remarks)
+
+
+def test_what_replaces_a_machine_for_mpi_is_one_with_infiniband_and_without_gpus() -> None:
+    answer = ask(search.like(size("Standard_HC44rs"), Wish()))
+    assert "Standard_HB120rs_v3" in names(answer)
+    assert "Standard_ND96asr_v4" not in names(answer)
+    assert "Standard_NC4as_T4_v3" not in names(answer)
+    assert all(one.size.rdma and one.size.gpu_count == 0 and (one.size.vcpus or 0) >= 44 for one in answer.found)
+
+
+def test_a_gpu_that_is_asked_for_in_place_of_a_machine_for_mpi_is_found() -> None:
+    assert "Standard_NC4as_T4_v3" in names(ask(search.like(size("Standard_HC44rs"), Wish(gpu="T4"))))
+
+
+@pytest.mark.parametrize("vcpus", [-1, 0, 369])  # the most is HB368rs_v5's
+def test_a_number_of_vcpus_that_no_size_has_is_named(vcpus: int) -> None:
+    [problem] = search.check(Wish(vcpus=vcpus))
+    assert (problem.path, problem.value, problem.allowed) == ("vcpus", vcpus, "1 to 368")
+    assert search.check(Wish(vcpus=368)) == []
+
+
+def test_what_replaces_a_size_has_at_least_the_memory_on_each_gpu() -> None:
+    answer = ask(search.like(size("Standard_NC24ads_A100_v4"), Wish()))
+    assert "Standard_NC40ads_H100_v5" in names(answer)
+    assert reasons(answer, "Standard_NC4as_T4_v3") == "each of its GPUs has 16 GiB, not 80"
+
+
+def test_at_least_so_many_vcpus_takes_exactly_so_many() -> None:
+    assert names(ask(Wish(gpu="T4", vcpus=64))) == ["Standard_NC64as_T4_v3"]
+    assert "it has 16 vCPU, not 64" in reasons(ask(Wish(gpu="T4", vcpus=64)), "Standard_NC16as_T4_v3")
+
+
+def test_a_size_without_a_price_in_a_region_where_others_have_one_is_left_out_there() -> None:
+    answer = ask(Wish(region="northeurope", gpu="V100"))
+    assert "no list price of Standard_ND40rs_v2 is known in northeurope" in reasons(answer, "Standard_ND40rs_v2")
+
+
+def test_spot_is_ordered_by_spot_prices() -> None:
+    prices = PriceBook.from_csv(SPOT)
+    both = Wish(region="eastus", gpu="T4", vcpus=16)
+    ordinary, spot = (search.search(wish, TODAY, prices=prices).found for wish in (both, both._replace(spot=True)))
+    assert [(one.size.name, str(one.price.usd_hour)) for one in ordinary if one.price] == [
+        ("Standard_NC16as_T4_v3", "1.2"),
+        ("Standard_NC64as_T4_v3", "4.3"),
+    ]
+    assert [(one.size.name, str(one.price.usd_hour)) for one in spot if one.price] == [
+        ("Standard_NC64as_T4_v3", "0.4"),
+        ("Standard_NC16as_T4_v3", "0.5"),
+    ]

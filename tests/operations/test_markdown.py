@@ -1,9 +1,9 @@
 """Tables as Markdown."""
 
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
 import pytest
 
@@ -18,8 +18,7 @@ class Colour(StrEnum):
     RED = "red"
 
 
-@dataclass
-class Row:
+class Row(NamedTuple):
     gpu_name: str
     memory_gib: int | None
     note: str = ""
@@ -29,6 +28,11 @@ def test_a_column_that_no_row_fills_is_left_out_and_what_is_not_known_is_said() 
     assert table([Row("T4", 16), Row("GB300", None)]) == (
         "| GPU name | Memory GiB |\n| --- | --- |\n| T4 | 16 |\n| GB300 | not known |\n"
     )
+
+
+def test_the_source_comes_last_and_what_is_named_comes_first() -> None:
+    rows = [{"source": "a page", "note": "old", "name": "T4"}]
+    assert table(rows, first=("name",)) == "| Name | Note | Source |\n| --- | --- | --- |\n| T4 | old | a page |\n"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What rights and Batch accounts mean. The embedded Azure has no Batch accounts yet; here they are in the client's own models."""
 
 import argparse
+from datetime import date
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from azure.mgmt.batch import models
 
 from catalog.quotas import Limit, RegionLimits
 from operations.preflight import lists, needs
-from operations.preflight.answers import allows, quota_rows
+from operations.preflight.answers import allows, offers, quota_rows
 from operations.preflight.fetching import Outcome
 from operations.preflight.lists import Key, Permission, What
 from tests.support.embedded import SUBSCRIPTION
@@ -99,3 +100,28 @@ def test_a_role_allows_what_its_actions_have_and_its_exceptions_leave(
     actions: tuple[str, ...], not_actions: tuple[str, ...], allowed: bool
 ) -> None:
     assert allows(Permission(actions, not_actions), "Microsoft.Authorization/roleAssignments/write") is allowed
+
+
+@pytest.mark.parametrize(
+    ("end", "answer"),
+    [
+        (None, "ok"),
+        (date(2026, 11, 20), "retired"),
+        (date(2026, 11, 21), "retiring"),  # the last day is the last on which it can be had
+        (date(2027, 5, 20), "retiring"),  # 180 days
+        (date(2027, 5, 21), "ok"),
+    ],
+)
+def test_batch_says_of_a_size_when_it_gives_it_up(end: date | None, answer: str) -> None:
+    wanted = [needs.parse("batch=Standard_NC4as_T4_v3@westeurope")]
+    outcomes: dict[Key, Outcome[Any]] = {Key(What.BATCH_SIZES, "westeurope"): Outcome({"standard_nc4as_t4_v3": end})}
+    first, *rest = offers(outcomes, wanted, date(2026, 11, 21))
+    assert first.answer == answer
+    assert [row.answer for row in rest] == ([] if answer == "retired" else ["no capacity known"])
+
+
+def test_new_pools_are_held_to_the_accounts_number_of_pools() -> None:
+    wanted = [needs.parse(f"batch=Standard_NC4as_T4_v3@westeurope{spot}") for spot in ("", ":spot", ":spot")]
+    fits, does_not = (quota_rows(batch_outcomes(ACCOUNT), wanted[:count]) for count in (2, 3))
+    assert [row.answer for row in fits] == ["ok", "ok"]
+    assert [row.fix for row in does_not] == ["ask for a limit of 4 pools in Batch account mnist, 1 more than today's 3"]

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from components.naming import physical_name
-from operations.azure import Connection
+from operations.connection import Connection
 from operations.preflight import command, needs, online
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.preflight import main

@@ -1,12 +1,17 @@
 """`python -m operations sizes`: what it prints, and its exit codes."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from operations import console
 from operations.__main__ import main
 
+CHECKOUT = Path(__file__).parents[2]
 AS_OF = ("--as-of", "2026-11-21")
 
 
@@ -93,6 +98,19 @@ def test_what_retires_within_a_year(capsys: pytest.CaptureFixture[str]) -> None:
         ("--max-price", "cheap"),
         ("retiring", "--within", "soon"),
         ("show", "nc6", "--region", "nowhere"),
+        ("retiring", "--region", "nowhere"),
+        ("retiring", "--within", "9999999999d"),
+        ("--gpus", "1/0"),
+        ("--gpus", "-1"),
+        ("--gpu-memory", "0"),
+        ("--gpu-memory", "1e3"),
+        ("--vcpus", "0"),
+        ("--vcpus", "-8"),
+        ("--vcpus", "9999"),
+        ("--max-price", "nan"),
+        ("--max-price", "inf"),
+        ("--max-price", "1e9999999999999999999"),
+        ("--max-price", "-1"),
     ],
 )
 def test_a_wrong_command_line_is_named_and_ends_with_2(capsys: pytest.CaptureFixture[str], wrong: tuple[str, ...]) -> None:
@@ -110,3 +128,60 @@ def test_nothing_that_fits_ends_with_1_and_an_unknown_size_gets_the_nearest(caps
     code, _, err = run(capsys, "show", "Standard_NC4as_T4v3")
     assert code == 1
     assert "Standard_NC4as_T4_v3" in err
+
+
+def test_an_empty_name_is_no_size_and_not_the_absence_of_one(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "--instead-of", "")
+    assert (code, out) == (1, "")
+    assert "no VM size of this name is known" in err
+
+
+def test_a_message_shows_no_more_of_what_was_given_than_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--vcpus", "9" * 5000)
+    assert code == 2
+    assert "is no whole number" in err
+    assert len(err) < 2000
+
+
+@pytest.mark.parametrize("words", [("--within", "999999999d"), ("--as-of", "9999-12-31")])
+def test_the_end_of_the_calendar_is_no_error(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    code, _, err = run(capsys, "retiring", *words)
+    assert (code, err) == (0, "")
+
+
+def test_a_size_is_among_those_that_retire_until_its_last_day(capsys: pytest.CaptureFixture[str]) -> None:
+    def retiring(day: str) -> set[str]:
+        return {row["size"] for row in told(capsys, "retiring", "--within", "0d", "--region", "westeurope", "--as-of", day)}
+
+    assert "Standard_NV12s_v3" in retiring("2026-09-30")
+    assert "Standard_NV12s_v3" not in retiring("2026-10-01")
+
+
+def test_what_asks_nothing_of_azure_loads_none_of_its_clients() -> None:
+    program = (
+        "import sys; from operations.__main__ import main; main(['sizes', 'show', 'nc6', '--json']); "
+        "print([name for name in sys.modules if name.split('.')[0] in ('azure', 'msal')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_a_reader_that_has_enough_is_no_error_to_report() -> None:
+    command = [sys.executable, "-m", "operations", "sizes", "--json", "--why"]
+    with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 1
+
+
+@pytest.mark.parametrize("words", [("--gpu", "A100"), ("show", "nc4as_t4_v3"), ("retiring", "--within", "365d", *AS_OF)])
+def test_a_narrow_terminal_cuts_nothing_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(console, "_WIDTH_WITHOUT_TERMINAL", 60)
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 60

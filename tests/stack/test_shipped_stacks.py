@@ -20,7 +20,7 @@ def test_a_shipped_stack_previews_clean_with_its_connection_replaced(azure: Embe
     assert {step["op"] for step in preview["steps"]} == {"create"}
     shown = [line["message"] for line in preview.get("diagnostics") or [] if line["severity"] in ("warning", "error")]
     # The document's sample was built for CUDA 8.0 and runs on a V100, which CUDA knows from 9.0 on.
-    assert [message.split(":")[0] for message in shown] == (
+    assert [message.removeprefix("warning: ").split(":")[0] for message in shown] == (
         ["container_groups.gpucontainergrouprm.image"] if name == "documents" else []
     )
 

@@ -7,8 +7,8 @@ the last, so that the month itself is never refused.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.lifecycle import Lifecycle
@@ -22,8 +22,7 @@ _EARLIER_SOURCE = Source(_PAGE, Dated.OBSERVED, date(2024, 10, 30))
 _WRITTEN = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,4})?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubernetesVersion:
+class KubernetesVersion(NamedTuple):
     """One minor version."""
 
     name: str  # 1.35

@@ -4,7 +4,6 @@ In: a `PoolRequest` and the day at which it is asked. Out: problems.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 
 from catalog.facts import Fact
@@ -69,27 +68,27 @@ def _managed(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     unmanaged = Problem(path="", message="", fix="leave the management mode out", code=Code.IMPOSSIBLE)
     if request.autoscaler:
         message = "a managed GPU pool can't have the cluster autoscaler, and so can't scale to zero"
-        yield from observed.at(PAGE, as_of, replace(unmanaged, path=request.at("autoscaler"), message=message, value=True))
+        yield from observed.at(PAGE, as_of, unmanaged._replace(path=request.at("autoscaler"), message=message, value=True))
     if request.operating_system is OperatingSystem.WINDOWS:
         message = "a managed GPU pool runs Linux"
         value = request.operating_system.value
         yield from observed.at(
-            FIRST_PAGE, as_of, replace(unmanaged, path=request.at("operating_system"), message=message, value=value)
+            FIRST_PAGE, as_of, unmanaged._replace(path=request.at("operating_system"), message=message, value=value)
         )
     if request.driver != INSTALL:
         message = "a managed GPU pool always gets AKS's driver"
-        yield from observed.at(PAGE, as_of, replace(unmanaged, path=request.at("driver"), message=message, value=request.driver))
+        yield from observed.at(PAGE, as_of, unmanaged._replace(path=request.at("driver"), message=message, value=request.driver))
     gpu = request.size.gpu if request.size is not None else None
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
         message = "the managed GPU mode is for NVIDIA's GPUs"
-        yield from observed.at(FIRST_PAGE, as_of, replace(unmanaged, path=request.at("size"), message=message, value=gpu.name))
+        yield from observed.at(FIRST_PAGE, as_of, unmanaged._replace(path=request.at("size"), message=message, value=gpu.name))
     version = kubernetes_versions.number(request.kubernetes_version)
     if version is not None and version < SINCE_KUBERNETES:
         message = "the managed GPU mode needs Kubernetes 1.34"
         value = request.kubernetes_version
         path = request.at("kubernetes_version")
         yield from observed.at(
-            FIRST_PAGE, as_of, replace(unmanaged, path=path, message=message, value=value, allowed="1.34 and later")
+            FIRST_PAGE, as_of, unmanaged._replace(path=path, message=message, value=value, allowed="1.34 and later")
         )
     if FEATURE not in request.features:
         feature = needs_feature(FEATURE, "the managed GPU mode is a preview", request.at("management_mode"))

@@ -5,8 +5,9 @@ that a rule can say of each what is wrong with it; `at` says where. `FACTS` has 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
+from types import MappingProxyType
+from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.services.aks.sizes import INSTALL
@@ -33,29 +34,27 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class Spot(NamedTuple):
     """A pool of Spot machines."""
 
     eviction_policy: str = "Delete"
     max_price: float = -1  # US dollars an hour for one node; -1: up to the price of an ordinary machine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolRequest:
+class PoolRequest(NamedTuple):
     """One pool. Empty strings mean that the user says nothing, and AKS chooses."""
 
     path: str  # where the pool is written
-    paths: Mapping[str, str] = field(default_factory=dict[str, str])  # by field, where it isn't `path` and the field's name
     name: str
-    mode: str = USER
     size: Size | None  # None: the size isn't known, and nothing about it is checked here
+    paths: Mapping[str, str] = MappingProxyType({})  # by field, where it isn't `path` and the field's name
+    mode: str = USER
     operating_system: OperatingSystem = OperatingSystem.LINUX
     os_sku: str = ""
     kubernetes_version: str = ""
     long_term_support: bool = False  # the cluster has the plan for it
     node_image: str = ""  # such as AKSUbuntu-2404gen2containerd-202608.14.0
-    count: int = 1
+    node_count: int = 1
     autoscaler: bool = False
     min_count: int = 0  # with the autoscaler
     max_count: int = 1
@@ -69,7 +68,7 @@ class PoolRequest:
     standard_load_balancer: bool = True  # the cluster's
     max_surge: str = ""
     taints: tuple[str, ...] = ()
-    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    tags: Mapping[str, str] = MappingProxyType({})
     features: frozenset[str] = frozenset()  # feature flags of which the user says that the subscription has them
     api_version: str = PROVIDER_API
 

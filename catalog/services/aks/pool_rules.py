@@ -150,7 +150,7 @@ def _driver_type(request: PoolRequest) -> Iterator[Problem]:
 
 
 def _nodes(request: PoolRequest) -> Iterator[Problem]:
-    field, least = ("min_count", request.min_count) if request.autoscaler else ("count", request.count)
+    field, least = ("min_count", request.min_count) if request.autoscaler else ("node_count", request.node_count)
     if least < 0:
         yield _number(request, field, least, "a pool can't have fewer than 0 nodes", "0 and more", "write 0 or more")
     elif least == 0 and request.mode == SYSTEM:

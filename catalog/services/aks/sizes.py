@@ -4,9 +4,9 @@ In: nothing. Out: `LISTED`, one row for each group of series, and `listing`, whi
 one for which AKS installs nothing.
 """
 
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
@@ -36,8 +36,7 @@ class NodeSystem(StrEnum):
     WINDOWS = "Windows"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverImage:
+class DriverImage(NamedTuple):
     """An image from which a node gets its NVIDIA driver."""
 
     name: str
@@ -58,15 +57,14 @@ _WITH_AZURE_LINUX_3 = _WITH_WINDOWS | {NodeSystem.AZURE_LINUX_3}
 _EVERYWHERE = frozenset(NodeSystem)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(NamedTuple):
     """What AKS does with the sizes of some series."""
 
     series: tuple[str, ...]
     driver: DriverImage | None  # on Linux; None: AKS installs none, or no source says which
-    installs_driver: bool = True  # False: the pool has to ask for no driver
     systems: frozenset[NodeSystem]
     lifecycle: Lifecycle
+    installs_driver: bool = True  # False: the pool has to ask for no driver
     documented: bool = True  # False: the list of Azure's own node provisioner has it, and no page of AKS names it
 
 

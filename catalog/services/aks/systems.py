@@ -4,8 +4,8 @@ In: a `PoolRequest` and the day at which it is asked. Out: problems, and the SKU
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.facts import Fact
@@ -47,8 +47,7 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OsSku:
+class OsSku(NamedTuple):
     """One OS SKU of a pool."""
 
     name: str

@@ -4,7 +4,6 @@ In: a `PoolRequest` and the day. Out: problems.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 
 from catalog.problems import Code, Problem, Severity
@@ -59,7 +58,7 @@ def _agent(request: PoolRequest, image: VmImage | None, as_of: date) -> Iterator
     needed = node_agents.for_distribution(image.distribution) if image is not None else None
     if needed is not None:
         for problem in node_agents.agent_problems(needed.sku, as_of, request.at("image")):
-            yield replace(problem, message=f"{request.image}: {problem.message}", value=str(request.image))
+            yield problem._replace(message=f"{request.image}: {problem.message}", value=str(request.image))
 
 
 def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem]:

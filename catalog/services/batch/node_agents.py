@@ -4,12 +4,11 @@ In: an agent's SKU in any letter case, or a distribution, and the day. Out: the 
 `FACTS` has what no rule decides by.
 """
 
-import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
-from catalog import lifecycle
+from catalog import lifecycle, spelling
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle, Status
 from catalog.problems import Code, Problem, Severity
@@ -43,8 +42,7 @@ _EL_9 = Source("public pool definitions with almalinux/almalinux-x86_64/9-gen2",
 _NO_NEW_POOLS = end(sources.OLD_AGENTS, 2024, 12, 31)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeAgent:
+class NodeAgent(NamedTuple):
     """One node agent."""
 
     sku: str
@@ -154,7 +152,7 @@ def agent_problems(sku: str, as_of: date, path: str) -> list[Problem]:
             fix=f"move to an image that takes {' or '.join(others)}" if others else _LIST,
             instead=others,
         )
-    close = tuple(_BY_LOWER_SKU[key].sku for key in difflib.get_close_matches(sku.lower(), _BY_LOWER_SKU, n=3, cutoff=0.6))
+    close = tuple(_BY_LOWER_SKU[key].sku for key in spelling.nearest(sku.lower(), _BY_LOWER_SKU, 3))
     return [
         Problem(
             path=path,

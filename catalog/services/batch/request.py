@@ -4,9 +4,10 @@ In: nothing. Out: `PoolRequest` and the types it is made of. A field that is Non
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from catalog.services.driver_extension import ExtensionRequest
 from catalog.services.vm_images import ImageReference
@@ -32,8 +33,7 @@ def kind_of(image_id: str) -> ImageKind:
     return ImageKind.GALLERY if "/galleries/" in image_id.lower() else ImageKind.MANAGED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTask:
+class StartTask(NamedTuple):
     """What runs on each node before any task."""
 
     command_line: str
@@ -43,8 +43,7 @@ class StartTask:
     driver_version: str = ""  # of NVIDIA's driver that it installs, such as 411.82
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerTasks:
+class ContainerTasks(NamedTuple):
     """The container configuration of a pool, and what its tasks ask of it."""
 
     type: str = "DockerCompatible"
@@ -52,18 +51,17 @@ class ContainerTasks:
     elevated: bool = False  # the tasks run as administrator
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolRequest:
+class PoolRequest(NamedTuple):
     """One pool. `path` is where it is written; `written` has the fields that are written elsewhere or under another key."""
 
     path: str
-    written: Mapping[str, str] = field(default_factory=dict[str, str])
+    size: Size | None  # None: not known, so what depends on it isn't checked
+    written: Mapping[str, str] = MappingProxyType({})
 
     account_name: str = ""
     allocation_mode: AllocationMode = AllocationMode.BATCH_SERVICE
     auto_storage: bool = False
     name: str = ""
-    size: Size | None  # None: not known, so what depends on it isn't checked
     needs: Driver | None = None  # the driver that the software calls
     operating_system: OperatingSystem = OperatingSystem.LINUX
     image_kind: ImageKind = ImageKind.MARKETPLACE

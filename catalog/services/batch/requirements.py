@@ -5,9 +5,9 @@ operating systems of their day alone; of anything else these rules say nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
 from catalog.problems import Code, Problem, Severity
 from catalog.services.vm_images import Distribution
@@ -24,17 +24,16 @@ class Capability(StrEnum):
     GRID = "NVIDIA Tesla M60 GPU"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One row of a table. It covers the sizes it names, and all sizes of the series it names."""
 
-    sizes: frozenset[str] = frozenset()
-    series: frozenset[str] = frozenset()
     capability: Capability
     operating_system: OperatingSystem
     distributions: frozenset[Distribution]
     software: tuple[str, ...]  # any one of them, and the drivers
     drivers: str
+    sizes: frozenset[str] = frozenset()
+    series: frozenset[str] = frozenset()
     one_task_per_node: bool = False  # with communication between nodes
 
     def covers(self, size: Size) -> bool:

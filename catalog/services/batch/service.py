@@ -5,8 +5,8 @@ image in `images`. `FACTS` has what no rule decides by.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.facts import Fact
@@ -30,8 +30,7 @@ SERVICE = Lifecycle(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feature:
+class Feature(NamedTuple):
     """A part of Batch that hasn't always been there."""
 
     what: str  # in the user's words, as a problem names it
@@ -93,26 +92,26 @@ SERIES: Mapping[str, Lifecycle] = {
     "NC": _IN_2018,
     "NC Promo": _IN_2018,
     "NCv2": _IN_2018,
-    "NCv3": replace(_IN_2018, end=sources.end(sources.END_OF_LIFE, 2025, 9, 30)),
+    "NCv3": _IN_2018._replace(end=sources.end(sources.END_OF_LIFE, 2025, 9, 30)),
     "ND": _IN_2018,
-    "NDv2": replace(_IN_2018, doubt=sources.SIZES),  # in the tables of 2018, "not yet available" in those of 2021
+    "NDv2": _IN_2018._replace(doubt=sources.SIZES),  # in the tables of 2018, "not yet available" in those of 2021
     "NV": _IN_2018,
     "NV Promo": _IN_2018,
     "NVv2": _IN_2018,
     "HB": _IN_2021,
-    "HBv2": replace(_IN_2021, announced=_ADVISOR, end=_ADVISOR_END),
+    "HBv2": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
     "HBv3": _IN_2021,
-    "HC": replace(_IN_2021, announced=_ADVISOR, end=_ADVISOR_END),
+    "HC": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
     "NCasT4_v3": _IN_2021,
     "NDasrA100_v4": _IN_2021,
-    "NP": replace(_IN_2021, announced=_ADVISOR, end=_ADVISOR_END),
+    "NP": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
     "ND_H100_v5": Lifecycle(seen=sources.notice(173, "support for standardNDSH100v5Family, in select regions", 2024, 6, 28)),
     # What the recommendations for Batch name to move to from HBv2 and HC.
     "HBv4": Lifecycle(seen=_ADVISOR),
     "HBv5": Lifecycle(seen=_ADVISOR),
     "HX": Lifecycle(seen=_ADVISOR),
-    "NVv3": replace(_IN_2021, end=_NV_END),
-    "NVv4": replace(_IN_2021, end=_NV_END),
+    "NVv3": _IN_2021._replace(end=_NV_END),
+    "NVv4": _IN_2021._replace(end=_NV_END),
 }
 
 FACTS: tuple[Fact, ...] = (
@@ -170,5 +169,5 @@ def _without_told_end(in_batch: Lifecycle, size: Size, region: str) -> Lifecycle
     """The end in Batch matters where the size itself lives on, as it does in some regions; else the size's own says it."""
     own_end = size.lifecycle.end_in(region)
     if own_end is not None and in_batch.end is not None and own_end.day <= in_batch.end.day:
-        return replace(in_batch, end=None)
+        return in_batch._replace(end=None)
     return in_batch

@@ -4,9 +4,9 @@ In: a client and the day. Out: problems, with the successors that can be used on
 use of them, and what stands in its place.
 """
 
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.facts import Fact
@@ -44,8 +44,7 @@ class Client(StrEnum):
     BATCH_ENDPOINT_PREVIEW = "batch endpoint preview APIs"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     lifecycle: Lifecycle
     successors: tuple[Client, ...] = ()  # best first; only those of the day are named
     now: str = ""  # what to do with them

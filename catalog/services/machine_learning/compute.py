@@ -6,8 +6,8 @@ In: a `ClusterRequest`, a `MachineRequest` or a kind of compute, with the paths 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.facts import Fact
@@ -65,38 +65,36 @@ def is_duration(text: str) -> bool:
     return _DURATION.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterRequest:
+class ClusterRequest(NamedTuple):
     """A cluster (AmlCompute), and where each value was written. Its size is judged by `machine_learning.size_problems`."""
 
+    minimum_path: str
+    maximum_path: str
+    idle_path: str
+    priority_path: str
+    image_path: str
     minimum_nodes: int = 0
     maximum_nodes: int | None = None  # needed
     idle_time: str | None = None  # before a node is taken away, ISO 8601; None: the service's own
     priority: str = DEDICATED
     windows: bool = False
     own_image: bool = False  # a virtualMachineImage is given
-    minimum_path: str
-    maximum_path: str
-    idle_path: str
-    priority_path: str
-    image_path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineRequest:
+class MachineRequest(NamedTuple):
     """A virtual machine that is attached to the workspace, and where each value was written. Secrets themselves stay outside."""
 
     address: str
     user_name: str
     has_password: bool
     has_private_key: bool
-    windows: bool = False
-    ssh_port: int = SSH_PORT
     path: str
     address_path: str
     user_path: str
     system_path: str
     port_path: str
+    windows: bool = False
+    ssh_port: int = SSH_PORT
 
 
 def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:

@@ -6,8 +6,8 @@ what no rule decides by.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.facts import Fact
@@ -66,34 +66,32 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointRequest:
+class EndpointRequest(NamedTuple):
     """An online endpoint, and where each value was written."""
 
     name: str
     auth_mode: str
     kind: str  # of its deployments: Managed or Kubernetes
-    compute_kind: str = ""  # of the compute it names; empty with managed deployments
-    traffic: tuple[int, ...] = ()  # percent for each deployment
     name_path: str
     auth_path: str
     kind_path: str
     compute_path: str
     traffic_path: str
+    compute_kind: str = ""  # of the compute it names; empty with managed deployments
+    traffic: tuple[int, ...] = ()  # percent for each deployment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeploymentRequest:
+class DeploymentRequest(NamedTuple):
     """A deployment, and where each value was written. The size of a managed one is judged by `machine_learning.size_problems`."""
 
     kind: str
     name: str
     endpoint_name: str
-    instances: int = LEAST_INSTANCES
-    request_timeout_s: float | None = None
     name_path: str
     instances_path: str
     timeout_path: str
+    instances: int = LEAST_INSTANCES
+    request_timeout_s: float | None = None
 
 
 def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:

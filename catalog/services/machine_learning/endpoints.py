@@ -5,10 +5,10 @@ Azure Machine Learning itself gives it. What an endpoint and its deployments may
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from catalog import lifecycle
 from catalog.lifecycle import Lifecycle
@@ -34,8 +34,7 @@ LEAST_SOURCE = Source("Azure/mlops-v2 issue 48", Dated.OBSERVED, date(2026, 11, 
 _PROVIDER = Source("pulumi-azure-native 3.29.0, ManagedOnlineDeployment", Dated.OBSERVED, date(2026, 11, 20))
 
 
-@dataclass(frozen=True, slots=True)
-class ManagedSize:
+class ManagedSize(NamedTuple):
     """A size with a GPU that managed endpoints list."""
 
     name: str

@@ -4,12 +4,12 @@ In: an `ExtensionRequest` or an `InstanceTypeRequest` with the paths of their va
 is the table of the extension's settings, `FACTS` has what no rule decides by.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import date
+from types import MappingProxyType
+from typing import NamedTuple
 
-from catalog import lifecycle
+from catalog import lifecycle, spelling
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
 from catalog.problems import Code, Problem, Severity
@@ -30,8 +30,7 @@ ROUTER_SERVICES = ("loadBalancer", "nodePort", "clusterIP")
 _TRUTH = ("True", "False")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One configuration setting. `default` and values are text, as the extension takes them."""
 
     name: str
@@ -74,11 +73,12 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionRequest:
+class ExtensionRequest(NamedTuple):
     """The extension's settings and the cluster it is to run on. `path` is where the settings are; a setting's name follows it."""
 
     settings: Mapping[str, str]
+    path: str
+    cluster_path: str
     protected: frozenset[str] = frozenset()  # names of the protected settings that are given
     nodes: int | None = None  # the fewest that the cluster has; None: not known
     vcpus: int | None = None  # of all its nodes
@@ -87,17 +87,14 @@ class ExtensionRequest:
     service_principal: bool = False  # the cluster has one instead of a managed identity
     local_accounts: bool = True
     same_subscription: bool = True  # as the workspace
-    path: str
-    cluster_path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceTypeRequest:
+class InstanceTypeRequest(NamedTuple):
     """One instance type of an attached compute."""
 
-    requests: Mapping[str, str] = field(default_factory=dict[str, str])
-    limits: Mapping[str, str] = field(default_factory=dict[str, str])
     path: str
+    requests: Mapping[str, str] = MappingProxyType({})
+    limits: Mapping[str, str] = MappingProxyType({})
 
 
 def extension_problems(request: ExtensionRequest, as_of: date) -> list[Problem]:
@@ -161,7 +158,7 @@ def _values(request: ExtensionRequest) -> Iterator[Problem]:
 
 
 def _unknown(name: str, path: str) -> Problem:
-    close = tuple(difflib.get_close_matches(name, _BY_NAME, n=2))
+    close = spelling.nearest(name, _BY_NAME, 2)
     return Problem(
         path=path,
         message="no setting of the extension is known by this name",

@@ -204,16 +204,16 @@ def test_names_of_windows_pools_have_six_characters() -> None:
 
 def test_only_user_pools_scale_to_zero() -> None:
     assert pools.check(pool(autoscaler=True, min_count=0, max_count=3), TODAY) == []
-    assert pools.check(pool(count=0), TODAY) == []
-    for changed in ({"autoscaler": True, "min_count": 0}, {"count": 0}):
+    assert pools.check(pool(node_count=0), TODAY) == []
+    for changed in ({"autoscaler": True, "min_count": 0}, {"node_count": 0}):
         problem = only(pools.check(pool(mode="System", **changed), TODAY))
         assert (problem.code, problem.value) == (Code.IMPOSSIBLE, 0)
-    assert pools.check(pool(mode="System", count=1), TODAY) == []
+    assert pools.check(pool(mode="System", node_count=1), TODAY) == []
 
 
 def test_numbers_of_nodes_that_make_no_sense() -> None:
     assert only(pools.check(pool(autoscaler=True, min_count=3, max_count=2), TODAY)).path == "gpu_pools.gpu.max_count"
-    assert only(pools.check(pool(count=-1), TODAY)).path == "gpu_pools.gpu.count"
+    assert only(pools.check(pool(node_count=-1), TODAY)).path == "gpu_pools.gpu.node_count"
 
 
 def test_misspelt_choices_are_named() -> None:
@@ -265,7 +265,7 @@ def test_what_an_existing_pool_keeps_for_good() -> None:
     after = pool("Standard_NC24ads_A100_v4", driver="None", mig_profile="MIG1g", spot=Spot(), taints=("sku=gpu:NoSchedule",))
     paths = [problem.path.removeprefix("gpu_pools.gpu.") for problem in pool_rules.changes(before, after)]
     assert paths == ["size", "taints", "driver", "mig_profile", "spot"]
-    assert list(pool_rules.changes(before, pool(count=5, autoscaler=True, max_count=9, tags={"a": "b"}))) == []
+    assert list(pool_rules.changes(before, pool(node_count=5, autoscaler=True, max_count=9, tags={"a": "b"}))) == []
 
 
 def test_the_smallest_size_that_the_page_recommends_changed() -> None:
@@ -316,7 +316,7 @@ ANY_TEXT = st.text(max_size=20)
             "management_mode": st.sampled_from(["", "Managed", "x"]),
             "mig_strategy": ANY_TEXT,
             "api_version": ANY_TEXT,
-            "count": st.integers(),
+            "node_count": st.integers(),
             "spot": st.none() | st.builds(Spot, eviction_policy=ANY_TEXT, max_price=st.floats()),
         }
     ),

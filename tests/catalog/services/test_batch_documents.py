@@ -1,6 +1,5 @@
 """The third source document's four pools (2018-12-17): taken at its date, refused today, and what takes their place."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -108,7 +107,7 @@ def test_the_sizes_of_the_documents_pools_have_a_successor_that_batch_takes_toda
     expected = {"Standard_NC6": "Standard_NC4as_T4_v3", "Standard_H16r": "Standard_HB120rs_v3"}
     assert refused.instead[0] == expected[size.name]
     for name in refused.instead:
-        assert not errors(offers.check(replace(use, size=name), TODAY, prices=packaged()))
+        assert not errors(offers.check(use._replace(size=name), TODAY, prices=packaged()))
 
 
 def test_the_documents_linux_images_are_refused_today_with_what_works() -> None:
@@ -124,12 +123,11 @@ def test_the_documents_linux_images_are_refused_today_with_what_works() -> None:
 
 
 def test_what_takes_the_place_of_the_documents_pools_is_taken_today() -> None:
-    t4 = replace(LINUX_CUSTOM, size=SIZES.find("NC4as_T4_v3"), image_kind=ImageKind.GALLERY, node_agent="batch.node.ubuntu 24.04")
+    t4 = LINUX_CUSTOM._replace(size=SIZES.find("NC4as_T4_v3"), image_kind=ImageKind.GALLERY, node_agent="batch.node.ubuntu 24.04")
     assert whole(t4, TODAY) == []
-    mpi = replace(LINUX_MPI, size=SIZES.find("HB120rs_v3"), image=HPC_2404, node_agent="batch.node.ubuntu 24.04")
+    mpi = LINUX_MPI._replace(size=SIZES.find("HB120rs_v3"), image=HPC_2404, node_agent="batch.node.ubuntu 24.04")
     assert whole(mpi, TODAY) == []
-    windows = replace(
-        WINDOWS_DRIVER,
+    windows = WINDOWS_DRIVER._replace(
         size=SIZES.find("NC4as_T4_v3"),
         image=ImageReference("MicrosoftWindowsServer", "WindowsServer", "2022-datacenter"),
     )
@@ -137,5 +135,5 @@ def test_what_takes_the_place_of_the_documents_pools_is_taken_today() -> None:
 
 
 def test_the_image_of_the_document_is_refused_with_its_agent() -> None:
-    problems = check(replace(LINUX_MPI, node_agent="batch.node.centos 7"), TODAY)
+    problems = check(LINUX_MPI._replace(node_agent="batch.node.centos 7"), TODAY)
     assert [problem.path for problem in errors(problems)] == ["linux_mpi.node_agent"]

@@ -1,6 +1,5 @@
 """Whole Batch pools: each rule both ways. Expectations are literals from the service's documentation."""
 
-from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -50,8 +49,8 @@ def test_a_pool_of_today_is_taken() -> None:
 
 @pytest.mark.parametrize(("size", "most"), [("NC4as_T4_v3", 16), ("NC8as_T4_v3", 32), ("NC64as_T4_v3", 256), ("ND96asr_v4", 256)])
 def test_a_node_runs_up_to_four_tasks_per_core_and_256(size: str, most: int) -> None:
-    assert check(replace(pool(task_slots=most), size=SIZES.find(size)), TODAY) == []
-    problem = only(check(replace(pool(task_slots=most + 1), size=SIZES.find(size)), TODAY), "task_slots")
+    assert check(pool(task_slots=most)._replace(size=SIZES.find(size)), TODAY) == []
+    problem = only(check(pool(task_slots=most + 1)._replace(size=SIZES.find(size)), TODAY), "task_slots")
     assert str(most) in problem.allowed
     only(check(pool(task_slots=0), TODAY), "task_slots")
 
@@ -101,9 +100,9 @@ def test_a_resize_waits_five_minutes_or_more() -> None:
 @pytest.mark.parametrize("minutes", [5, 15, 168 * 60])
 def test_a_formula_is_evaluated_within_5_minutes_and_168_hours(minutes: int) -> None:
     formula = pool(dedicated_nodes=None, autoscale_formula="$TargetDedicatedNodes = 1;")
-    assert check(replace(formula, evaluation_interval=timedelta(minutes=minutes)), TODAY) == []
+    assert check(formula._replace(evaluation_interval=timedelta(minutes=minutes)), TODAY) == []
     for wrong in (4, 168 * 60 + 1):
-        only(check(replace(formula, evaluation_interval=timedelta(minutes=wrong)), TODAY), "evaluation_interval")
+        only(check(formula._replace(evaluation_interval=timedelta(minutes=wrong)), TODAY), "evaluation_interval")
 
 
 def test_a_formula_has_at_most_8_kib_and_100_statements() -> None:
@@ -174,9 +173,9 @@ def test_windows_containers_run_elevated_and_have_no_rdma() -> None:
         inter_node=True,
     )
     day = date(2022, 1, 1)
-    assert check(replace(windows, containers=ContainerTasks(elevated=True)), day) == []
-    only(check(replace(windows, containers=ContainerTasks()), day), "containers.elevated")
-    only(check(replace(windows, rdma=True, containers=ContainerTasks(elevated=True)), day), "containers.type")
+    assert check(windows._replace(containers=ContainerTasks(elevated=True)), day) == []
+    only(check(windows._replace(containers=ContainerTasks()), day), "containers.elevated")
+    only(check(windows._replace(rdma=True, containers=ContainerTasks(elevated=True)), day), "containers.type")
 
 
 def test_names_are_as_batch_takes_them() -> None:
@@ -258,9 +257,9 @@ def test_the_driver_extension_is_checked_against_size_and_image() -> None:
 def test_a_start_task_that_installs_a_driver_is_elevated_and_waited_for() -> None:
     task = StartTask(command_line="/bin/sh -c ./install", elevated=True, installs_driver=True)
     assert check(pool(start_task=task), TODAY) == []
-    only(check(pool(start_task=replace(task, elevated=False)), TODAY), "start_task.elevated")
-    only(check(pool(start_task=replace(task, wait_for_success=False)), TODAY), "start_task.wait_for_success")
-    other = replace(task, installs_driver=False, elevated=False, wait_for_success=False)
+    only(check(pool(start_task=task._replace(elevated=False)), TODAY), "start_task.elevated")
+    only(check(pool(start_task=task._replace(wait_for_success=False)), TODAY), "start_task.wait_for_success")
+    other = task._replace(installs_driver=False, elevated=False, wait_for_success=False)
     assert check(pool(start_task=other), TODAY) == []
 
 

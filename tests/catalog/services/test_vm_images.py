@@ -1,6 +1,5 @@
 """Images for GPU machines. Expectations are literals from the images' repositories, Batch's notices and the documents."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -37,7 +36,7 @@ def check(
 def size(name: str, *generations: VmGeneration) -> Size:
     found = SIZES.find(name)
     assert found is not None
-    return replace(found, series=replace(found.series, generations=generations)) if generations else found
+    return found._replace(series=found.series._replace(generations=generations)) if generations else found
 
 
 @pytest.mark.parametrize(
