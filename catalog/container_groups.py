@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from catalog import offers, successors
-from catalog.container_cuda import check_container
+from catalog.container_cuda import check_container, cuda_at
 from catalog.lifecycle import Status
 from catalog.prices import Price, PriceBook
 from catalog.prices.container_apps import Meter, packaged_meters
@@ -86,13 +86,16 @@ def _cuda(image: Image, container: ContainerRequest, as_of: date) -> Iterator[Pr
     """By the service's page of that day. Between two pages, what the next one takes may have been taken already."""
     size = _size_of(container.gpu_sku, container.gpu_count or 0)
     gpu = size.gpu if size else None
-    told = max((at for at, (source, _) in enumerate(CUDA_BY_DATE) if source.day <= as_of), default=0)
+    page = cuda_at(CUDA_BY_DATE, as_of)
+    if page is None:
+        return
+    later = [other for other in CUDA_BY_DATE if other[0].day > as_of]
+    between = later[0] if later and as_of > page[0].day else None
 
     def at_page(source: Source, highest: str) -> list[Problem]:
         return check_container(image.reference, service=_SERVICE, highest_cuda=highest, source=source, gpu=gpu, path=image.path)
 
-    problems = at_page(*CUDA_BY_DATE[told])
-    between = CUDA_BY_DATE[told + 1] if told + 1 < len(CUDA_BY_DATE) and as_of > CUDA_BY_DATE[told][0].day else None
+    problems = at_page(*page)
     if problems and between and not at_page(*between):
         for problem in problems:
             yield problem._replace(

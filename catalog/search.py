@@ -136,7 +136,8 @@ def _lacks(size: Size, wish: Wish) -> Iterator[str]:
         if size.gpu_count is None:
             yield "how many GPUs it has is not known"
         elif size.gpu_count < wish.gpus or (size.gpu_count > wish.gpus and not wish.at_least):
-            yield f"it has {size.gpu_count} GPUs, not {wish.gpus}{' or more' if wish.at_least else ''}"
+            gpus = "GPU" if size.gpu_count == 1 else "GPUs"
+            yield f"it has {size.gpu_count} {gpus}, not {wish.gpus}{' or more' if wish.at_least else ''}"
     if wish.needs is not None and size.gpu is None and size.gpu_count is None:
         yield "which GPU it has is not known"
     if wish.gpu_memory_gib is not None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from catalog.lifecycle import Status
 from catalog.prices import Price, PriceBook
-from catalog.problems import Problem, Severity
+from catalog.problems import Code, Problem, Severity
 from catalog.size_use import SizeUse
 from catalog.sizes.lookup import Sizes
 from catalog.sizes.model import Driver, Size
@@ -41,20 +41,28 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     """Up to `MOST` successors, best first; none where nothing known works."""
     like = use._replace(needs=use.needs or usual_driver(size))
 
+    def against(candidate: Size) -> list[Problem]:
+        return list(rules(candidate, like._replace(size=candidate.name), as_of, prices))
+
     def works(candidate: Size) -> bool:
-        problems = rules(candidate, like._replace(size=candidate.name), as_of, prices)
-        return not any(problem.severity is Severity.ERROR or problem.path == use.region_path for problem in problems)
+        return not any(problem.severity is Severity.ERROR or problem.path == use.region_path for problem in against(candidate))
+
+    def doubtful(candidate: Size) -> bool:
+        return any(problem.code is Code.UNKNOWN for problem in against(candidate))
 
     named = _nearest([one for one in _named(size, sizes, as_of) if _proposable(one, size, as_of) and works(one)], size)
     lacking = [candidate for candidate in named if _lacks(candidate, size)]
-    chosen = [candidate for candidate in named if not _lacks(candidate, size)][:MOST]
+    whole = [candidate for candidate in named if not _lacks(candidate, size)]
+    chosen = [candidate for candidate in whole if not doubtful(candidate)][:MOST]
     room = MOST - 1 if lacking else MOST  # what a guide names is said, also where it loses something
     likely = [one for one in sizes if _proposable(one, size, as_of) and _replaces(one, size)]
+    second = [candidate for candidate in whole if candidate not in chosen]
     for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are asked about few of them
         if len(chosen) >= room:
             break
-        if candidate not in chosen and works(candidate):
-            chosen.append(candidate)
+        if candidate not in chosen and candidate not in second and works(candidate):
+            (second if doubtful(candidate) else chosen).append(candidate)
+    chosen += second[: room - len(chosen)]  # what the service may not take comes after what it is known to take
     chosen += lacking[: MOST - len(chosen)]
     if not chosen:
         smaller = [one for one in sizes if _proposable(one, size, as_of) and one.rdma >= size.rdma and works(one)]
@@ -89,13 +97,14 @@ def _named(size: Size, sizes: Sizes, as_of: date) -> Iterator[Size]:
 
 
 def _proposable(candidate: Size, size: Size, as_of: date) -> bool:
-    """No size by agreement, none of unknown GPUs, none with cores switched off, none whose end is announced.
+    """Sold on that day to everybody and with all its cores; its GPUs are known, and its end isn't announced.
 
-    Azure closes a size to new subscriptions when it announces the end."""
+    Azure closes a size to new subscriptions when it announces the end.
+    """
     constrained = candidate.vcpus != candidate.quota_vcpus and size.vcpus == size.quota_vcpus
-    leaving = candidate.lifecycle.status(as_of) in (Status.RETIRING, Status.RETIRED)
+    sold = candidate.lifecycle.status(as_of) in (Status.GENERAL, Status.PREVIEW)
     known = candidate.gpu_count is not None and not candidate.series.restricted
-    return candidate is not size and known and not leaving and not constrained
+    return candidate is not size and known and sold and not constrained
 
 
 def _replaces(candidate: Size, size: Size) -> bool:

@@ -11,8 +11,9 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from catalog import regions
-from catalog.size_use import Service, SizeUse
+from catalog import offers, regions
+from catalog.size_use import OperatingSystem, Service, SizeUse
+from catalog.sizes import SIZES
 
 ALLOWED = tuple(service.value for service in Service if service is not Service.STACK_EDGE)  # a device has no region
 MOST_NODES = 100_000  # more is a slip of the keyboard: no subscription has a quota for it
@@ -45,12 +46,14 @@ def parse(text: str, default_region: str = "") -> SizeUse:
         raise WrongNeedError(f"{text!r} is no need; write {FORM}")
     region = found["region"] or default_region
     path = f"--need {text.strip()}"
+    size = SIZES.find(found["size"])
     return SizeUse(
         service=_service(text, found["service"].strip()),
         size=found["size"].strip(),
         region=_region(text, region.strip()),
         nodes=_count(text, found["count"]),
         spot=_spot(text, found["price"]),
+        operating_system=offers.only_system(size) if size else OperatingSystem.LINUX,
         path=path,
         region_path=path,
     )

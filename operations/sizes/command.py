@@ -64,7 +64,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--service", choices=[service.value for service in TAKES_SIZES], default=Service.VIRTUAL_MACHINES.value)
+    parser.add_argument(
+        "--service", type=str.lower, choices=[service.value for service in TAKES_SIZES], default=Service.VIRTUAL_MACHINES.value
+    )
     parser.add_argument("--gpu", default="", help="GPU model in whole words: A100, H100 NVL")
     parser.add_argument("--gpus", type=_count, help="number of GPUs: 2, 1/6, or 2+ for at least two")
     parser.add_argument("--gpu-memory", type=_whole, help="GiB on each GPU, at least")
@@ -203,7 +205,7 @@ def _json(options: argparse.Namespace) -> bool:
 def _day(text: str) -> date:
     day = parse_day(text)
     if day is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as {SPELLING}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not {SPELLING}")
     return day
 
 

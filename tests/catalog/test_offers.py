@@ -186,9 +186,15 @@ def test_what_is_proposed_works(use: SizeUse, day: date) -> None:
 
 
 def test_a_proposal_stands_behind_the_rules_own_fix() -> None:
-    [_, refused] = errors(said(USE._replace(service=Service.ML_ENDPOINT, size="Standard_NC24rs_v3")))
+    use = USE._replace(service=Service.ML_ENDPOINT, size="Standard_NC24rs_v3")
+    [refused] = errors(said(use, date(2025, 9, 1)))  # still sold as a machine
     assert refused.code is Code.NOT_OFFERED
     assert refused.fix.startswith("use a Kubernetes endpoint for this size; else choose Standard_ND40rs_v2 (")
+
+
+def test_of_a_retired_size_only_the_retirement_is_said() -> None:
+    [retired] = errors(said(USE._replace(service=Service.ML_ENDPOINT, size="Standard_NC24rs_v3")))
+    assert retired.code is Code.RETIRED
 
 
 def test_a_rules_own_proposal_stays() -> None:

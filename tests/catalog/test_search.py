@@ -46,7 +46,7 @@ def reasons(answer: Answer, name: str) -> str:
 def test_two_a100_with_80_gb_in_west_europe_for_aks() -> None:
     answer = ask(Wish(service=Service.AKS, region="westeurope", gpu="A100", gpus=Fraction(2), gpu_memory_gib=80))
     assert names(answer) == ["Standard_NC48ads_A100_v4"]
-    assert reasons(answer, "Standard_NC24ads_A100_v4") == "it has 1 GPUs, not 2"
+    assert reasons(answer, "Standard_NC24ads_A100_v4") == "it has 1 GPU, not 2"
     assert "each of its GPUs has 40 GiB, not 80" in reasons(answer, "Standard_ND96asr_v4")
     assert "its GPU is NVIDIA T4, not A100" in reasons(answer, "Standard_NC4as_T4_v3")
 

@@ -6,6 +6,7 @@ import pytest
 
 from catalog import offers, successors
 from catalog.prices import packaged
+from catalog.problems import Code
 from catalog.size_use import Service, SizeUse
 from catalog.sizes import SIZES
 from catalog.successors import Successor
@@ -75,3 +76,16 @@ def test_a_size_of_which_the_gpus_are_not_known_is_never_proposed(size: str) -> 
 def test_a_size_that_no_price_list_has_in_the_region_is_not_proposed_there() -> None:
     assert "ND40rs_v2" in names(proposed("NC24rs_v3", region="westeurope"))
     assert "ND40rs_v2" not in names(proposed("NC24rs_v3", region="northeurope"))
+
+
+def test_what_the_service_is_known_to_take_comes_before_what_it_may_not_take() -> None:
+    """Managed endpoints list neither HBv5 nor GPUs newer than 2023; of a retired V100 the listed sizes come first."""
+    problems = offers.check(
+        SizeUse(service=Service.ML_ENDPOINT, size="Standard_NC6s_v3", region="eastus", path="size", region_path="region"),
+        date(2026, 11, 21),
+        prices=packaged(),
+    )
+    [retired] = [problem for problem in problems if problem.code is Code.RETIRED]
+    listed = {"Standard_NC40ads_H100_v5", "Standard_NC24ads_A100_v4", "Standard_NC4as_T4_v3", "Standard_NV36ads_A10_v5"}
+    assert retired.instead
+    assert set(retired.instead) <= listed

@@ -35,7 +35,7 @@ def test_two_a100_with_80_gb_for_aks_in_west_europe(capsys: pytest.CaptureFixtur
     answer = told(capsys, *wish, *AS_OF)
     assert [row["size"] for row in answer["found"]] == ["Standard_NC48ads_A100_v4"]
     assert answer["found"][0]["price_day"] == "2026-06-18"
-    assert {"size": "Standard_NC24ads_A100_v4", "reasons": ["it has 1 GPUs, not 2"]} in answer["left_out"]
+    assert {"size": "Standard_NC24ads_A100_v4", "reasons": ["it has 1 GPU, not 2"]} in answer["left_out"]
 
 
 def test_a_person_sees_a_table_and_the_reasons_when_asked(capsys: pytest.CaptureFixture[str]) -> None:

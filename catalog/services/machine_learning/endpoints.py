@@ -11,7 +11,7 @@ from math import ceil
 from typing import NamedTuple
 
 from catalog import lifecycle
-from catalog.lifecycle import Lifecycle
+from catalog.lifecycle import Lifecycle, Status
 from catalog.problems import Code, Problem, Severity
 from catalog.services import observed
 from catalog.size_use import SizeUse
@@ -103,7 +103,7 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     if row is not None:
         what = f"{size.name} in managed online endpoints"
         yield from lifecycle.check(Lifecycle(seen=row.seen), what, as_of, path=use.path, value=use.size)
-    else:
+    elif size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its own retirement says it
         yield from _not_listed(size, use, as_of)
     if use.nodes < LEAST_INSTANCES:
         yield Problem(
