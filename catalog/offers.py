@@ -126,13 +126,17 @@ def _with(problem: Problem, found: tuple[successors.Successor, ...], as_of: date
     return problem._replace(fix=fix, instead=tuple(successor.size.name for successor in found))
 
 
+def _sources(size: Size) -> str:
+    return "; ".join(str(source) for source in size.series.sources)
+
+
 def _restricted(size: Size, use: SizeUse) -> Iterator[Problem]:
     if size.series.restricted:
         yield Problem(
             path=use.path,
             message=f"no public page offers {size.name}; a subscription has it by agreement with Microsoft or not at all",
             value=use.size,
-            source="; ".join(str(source) for source in size.series.sources),
+            source=_sources(size),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )
@@ -148,7 +152,7 @@ def _driver(size: Size, use: SizeUse) -> Iterator[Problem]:
             message=f"{size.name} can't run what needs {use.needs}: {gpu}",
             value=use.size,
             allowed=f"a size with a {' or '.join(RUNS_WITH[use.needs])} driver",
-            source=str(size.gpu.source) if size.gpu else "; ".join(str(source) for source in size.series.sources),
+            source=str(size.gpu.source) if size.gpu else _sources(size),
             code=Code.WRONG_DRIVER,
         )
     if size.series.windows_only and use.operating_system is OperatingSystem.LINUX:
@@ -157,7 +161,7 @@ def _driver(size: Size, use: SizeUse) -> Iterator[Problem]:
             message=f"{size.name} runs Windows guests only",
             value=use.size,
             allowed="Windows",
-            source="; ".join(str(source) for source in size.series.sources),
+            source=_sources(size),
             code=Code.IMPOSSIBLE,
         )
 
@@ -169,7 +173,7 @@ def _network(size: Size, use: SizeUse) -> Iterator[Problem]:
             message=f"{size.name} has no InfiniBand, which the work needs",
             value=use.size,
             allowed="a size with RDMA",
-            source="; ".join(str(source) for source in size.series.sources),
+            source=_sources(size),
             code=Code.IMPOSSIBLE,
         )
 

@@ -4,6 +4,7 @@ In: a function that declares. Out: every registration with its inputs by wire na
 raises. What this can't show: Check, Diff and therefore replacements, and the order in which things are created.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -146,6 +147,7 @@ def readable(value: Any) -> str:
 
 def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapping[str, Any] = KEYS) -> Recorded:
     """Runs `build` as a program. `lookups` holds the answer of each function by token; a text is why it fails."""
+    asyncio.set_event_loop(asyncio.new_event_loop())  # `asyncio.run` in an earlier test leaves the thread without one
     recorded = Recorded()
     logger = logging.Logger("recorded")  # one of its own, known to no other test
     logger.addHandler(_Log(recorded))
