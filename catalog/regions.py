@@ -4,6 +4,8 @@ In: a region as a user writes it, `West Europe` or `westeurope`. Out: the normal
 A region that Azure opens later is refused until `KNOWN` has it: misspelt regions cost more people more time than new ones.
 """
 
+from functools import lru_cache
+
 from catalog import spelling
 from catalog.problems import Problem
 
@@ -70,6 +72,7 @@ KNOWN: frozenset[str] = frozenset(
 )
 
 
+@lru_cache(maxsize=1024)  # every rule asks about the same few regions
 def normalise(region: str) -> str:
     """ARM's spelling: `West Europe` becomes `westeurope`. Says nothing about whether the region exists."""
     return region.replace(" ", "").lower()

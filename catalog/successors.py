@@ -8,6 +8,7 @@ cheapest sizes with as many GPUs, as much memory on each, and the same driver an
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -41,35 +42,57 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     """Up to `MOST` successors, best first; none where nothing known works."""
     like = use._replace(needs=use.needs or usual_driver(size))
 
-    def against(candidate: Size) -> list[Problem]:
-        return list(rules(candidate, like._replace(size=candidate.name), as_of, prices))
+    judged: dict[str, _Taken] = {}
 
-    def works(candidate: Size) -> bool:
-        return not any(problem.severity is Severity.ERROR or problem.path == use.region_path for problem in against(candidate))
+    def taken(candidate: Size) -> _Taken:
+        """What the service says of the candidate; asked once."""
+        if candidate.name not in judged:
+            judged[candidate.name] = _judge(rules(candidate, like._replace(size=candidate.name), as_of, prices), use.region_path)
+        return judged[candidate.name]
 
-    def doubtful(candidate: Size) -> bool:
-        return any(problem.code is Code.UNKNOWN for problem in against(candidate))
-
-    named = _nearest([one for one in _named(size, sizes, as_of) if _proposable(one, size, as_of) and works(one)], size)
+    named = _nearest(
+        [one for one in _named(size, sizes, as_of) if _proposable(one, size, as_of) and taken(one) is not _Taken.NO], size
+    )
     lacking = [candidate for candidate in named if _lacks(candidate, size)]
     whole = [candidate for candidate in named if not _lacks(candidate, size)]
-    chosen = [candidate for candidate in whole if not doubtful(candidate)][:MOST]
+    chosen = [candidate for candidate in whole if taken(candidate) is _Taken.YES][:MOST]
     room = MOST - 1 if lacking else MOST  # what a guide names is said, also where it loses something
-    likely = [one for one in sizes if _proposable(one, size, as_of) and _replaces(one, size)]
+    likely = [one for one in sizes if _replaces(one, size) and _proposable(one, size, as_of)]
     second = [candidate for candidate in whole if candidate not in chosen]
     for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are asked about few of them
         if len(chosen) >= room:
             break
-        if candidate not in chosen and candidate not in second and works(candidate):
-            (second if doubtful(candidate) else chosen).append(candidate)
+        if candidate not in named and taken(candidate) is not _Taken.NO:
+            (chosen if taken(candidate) is _Taken.YES else second).append(candidate)
     chosen += second[: room - len(chosen)]  # what the service may not take comes after what it is known to take
     chosen += lacking[: MOST - len(chosen)]
     if not chosen:
-        smaller = [one for one in sizes if _proposable(one, size, as_of) and one.rdma >= size.rdma and works(one)]
+        smaller = [
+            one for one in sizes if _proposable(one, size, as_of) and one.rdma >= size.rdma and taken(one) is not _Taken.NO
+        ]
         chosen = sorted(smaller, key=_all_gpu_memory, reverse=True)[:1]
     return tuple(
         Successor(candidate, prices.cheapest(candidate.name, use.region)[0], _lacks(candidate, size)) for candidate in chosen
     )
+
+
+class _Taken(Enum):
+    """Whether a service takes a size for a use."""
+
+    YES = "yes"
+    PERHAPS = "perhaps"  # something about it isn't known
+    NO = "no"
+
+
+def _judge(problems: Iterable[Problem], region_path: str) -> _Taken:
+    """The first problem that forbids it ends the reading. One about the region says that it is probably not sold there."""
+    answer = _Taken.YES
+    for problem in problems:
+        if problem.severity is Severity.ERROR or problem.path == region_path:
+            return _Taken.NO
+        if problem.code is Code.UNKNOWN:
+            answer = _Taken.PERHAPS
+    return answer
 
 
 def usual_driver(size: Size) -> Driver | None:

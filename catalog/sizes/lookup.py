@@ -5,6 +5,7 @@ In: a name in any letter case, with or without `Standard_`, or as the Azure port
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from catalog import spelling
 from catalog.problems import Code, Problem, Severity
@@ -54,6 +55,7 @@ class Sizes:
         )
 
 
+@lru_cache(maxsize=1024)  # looking for successors and prices asks for the same names again and again
 def normalise(name: str) -> str:
     """With `Standard_` in front: `NC6`, `nc6 Standard` and `standard_NC6` begin alike afterwards. The rest keeps its spelling.
 
