@@ -67,9 +67,13 @@ class Stack:
         self._run("cancel", "--yes", "--stack", self.name)
 
     def refresh_pending(self, imports: tuple[tuple[str, str], ...]) -> None:
-        """Takes into the state what exists, forgets what was never made; touches nothing else."""
+        """Takes into the state what exists, then forgets what was never made; touches nothing else.
+
+        In two runs: where something is left to be cleared, one run with both options drops what it was told to take in.
+        """
         adopted = [word for pair in imports for part in pair for word in ("--import-pending-creates", part)]
-        self._run("refresh", "--yes", "--skip-preview", "--clear-pending-creates", *adopted, *self._update_options())
+        for options in ([adopted] if adopted else []) + [["--clear-pending-creates"]]:
+            self._run("refresh", "--yes", "--skip-preview", *options, *self._update_options())
 
     def preview(self) -> None:
         self._run("preview", "--diff", *self._update_options())
