@@ -118,6 +118,19 @@ def only_system(size: Size) -> OperatingSystem:
     return OperatingSystem.WINDOWS if size.series.windows_only else OperatingSystem.LINUX
 
 
+def use_of(size: Size, service: Service, region: str = "", *, rdma: bool = False) -> SizeUse:
+    """The use to ask with about a size that nobody wrote anywhere, as a listing of sizes does."""
+    return SizeUse(
+        service=service,
+        size=size.name,
+        region=region,
+        operating_system=only_system(size),
+        rdma=rdma,
+        path="size",
+        region_path="region",
+    )
+
+
 def _with(problem: Problem, found: tuple[successors.Successor, ...], as_of: date) -> Problem:
     if problem.instead or not found:
         return problem

@@ -116,17 +116,7 @@ def search(wish: Wish, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES) 
 
 
 def _use(size: Size, wish: Wish) -> SizeUse:
-    return SizeUse(
-        service=wish.service,
-        size=size.name,
-        region=wish.region,
-        spot=wish.spot,
-        operating_system=offers.only_system(size),
-        needs=wish.needs,
-        rdma=wish.rdma,
-        path="size",
-        region_path="region",
-    )
+    return offers.use_of(size, wish.service, wish.region, rdma=wish.rdma)._replace(spot=wish.spot, needs=wish.needs)
 
 
 def _lacks(size: Size, wish: Wish) -> Iterator[str]:

@@ -7,6 +7,7 @@ and what Azure will be asked for. `python -m components.inventory FILE --stack S
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any
 from catalog.problems import Problem, as_data
 from catalog.size_use import Service, SizeUse
 from components import container_group_args, foundation_args
-from components.context import Context, resolve_stack
+from components.container_group_args import ContainerGroupSpec
+from components.context import resolve_stack
 from components.foundation_args import FoundationSpec
 from components.settings import PROJECT, Settings, pure_problems, read
 from formats import azure_types, stack_file
@@ -48,22 +50,22 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
     settings = read(configuration, today)
     context, _ = resolve_stack(settings.stack, project, stack)
     foundation, _ = foundation_args.resolve(settings.foundation, context)
+    groups = {name: container_group_args.resolve(name, group, context)[0] for name, group in settings.container_groups.items()}
     return Inventory(
         day=context.day,
         location=context.location,
         subscription_id=context.subscription_id,
         problems=tuple(pure_problems(settings, project, stack)),
-        uses=_uses(settings, context),
-        names=(*_foundation_names(foundation), *_group_names(settings, context)),
+        uses=_uses(settings, groups),
+        names=(*_foundation_names(foundation), *_group_names(groups)),
         assigns_roles=foundation.registry is not None and foundation.assign_roles,
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
     )
 
 
-def _uses(settings: Settings, context: Context) -> tuple[SizeUse, ...]:
+def _uses(settings: Settings, groups: Mapping[str, ContainerGroupSpec]) -> tuple[SizeUse, ...]:
     uses: list[SizeUse] = []
-    for name, group in settings.container_groups.items():
-        spec, _ = container_group_args.resolve(name, group, context)
+    for name, spec in groups.items():
         if spec.gpu is not None:
             path = f"container_groups.{name}"
             uses.append(
@@ -73,7 +75,7 @@ def _uses(settings: Settings, context: Context) -> tuple[SizeUse, ...]:
                     region=spec.location,
                     nodes=spec.gpu.count,
                     path=f"{path}.gpu.sku",
-                    region_path=f"{path}.location" if "location" in group else "location",
+                    region_path=f"{path}.location" if "location" in settings.container_groups[name] else "location",
                 )
             )
     return tuple(uses)
@@ -94,15 +96,8 @@ def _foundation_names(spec: FoundationSpec) -> list[Name]:
     ]
 
 
-def _group_names(settings: Settings, context: Context) -> list[Name]:
-    return [
-        _name(
-            azure_types.CONTAINER_GROUP,
-            container_group_args.resolve(name, group, context)[0].group_name,
-            f"container_groups.{name}",
-        )
-        for name, group in settings.container_groups.items()
-    ]
+def _group_names(groups: Mapping[str, ContainerGroupSpec]) -> list[Name]:
+    return [_name(azure_types.CONTAINER_GROUP, spec.group_name, f"container_groups.{name}") for name, spec in groups.items()]
 
 
 def _name(azure_type: AzureType, name: str, path: str) -> Name:

@@ -31,7 +31,7 @@ from catalog.services.batch import requirements as batch_requirements
 from catalog.services.batch import service as batch
 from catalog.services.machine_learning import clients, endpoints, extension
 from catalog.services.machine_learning import sizes as machine_learning_sizes
-from catalog.size_use import Service, SizeUse
+from catalog.size_use import Service
 from catalog.sizes import SIZES
 from catalog.sizes.model import Series, Size
 from catalog.sources import FACTS_DAY
@@ -117,14 +117,7 @@ def _instead(size: Size) -> list[str]:
     end = size.lifecycle.end
     if end is None:
         return []
-    use = SizeUse(
-        service=Service.VIRTUAL_MACHINES,
-        size=size.name,
-        region="",
-        operating_system=offers.only_system(size),
-        path="",
-        region_path="region",
-    )
+    use = offers.use_of(size, Service.VIRTUAL_MACHINES)
     day = max(FACTS_DAY, end.day)
     return [one.size.name for one in successors.find(size, use, day, SIZES, packaged(), offers.reasons)]
 

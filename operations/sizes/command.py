@@ -22,7 +22,7 @@ from catalog.lifecycle import WARNING_DAYS
 from catalog.prices import packaged
 from catalog.problems import Code
 from catalog.search import Wish
-from catalog.size_use import TAKES_SIZES, Service, SizeUse
+from catalog.size_use import TAKES_SIZES, Service
 from catalog.sizes import SIZES
 from catalog.sizes.model import Driver, Size
 from formats.dates import SPELLING, days_later, parse_day
@@ -164,15 +164,7 @@ def _ends(size: Size, as_of: date, until: date, region: str) -> list[dict[str, A
 
 
 def _instead(size: Size, day: date, region: str) -> list[str]:
-    use = SizeUse(
-        service=Service.VIRTUAL_MACHINES,
-        size=size.name,
-        region=region,
-        operating_system=offers.only_system(size),
-        rdma=size.rdma,
-        path="size",
-        region_path="region",
-    )
+    use = offers.use_of(size, Service.VIRTUAL_MACHINES, region, rdma=size.rdma)
     problems = offers.check(use, day, prices=packaged())
     return [name for problem in problems if problem.code is Code.RETIRED for name in problem.instead]
 

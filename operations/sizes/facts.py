@@ -12,7 +12,7 @@ from catalog.lifecycle import Lifecycle
 from catalog.prices import Price, PriceBook
 from catalog.problems import as_data
 from catalog.search import Answer
-from catalog.size_use import TAKES_SIZES, Service, SizeUse
+from catalog.size_use import TAKES_SIZES, Service
 from catalog.sizes.model import Size
 
 Facts = dict[str, Any]
@@ -114,12 +114,4 @@ def _lifecycle(lifecycle: Lifecycle) -> Mapping[str, object]:
 
 
 def _verdict(size: Size, service: Service, as_of: date, region: str, prices: PriceBook) -> list[Facts]:
-    use = SizeUse(
-        service=service,
-        size=size.name,
-        region=region,
-        operating_system=offers.only_system(size),
-        path="size",
-        region_path="region",
-    )
-    return [as_data(one) for one in offers.check(use, as_of, prices=prices)]
+    return [as_data(one) for one in offers.check(offers.use_of(size, service, region), as_of, prices=prices)]
