@@ -66,13 +66,13 @@ class Stack:
     def cancel(self) -> None:
         self._run("cancel", "--yes", "--stack", self.name)
 
-    def refresh_pending(self, imports: tuple[tuple[str, str], ...]) -> None:
-        """Takes into the state what exists, then forgets what was never made; touches nothing else.
+    def refresh_pending(self, imports: tuple[tuple[str, str], ...], *, forget: bool) -> None:
+        """Takes into the state what exists, then forgets what was never made, if there is such; touches nothing else.
 
         In two runs: where something is left to be cleared, one run with both options drops what it was told to take in.
         """
         adopted = [word for pair in imports for part in pair for word in ("--import-pending-creates", part)]
-        for options in ([adopted] if adopted else []) + [["--clear-pending-creates"]]:
+        for options in ([adopted] if adopted else []) + ([["--clear-pending-creates"]] if forget else []):
             self._run("refresh", "--yes", "--skip-preview", *options, *self._update_options())
 
     def preview(self) -> None:
