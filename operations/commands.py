@@ -70,7 +70,9 @@ def settle(stack: Stack, say: Say) -> None:
         say(f"was created before the last run was killed, taken in: {urn}")
     for urn in settled.forgotten:
         say(f"was never created, forgotten: {urn}")
-    stack.refresh_pending(settled.imports, forget=bool(settled.forgotten))
+    stack.edit(lambda deployment: repair.settled_deployment(deployment, settled))
+    if settled.imports:
+        stack.refresh(urn for urn, _ in settled.imports)
 
 
 def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:

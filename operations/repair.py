@@ -1,7 +1,11 @@
 """What a killed `pulumi` leaves behind, settled so that the next `up` can go on.
 
 A lock whose owner is gone would refuse every further update; a create that was under way when the engine died may or may not have
-happened. In: the stack's exported deployment, the file backend's folder, an ARM client. Out: what to cancel, import and forget.
+happened. In: the stack's exported deployment, the file backend's folder, an ARM client. Out: what to cancel, take in and forget,
+and the deployment in which that is done.
+
+The engine has options for it, `refresh --import-pending-creates` and `--clear-pending-creates`. The first loses what it is given:
+3.259 notes it as being imported, and no part of it imports such a note.
 """
 
 import json
@@ -68,6 +72,17 @@ def settle(pending: list[PendingCreate], subscription: str, exists: Callable[[st
         else:
             forgotten.append(create.urn)
     return Settled(tuple(imports), tuple(forgotten))
+
+
+def settled_deployment(deployment: Mapping[str, Any], settled: Settled) -> dict[str, Any]:
+    """The deployment with what exists among its resources, its inputs alone known, and without the creates that are settled."""
+    ids = dict(settled.imports)
+    done = {*ids, *settled.forgotten}
+    operations = deployment.get("pending_operations") or []
+    creates = {operation["resource"]["urn"]: operation["resource"] for operation in operations if operation["type"] == "creating"}
+    taken_in = [{**creates[urn], "id": resource_id} for urn, resource_id in ids.items()]
+    left = [one for one in operations if one["type"] != "creating" or one["resource"]["urn"] not in done]
+    return {**deployment, "resources": [*(deployment.get("resources") or []), *taken_in], "pending_operations": left}
 
 
 def _process_lives(pid: int) -> bool:

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -66,14 +66,19 @@ class Stack:
     def cancel(self) -> None:
         self._run("cancel", "--yes", "--stack", self.name)
 
-    def refresh_pending(self, imports: tuple[tuple[str, str], ...], *, forget: bool) -> None:
-        """Takes into the state what exists, then forgets what was never made, if there is such; touches nothing else.
+    def edit(self, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
+        """Puts what `change` makes of the stack's deployment in its place. Secrets stay encrypted."""
+        exported = json.loads(self._run("stack", "export", "--stack", self.name, quiet=True))
+        exported["deployment"] = change(exported["deployment"])
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            json.dump(exported, file)
+            file.flush()
+            self._run("stack", "import", "--file", file.name, "--stack", self.name, quiet=True)
 
-        In two runs: where something is left to be cleared, one run with both options drops what it was told to take in.
-        """
-        adopted = [word for pair in imports for part in pair for word in ("--import-pending-creates", part)]
-        for options in ([adopted] if adopted else []) + ([["--clear-pending-creates"]] if forget else []):
-            self._run("refresh", "--yes", "--skip-preview", *options, *self._update_options())
+    def refresh(self, urns: Iterable[str]) -> None:
+        """Reads these resources anew, and no others."""
+        targets = [word for urn in urns for word in ("--target", urn)]
+        self._run("refresh", "--yes", "--skip-preview", *targets, *self._update_options())
 
     def preview(self) -> None:
         self._run("preview", "--diff", *self._update_options())

@@ -78,3 +78,23 @@ def test_what_azure_does_not_know_is_forgotten_without_asking() -> None:
 def test_updates_and_deletes_without_an_end_are_left_to_the_engine() -> None:
     deployment = {"pending_operations": [{**pending("azure-native:resources:ResourceGroup"), "type": "deleting"}]}
     assert repair.pending_creates(deployment) == []
+
+
+def test_what_exists_joins_the_resources_and_what_was_never_made_goes() -> None:
+    made = pending("azure-native:resources:ResourceGroup", resourceGroupName="rg-a")
+    lost = pending("azure-native:storage:StorageAccount", accountName="a")
+    deleting = {**pending("azure-native:app:Job"), "type": "deleting"}
+    deployment = {"manifest": {"time": "now"}, "resources": [{"urn": "stack"}], "pending_operations": [lost, made, deleting]}
+    settled = repair.Settled(
+        (("urn:azure-native:resources:ResourceGroup", GROUP_ID),), ("urn:azure-native:storage:StorageAccount",)
+    )
+    assert repair.settled_deployment(deployment, settled) == {
+        "manifest": {"time": "now"},
+        "resources": [{"urn": "stack"}, {**made["resource"], "id": GROUP_ID}],  # type: ignore[dict-item]
+        "pending_operations": [deleting],
+    }
+
+
+def test_a_create_that_nobody_settled_stays() -> None:
+    deployment = {"pending_operations": [pending("azure-native:app:Job")]}
+    assert repair.settled_deployment(deployment, repair.Settled((), ())) == {**deployment, "resources": []}

@@ -13,12 +13,13 @@ from tests.support.stack import ProgramStack
 ADDED_RESOURCES = 8  # group, identity, registry, role, build, workspace, storage account, container group
 
 
-def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, fault: list[str], kill: Callable[[int], None]) -> str:
-    """Begins an `up`, waits until a request has run into `fault`, kills, and returns what the `up` said."""
+def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, kill: Callable[[int], None], *faults: list[str]) -> str:
+    """Begins an `up`, waits until a request has run into each of `faults`, kills, and returns what the `up` said."""
     stack.create()
-    assert azure.command("fault", *fault).returncode == 0
+    for fault in faults:
+        assert azure.command("fault", *fault).returncode == 0
     up = stack.start_up()
-    until(lambda: azure.command("fault", "list").stdout == "no faults\n", "a request runs into the fault")
+    until(lambda: azure.command("fault", "list").stdout == "no faults\n", "requests run into the faults")
     kill(up.pid)
     text, _ = up.communicate(timeout=120)
     assert up.returncode != 0, text
@@ -43,7 +44,7 @@ def assert_whole(azure: EmbeddedAzure, stack: ProgramStack) -> None:
 def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure))
     fault = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
-    text = interrupted_up(own_azure, stack, fault, lambda _: own_azure.kill9())
+    text = interrupted_up(own_azure, stack, lambda _: own_azure.kill9(), fault)
     assert "Traceback" not in text
     own_azure.start()
     assert_whole(own_azure, stack)
@@ -60,11 +61,36 @@ def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
         os.kill(pid, signal.SIGKILL)
 
     fault = ["delay", "--method", "PUT", "--path", "*/registries/*", "--seconds", "2"]
-    interrupted_up(own_azure, stack, fault, kill)
+    interrupted_up(own_azure, stack, kill, fault)
     assert started, "the engine had started a language host and a provider"
     assert stack.exported()["pending_operations"], "the engine was killed while it created something"
     assert_whole(own_azure, stack)
     until(lambda: not set(started) & set(running()), "the provider has ended by itself, the language host was ended")
+
+
+def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_same_kill(
+    own_azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    stack = make_stack(own_azure, with_gpu_group(own_azure))
+    never_made = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
+    made = [
+        "delay",
+        "--method",
+        "GET",
+        "--path",
+        "*/operationStatuses/*",
+        "--seconds",
+        "60",
+    ]  # the build runs, nobody hears of it
+    interrupted_up(own_azure, stack, lambda pid: os.kill(pid, signal.SIGKILL), never_made, made)
+    pending = {operation["resource"]["type"].split(":")[-1] for operation in stack.exported()["pending_operations"]}
+    assert {"StorageAccount", "TaskRun"} <= pending
+    done = stack.operations("preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "taken in" in line] == ["foundation-build-vector_add"]
+    assert [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "forgotten" in line] == ["foundation-storage"]
+    assert "foundation-build-vector_add" in {each["urn"].rsplit(":", 1)[-1] for each in stack.exported()["resources"]}
+    assert_whole(own_azure, stack)
 
 
 def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
