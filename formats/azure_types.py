@@ -58,6 +58,13 @@ LOG_WORKSPACE = _in_group("operationalinsights:Workspace", "Microsoft.Operationa
 CONTAINER_GROUP = _in_group(
     "containerinstance:ContainerGroup", "Microsoft.ContainerInstance/containerGroups", "containerGroupName"
 )
+MANAGED_ENVIRONMENT = _in_group("app:ManagedEnvironment", "Microsoft.App/managedEnvironments", "environmentName")
+JOB = _in_group("app:Job", "Microsoft.App/jobs", "jobName")
+DIAGNOSTIC_SETTING = AzureType(
+    "azure-native:monitor:DiagnosticSetting",
+    "Microsoft.Insights/diagnosticSettings",
+    "/{resourceUri}/providers/Microsoft.Insights/diagnosticSettings/{name}",
+)
 
 ALL = (
     RESOURCE_GROUP,
@@ -68,6 +75,9 @@ ALL = (
     TASK_RUN,
     LOG_WORKSPACE,
     CONTAINER_GROUP,
+    MANAGED_ENVIRONMENT,
+    JOB,
+    DIAGNOSTIC_SETTING,
 )
 BY_TOKEN = {azure_type.token: azure_type for azure_type in ALL}
 BY_ARM_TYPE = {azure_type.arm_type.lower(): azure_type for azure_type in ALL}

@@ -1,0 +1,136 @@
+"""What an expression's value can be, and how its evaluation can fail.
+
+In: nothing. Out: `DEFERRED`, `PartlyKnown`, the two exceptions, `Meter`, which keeps a hostile template from growing without end,
+and the small questions about values that every function asks.
+"""
+
+from typing import Any, Final, TypeGuard, final
+
+Value = Any  # str, int, float, bool, None, list, dict; inside of the evaluator also DEFERRED and PartlyKnown
+
+MAX_WORK = 300_000  # steps and values of one template; the largest that Azure takes is 4 MB
+MAX_TEXT = 131_072  # characters of one text: Azure's limit on a literal in an expression
+TOO_MUCH = "the template's expressions make more values than one template may have"
+MAX_VALUE_DEPTH = 100
+MAX_NUMBER = 2**63 - 1
+
+
+@final
+class Deferred:
+    """What only a running deployment knows: what `reference` and `list*` answer."""
+
+    def __repr__(self) -> str:
+        return "DEFERRED"
+
+
+DEFERRED: Final = Deferred()
+
+
+class PartlyKnown(dict[str, Value]):
+    """An object of which some members can't be known here. Asking for one of them is refused by name."""
+
+    def __init__(self, known: dict[str, Value], unknown: dict[str, str]) -> None:
+        super().__init__(known)
+        self.unknown = unknown  # by lower-case member: what it is, in words
+
+
+class RefusedError(Exception):
+    """Why an expression has no value: a problem in the user's words."""
+
+    def __init__(self, message: str, fix: str = "", *, unknown: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+        self.unknown = unknown  # not wrong, but not to be known here
+
+
+class UnresolvedError(Exception):
+    """The expression needs something that has failed and is reported already."""
+
+
+class Meter:
+    """Counts work. RefusedError where a template asks for more than any real one does."""
+
+    def __init__(self) -> None:
+        self._left = MAX_WORK
+        self.exhausted = False  # and that has been refused once
+
+    def spend(self, amount: int = 1) -> None:
+        self._left -= amount
+        if self._left < 0:
+            self.exhausted = True
+            raise RefusedError(TOO_MUCH)
+
+    def measured(self, value: Value, depth: int = 0) -> None:
+        """Pays for looking at every part of a value."""
+        if isinstance(value, str):
+            self.spend(1 + len(value) // 100)
+            return
+        self.spend()
+        if depth > MAX_VALUE_DEPTH:
+            raise RefusedError(f"lists and objects are nested more than {MAX_VALUE_DEPTH} deep in a value")
+        if is_list(value):
+            for each in value:
+                self.measured(each, depth + 1)
+        elif is_object(value):
+            for each in value.values():
+                self.measured(each, depth + 1)
+
+    def copied(self, value: Value, depth: int = 0) -> Value:
+        """The value with nothing in it shared with another, each part of it paid for."""
+        self.spend()
+        if depth > MAX_VALUE_DEPTH:
+            raise RefusedError(f"lists and objects are nested more than {MAX_VALUE_DEPTH} deep in a value")
+        if is_list(value):
+            return [self.copied(each, depth + 1) for each in value]
+        if isinstance(value, PartlyKnown):
+            return value
+        if is_object(value):
+            return {key: self.copied(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, str):
+            self.spend(len(value) // 100)
+            if len(value) > MAX_TEXT:
+                raise RefusedError(f"a text is longer than {MAX_TEXT} characters")
+        return value
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Value]]:
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Value]]:
+    return isinstance(value, list)
+
+
+def is_int(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, int | float):
+        return "a number"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def same(one: Value, other: Value) -> bool:
+    """Equal, and of the same kind: 1 is not true."""
+    if is_list(one) and is_list(other):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
+    if is_object(one) and is_object(other):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    return kind_of(one) == kind_of(other) and one == other
+
+
+def found(members: dict[str, Value], name: str) -> str | None:
+    """The key of a member, in the spelling that it has: ARM compares names without regard to letter case."""
+    if name in members:
+        return name
+    lower = name.lower()
+    return next((key for key in members if key.lower() == lower), None)

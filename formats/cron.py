@@ -1,0 +1,89 @@
+"""Schedules as cron writes them: five fields of minute, hour, day of month, month and day of week, in UTC.
+
+In: the text. Out: why it is no schedule, or nothing; and whether a moment belongs to a schedule. Sunday is 0, as it is for
+Kubernetes; macros such as @daily aren't taken.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+SPELLING = "five fields in UTC: minute, hour, day of month, month, day of week, such as 0 2 * * 1-5"
+
+
+class _Field(NamedTuple):
+    name: str
+    least: int
+    most: int
+    names: tuple[str, ...] = ()  # words that stand for numbers, from `least` on
+
+
+_FIELDS = (
+    _Field("minute", 0, 59),
+    _Field("hour", 0, 23),
+    _Field("day of month", 1, 31),
+    _Field("month", 1, 12, ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")),
+    _Field("day of week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
+)
+_PART = re.compile(r"(?P<all>\*)|(?P<first>[0-9A-Za-z]{1,3})(?:-(?P<last>[0-9A-Za-z]{1,3}))?")
+_STEP = re.compile(r"[0-9]{1,2}")
+
+
+def fault(text: str) -> str | None:
+    """What keeps `text` from being a schedule, in the user's words; None where it is one."""
+    given = text.split()
+    if len(given) != len(_FIELDS):
+        return f"a schedule has five fields, and this has {len(given)}"
+    for field, said in zip(_FIELDS, given, strict=True):
+        for part in said.split(","):
+            if not _is_part(part, field):
+                return f"{said!r} is no {field.name} of a schedule, which goes from {field.least} to {field.most}"
+    return None
+
+
+def matches(text: str, moment: datetime) -> bool:
+    """Whether a schedule, which `text` has to be, names the minute of `moment`.
+
+    Where both days are restricted either will do, as cron and Kubernetes have it.
+    """
+    fields = text.split()
+    now = moment.astimezone(UTC)
+    values = (now.minute, now.hour, now.day, now.month, now.isoweekday() % 7)
+    minute, hour, day, month, weekday = (
+        value in _values(said, field) for value, said, field in zip(values, fields, _FIELDS, strict=True)
+    )
+    either = not fields[2].startswith("*") and not fields[4].startswith("*")
+    return minute and hour and month and ((day or weekday) if either else (day and weekday))
+
+
+def _values(said: str, field: _Field) -> set[int]:
+    """The numbers that a field of a schedule stands for."""
+    found: set[int] = set()
+    for part in said.split(","):
+        span, slash, step = part.partition("/")
+        match = _PART.fullmatch(span)
+        first, last = (match["first"], match["last"]) if match else (None, None)
+        least = field.least if first is None else _number(first, field)
+        most = _number(last, field) if last else (field.most if first is None or slash else least)
+        if least is not None and most is not None:
+            found |= set(range(least, most + 1, int(step) if slash else 1))
+    return found
+
+
+def _is_part(part: str, field: _Field) -> bool:
+    """`*`, `5`, `mon-fri`, `*/15`, `8-18/2`."""
+    span, slash, step = part.partition("/")
+    match = _PART.fullmatch(span)
+    if match is None or (slash and not (_STEP.fullmatch(step) and int(step) > 0)):
+        return False
+    if match["all"]:
+        return True
+    first = _number(match["first"], field)
+    last = first if match["last"] is None else _number(match["last"], field)
+    return first is not None and last is not None and field.least <= first <= last <= field.most
+
+
+def _number(text: str, field: _Field) -> int | None:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return field.names.index(text.lower()) + field.least if text.lower() in field.names else None

@@ -1,0 +1,72 @@
+"""What is likely to be a secret although nothing says so: an environment variable called DB_PASSWORD, a connection string, an
+address with a password in it.
+
+In: a variable's name, or a text. Out: whether it is likely. Where this errs, a value is typed in once more; the other way round a
+password would be copied.
+"""
+
+import re
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_WORDS = {
+    *("password", "passwd", "passphrase", "pwd", "pass", "pw", "secret", "token", "credential", "credentials"),
+    *("apikey", "accesskey", "accountkey", "privatekey", "connectionstring", "connstr", "sas", "pat"),
+}
+_KEYS = {
+    "api",
+    "access",
+    "account",
+    "storage",
+    "private",
+    "shared",
+    "secret",
+    "master",
+    "primary",
+    "workspace",
+    "license",
+    "encryption",
+}
+# DB_PASSWORD_FILE says where the secret is.
+_ABOUT_A_SECRET = {
+    "file",
+    "path",
+    "name",
+    "dir",
+    "folder",
+    "url",
+    "uri",
+    "endpoint",
+    "length",
+    "ttl",
+    "type",
+    "expiry",
+    "id",
+    "limit",
+}
+_TEXT = re.compile(
+    r"://[^/\s:@]*:[^/\s@]+@"  # https://user:password@host
+    r"|://[^/\s:@]{20,}@"  # https://token@host
+    r"|(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=\s*[^;\s]"
+    r"|[?&]sig=[^&\s]"
+    r"|--?(?:password|token|api-?key|secret|account-?key)[= ]\S"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20}|\bhf_[A-Za-z0-9]{20}|\bsk-[A-Za-z0-9_-]{20}|\beyJ[\w-]{10,}\.eyJ",
+    re.IGNORECASE,
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable of this name is likely to hold a secret."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or words[-1] in _ABOUT_A_SECRET:
+        return False
+    pairs = zip(words, [*words[1:], ""], strict=True)
+    return any(
+        word in _SECRET_WORDS or (word in _KEYS and after in ("key", "keys")) or (word == "connection" and after == "string")
+        for word, after in pairs
+    )
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a secret is likely to be part of the text."""
+    return _TEXT.search(text) is not None

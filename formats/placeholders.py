@@ -1,0 +1,23 @@
+"""What stands in a file for a value that somebody, or another tool, was to fill in: `<acrLoginServer>`, `${TAG}`, `{{ image }}`.
+
+In: a text. Out: the placeholder in it, or "".
+"""
+
+import re
+
+_PLACEHOLDER = re.compile(
+    r"\{\{.*?\}\}"  # Jinja, Helm, Mustache
+    r"|\$\{[^{}]*\}"  # envsubst, Terraform
+    r"|\$\((?:[^()]|\([^()]*\))*\)"  # a shell's command, Azure Pipelines
+    r"|#\{[^{}]*\}#"  # Replace Tokens of Azure Pipelines, Octopus
+    r"|__[A-Z][A-Z0-9_]*__"
+    r"|<[A-Za-z][^<>\n/]{0,60}>"
+    r"|\[(?:your|insert|my)[ _-][^\[\]]*\]",
+    re.IGNORECASE,
+)
+
+
+def find(text: str) -> str:
+    """The first placeholder."""
+    match = _PLACEHOLDER.search(text)
+    return match[0] if match else ""
