@@ -11,6 +11,8 @@ from catalog.problems import Problem
 _LEARN = "Microsoft Learn, azure-resource-manager/management/resource-name-rules, read 2026-11-20"
 _PSRULE = "PSRule for Azure, rule Azure.Identity.UserAssignedName, read 2026-11-20"
 _GUID = "Microsoft Learn, rest/api/authorization/role-assignments/create: the name is any valid GUID"
+_TROUBLESHOOTING = "Microsoft Learn, container-instances/container-instances-troubleshooting, the version of 2024-08-29"
+_CAF = "aztfmod/terraform-provider-azurecaf issue 226, which lists Azure's rules, 2023-03-06"
 _TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
 
 
@@ -43,7 +45,10 @@ def _rule(
     )
 
 
-CONTAINER = "Microsoft.ContainerInstance/containerGroups/containers"  # no ARM type: a container inside a group, a DNS label
+# No ARM types: parts of a container group.
+CONTAINER = "Microsoft.ContainerInstance/containerGroups/containers"
+VOLUME = "Microsoft.ContainerInstance/containerGroups/volumes"
+DNS_LABEL = "Microsoft.ContainerInstance/containerGroups/dnsNameLabels"
 
 RULES: dict[str, NameRule] = {
     "Microsoft.Resources/resourceGroups": _rule(
@@ -85,12 +90,37 @@ RULES: dict[str, NameRule] = {
         "lowercase letters a to z, digits and hyphens, no hyphen at either end and no two in a row",
         r"[a-z0-9]+(?:-[a-z0-9]+)*",
     ),
+    "Microsoft.App/managedEnvironments": _rule(
+        2, 60, "letters a to z, digits and hyphens, no hyphen at either end", r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?", _CAF
+    ),
+    "Microsoft.App/jobs": _rule(
+        2,
+        32,
+        "lowercase letters a to z, digits and hyphens, a letter first, no hyphen at the end and no two in a row",
+        r"[a-z](?:-?[a-z0-9])*",
+        "the service's own refusal (ContainerAppInvalidName), quoted in DefangLabs/pulumi-defang 543, 2026-09-08",
+    ),
     CONTAINER: _rule(
         1,
         63,
         "lowercase letters a to z, digits and hyphens, no hyphen at either end",
         r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?",
         "the service's own refusal, quoted in MicrosoftDocs/azure-docs issue 15546, 2018-09-25",
+    ),
+    # The page says 5 to 63; Azure takes shorter ones, as the volume `logs` of Terraform's documentation.
+    VOLUME: _rule(
+        1,
+        63,
+        "lowercase letters a to z, digits and hyphens, no hyphen at either end and no two in a row",
+        r"[a-z0-9]+(?:-[a-z0-9]+)*",
+        _TROUBLESHOOTING,
+    ),
+    DNS_LABEL: _rule(
+        5,
+        63,
+        "letters a to z, digits and hyphens, no hyphen at either end",
+        r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?",
+        _TROUBLESHOOTING,
     ),
 }
 _BY_LOWER_TYPE = {arm_type.lower(): rule for arm_type, rule in RULES.items()}

@@ -23,6 +23,7 @@ CONTAINER_INSTANCES = "Microsoft.ContainerInstance"
 REGISTRY = "Microsoft.ContainerRegistry"
 IDENTITY = "Microsoft.ManagedIdentity"
 LOGS = "Microsoft.OperationalInsights"
+INSIGHTS = "Microsoft.Insights"  # diagnostic settings, which say where logs go
 STORAGE = "Microsoft.Storage"
 _NETWORK = "Microsoft.Network"
 
@@ -30,11 +31,11 @@ OF_SERVICE: Mapping[Service, tuple[str, ...]] = {
     Service.VIRTUAL_MACHINES: (COMPUTE, _NETWORK),
     Service.BATCH: (BATCH, STORAGE),
     Service.AKS: ("Microsoft.ContainerService", COMPUTE, _NETWORK),
-    Service.ML_COMPUTE: (MACHINE_LEARNING, STORAGE, "Microsoft.KeyVault", "Microsoft.Insights"),
-    Service.ML_ENDPOINT: (MACHINE_LEARNING, STORAGE, "Microsoft.KeyVault", "Microsoft.Insights"),
+    Service.ML_COMPUTE: (MACHINE_LEARNING, STORAGE, "Microsoft.KeyVault", INSIGHTS),
+    Service.ML_ENDPOINT: (MACHINE_LEARNING, STORAGE, "Microsoft.KeyVault", INSIGHTS),
     Service.STACK_EDGE: (),  # a cluster given by its kubeconfig
     Service.CONTAINER_INSTANCES: (CONTAINER_INSTANCES,),
-    Service.CONTAINER_APPS: ("Microsoft.App", LOGS),
+    Service.CONTAINER_APPS: ("Microsoft.App", LOGS, INSIGHTS),
 }
 # Every subscription has these from its beginning.
 ALWAYS_REGISTERED = ("Microsoft.Resources", "Microsoft.Authorization")

@@ -27,6 +27,8 @@ FIRST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gp
 PAGE_2022 = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2022, 6, 17))
 LAST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2025, 11, 17))
 QUOTA_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 11, 17))
+# An earlier version of the same page, the last in which Spot and confidential groups were read.
+SPRING_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 3, 27))
 _LIMITS = Source("Microsoft Learn, includes/container-instances-gpu-limits", Dated.OBSERVED, date(2022, 6, 14))
 _REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 10, 17))
 _EARLIER_REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 3, 1))
@@ -99,6 +101,9 @@ GPU_SKUS: dict[str, GpuSku] = {
     ),
 }
 WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
+IN_SPOT = Limit(4, 16, SPRING_PAGE)
+CONFIDENTIAL = "Confidential"
+IN_CONFIDENTIAL = Limit(32, 192, SPRING_PAGE)
 
 
 class ContainerRequest(NamedTuple):
@@ -129,6 +134,14 @@ class GroupRequest(NamedTuple):
     inbound: bool = False  # an IP address with ports
     sku: str = STANDARD  # of the group: Standard, Dedicated or Confidential
     spot_path: str = ""  # needed with `spot`
+    zones: bool = False  # the group is pinned to an availability zone
+    zones_path: str = ""  # needed with `zones`
+    init_containers: int = 0  # how many
+    volumes: int = 0
+    ports: int = 0  # of the group's address
+    containers_path: str = ""
+    volumes_path: str = ""  # needed with `volumes`
+    ports_path: str = ""  # needed with `ports`
 
 
 def check(request: GroupRequest, as_of: date) -> list[Problem]:
@@ -302,6 +315,10 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
             )
         ]
     count = sum(container.gpu_count or 0 for container in with_gpu)
+    if not with_gpu and request.spot:
+        return _over("a Spot group", request, IN_SPOT, ", or leave Spot out")
+    if not with_gpu and request.sku == CONFIDENTIAL:
+        return _over("a confidential group", request, IN_CONFIDENTIAL, "")
     if not with_gpu:
         return _over("a group without a GPU", request, WITHOUT_GPU, "")
     sku = GPU_SKUS.get(with_gpu[0].gpu_sku)

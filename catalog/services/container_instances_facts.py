@@ -16,10 +16,13 @@ _NOTICE = Source(
 _PROVIDER = Source("pulumi-azure-native 3.29.0", Dated.OBSERVED, date(2026, 11, 20))
 _TERRAFORM = Source("hashicorp/terraform-provider-azurerm, azurerm_container_group", Dated.OBSERVED, date(2026, 11, 20))
 
+TIME_TO_DEPLOY = Fact("time to deploy", "up to 8 to 10 minutes, because a GPU machine is prepared", FIRST_PAGE)
+BILLED_TIME = Fact("billed time", "from the first image pull until the group ends; not the time before it", FIRST_PAGE)
+
 FACTS: tuple[Fact, ...] = (
     Fact("storage", "50 GB in a group with a GPU", _LIMITS),
-    Fact("time to deploy", "up to 8 to 10 minutes, because a GPU machine is prepared", FIRST_PAGE),
-    Fact("billed time", "from the first image pull until the group ends; not the time before it", FIRST_PAGE),
+    TIME_TO_DEPLOY,
+    BILLED_TIME,
     Fact("default quota", "no V100 cores; a support request raises it", LAST_PAGE),
     Fact("Azure's own successor", "AKS; no page of the service names Container Apps", _NOTICE),
     Fact(

@@ -27,6 +27,10 @@ GROUP = "Microsoft.ContainerInstance/containerGroups"
         ("Microsoft.Resources/resourceGroups", "ü" * 90),
         ("Microsoft.Authorization/roleAssignments", "7f951dda-4ed3-4680-a7ca-43fe172d538d"),
         (names.CONTAINER, "gpu--container"),
+        ("Microsoft.App/jobs", "train-t4"),
+        ("Microsoft.App/managedEnvironments", "Jobs-" + "a" * 55),
+        (names.VOLUME, "batch-output-volume"),
+        (names.DNS_LABEL, "Frontend-site1"),
         ("microsoft.storage/STORAGEACCOUNTS", "abc"),
         ("Microsoft.Nothing/ofOurs", "whatever it is called"),
     ],
@@ -57,6 +61,13 @@ def test_a_name_that_azure_takes_is_no_problem(arm_type: str, name: str) -> None
         ("Microsoft.Resources/resourceGroups", "a" * 91, "1 to 90 characters"),
         ("Microsoft.Authorization/roleAssignments", "reader", "exactly 36 characters: a GUID"),
         (names.CONTAINER, "gpu_container", "1 to 63 characters"),
+        ("Microsoft.App/jobs", "a" * 33, "2 to 32 characters"),
+        ("Microsoft.App/jobs", "Defang-website-dev", "lowercase letters"),  # DefangLabs/pulumi-defang pull request 543
+        ("Microsoft.App/managedEnvironments", "a" * 61, "2 to 60 characters"),
+        (names.VOLUME, "Output", "lowercase"),
+        (names.VOLUME, "output--volume", "no two in a row"),
+        (names.DNS_LABEL, "site", "5 to 63 characters"),
+        (names.DNS_LABEL, "my_site", "letters a to z, digits and hyphens"),
     ],
 )
 def test_a_name_that_azure_refuses_is_one_problem(arm_type: str, name: str, allowed: str) -> None:
