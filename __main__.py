@@ -11,7 +11,9 @@ from pulumi.runtime.config import CONFIG, get_config_env
 
 from components.container_group import ContainerGroup
 from components.foundation import Foundation
+from components.job_environment import JobEnvironment
 from components.refusal import refuse, warn
+from components.serverless_gpu_job import ServerlessGpuJob
 from components.settings import all_problems, read
 
 # All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones.
@@ -26,8 +28,22 @@ groups = {
     name: ContainerGroup(name, {**group, **foundation.surroundings, "stack": settings.stack})
     for name, group in settings.container_groups.items()
 }
+environments = {
+    region: JobEnvironment(region, {**environment, **foundation.surroundings, "stack": settings.stack})
+    for region, environment in settings.job_environments.items()
+}
+jobs = {
+    name: ServerlessGpuJob(
+        name,
+        {**job, **foundation.surroundings, **environments[settings.environment_of(name)].surroundings, "stack": settings.stack},
+    )
+    for name, job in settings.jobs.items()
+}
+work = {**groups, **jobs}  # no name is in both
 
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
+pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
 pulumi.export("container_groups", {name: group.resource_id for name, group in groups.items()})  # ARM ids by name
-pulumi.export("expires_at", {name: group.expires_at for name, group in groups.items()})  # RFC 3339 instants, null: no end
-pulumi.export("hourly_cost", {name: group.hourly_cost for name, group in groups.items()})  # USD an hour, null: not known
+pulumi.export("jobs", {name: job.resource_id for name, job in jobs.items()})  # ARM ids by name
+pulumi.export("expires_at", {name: each.expires_at for name, each in work.items()})  # RFC 3339 instants, null: no end
+pulumi.export("hourly_cost", {name: each.hourly_cost for name, each in work.items()})  # USD while it runs, null: not known

@@ -1,29 +1,37 @@
 """What can be asked of a container group: its arguments, their defaults, and every reason to refuse them.
 
 In: `ContainerGroupArgs`. Out: a `ContainerGroupSpec` with all defaults filled in, and problems. What the service itself takes,
-and until when, is known to `catalog.services.container_instances`.
+and until when, is known to `catalog.container_groups`; its parts have modules of their own beside this one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, cast
 
-import pulumi
-
-from catalog import container_groups, names, regions
-from catalog.prices import packaged
-from catalog.problems import Code, Problem
-from catalog.services import container_instances
+from catalog import names, regions
+from catalog.problems import Problem
+from components import (
+    container_args,
+    container_group_file,
+    container_group_network,
+    container_group_registries,
+    container_group_service,
+    container_group_volumes,
+)
+from components.container_args import ContainerBasics, ContainerSettings, ContainerSpec, InitContainerSettings, InitContainerSpec
+from components.container_group_file import Reader
+from components.container_group_network import NetworkSettings, NetworkSpec
+from components.container_group_registries import RegistryLoginArgs
+from components.container_group_service import Priority, Sku
+from components.container_group_volumes import VolumeArgs
 from components.context import Context, StackArgs, Surroundings, check_tags, resolve_day
+from components.ends import resolve_end
 from components.naming import physical_name
 from components.workloads import Workload
-from formats import azure_types, image_reference
-from formats.dates import days_later
-from formats.image_reference import ImageReference
+from formats import azure_types
 from formats.tags import EXPIRES_AT
-
-PROPOSED_DAYS = 7  # how long a group with a GPU may live in the proposal that the refusal of one without an end makes
 
 
 class OsType(StrEnum):
@@ -41,45 +49,36 @@ class RestartPolicy(StrEnum):
     NEVER = "Never"
 
 
-class GpuArgs(TypedDict):
-    """GPUs of a container. All of it is plain."""
+class ContainerGroupSettings(ContainerBasics, NetworkSettings):
+    """A container group, as a stack file says it: one container, or several in `containers`. Plain, but for what is called
+    wired."""
 
-    count: int
-    """How many: 1, 2 or 4."""
-    sku: str
-    """Which: K80, P100 or V100, each until its retirement."""
-
-
-class ContainerGroupSettings(TypedDict):
-    """A container group, as a stack file says it. Plain, but for what is called wired."""
-
-    image: NotRequired[str]
-    """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is needed."""
-    workload: NotRequired[Workload]
-    """Workload of this repository to run, built by the stack's registry."""
-    command: NotRequired[list[str]]
-    """Program and arguments in place of the image's own. Default: the image's."""
-    environment: NotRequired[dict[str, str]]
-    """Environment variables that everybody may read. Default: none."""
-    secret_environment: NotRequired[dict[str, pulumi.Input[str]]]
-    """Wired: environment variables that nobody may read: encrypted in the stack file by `pulumi config set --secret --path`,
-    encrypted in the state, never shown by Azure. Default: none."""
-    cpu: NotRequired[float]
-    """CPU cores. Default: 1."""
-    memory_in_gb: NotRequired[float]
-    """Memory in GB. Default: 1.5."""
-    gpu: NotRequired[GpuArgs]
-    """GPUs; they need `expires_after`. Default: none."""
+    container_name: NotRequired[str]
+    """Name of the one container in the group. Default: the group's name here."""
+    containers: NotRequired[dict[str, ContainerSettings]]
+    """Several containers, by name, in place of the keys of one. They share address, volumes and machine. Default: the one that
+    the keys beside it describe."""
+    init_containers: NotRequired[dict[str, InitContainerSettings]]
+    """Containers that run to their end before the others start, one after the other, by name. Default: none."""
+    init_order: NotRequired[list[str]]
+    """The names of all init containers in the order in which they run. Default: the order of their names, in which the engine
+    hands over the keys of a stack file; of a `file`, its own order."""
+    volumes: NotRequired[dict[str, VolumeArgs]]
+    """Volumes that containers mount, by name. Default: none."""
+    registries: NotRequired[list[RegistryLoginArgs]]
+    """Registries that ask for a name and a password. The stack's own is pulled from as the stack's identity. Default: none."""
     restart_policy: NotRequired[RestartPolicy]
-    """What happens when the container ends. Default: OnFailure, because what runs here is a job that ends."""
+    """What happens when a container ends. Default: OnFailure, because what runs here is a job that ends."""
     os_type: NotRequired[OsType]
     """Operating system. Default: Linux."""
-    subnet_id: NotRequired[pulumi.Input[str]]
-    """Wired: ARM id of a subnet that is delegated to container groups; impossible with a GPU. Default: no virtual network."""
+    zones: NotRequired[list[str]]
+    """The availability zone that the group is pinned to, 1, 2 or 3; impossible with a GPU. Default: Azure's choice."""
+    priority: NotRequired[Priority]
+    """Spot is cheaper, can be stopped at any time, and goes with neither a GPU nor inbound ports. Default: Regular."""
+    sku: NotRequired[Sku]
+    """What the group runs on. Default: Standard."""
     group_name: NotRequired[str]
     """Name of the group in Azure. Default: made of project, team, stack and the group's name here."""
-    container_name: NotRequired[str]
-    """Name of the container in the group. Default: the group's name here."""
     location: NotRequired[str]
     """Azure region. Default: the stack's."""
     tags: NotRequired[dict[str, str]]
@@ -89,6 +88,11 @@ class ContainerGroupSettings(TypedDict):
     expires_after: NotRequired[str]
     """The last day of the group, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and
     people keep it: Azure itself deletes nothing by it. Needed with a GPU. Default: none."""
+    file: NotRequired[str]
+    """A file that describes the group: the YAML of `az container create --file`, or an ARM template; its path from the project's
+    folder on. Keys beside it override what the file says; secrets are given beside it. Default: none."""
+    file_parameters: NotRequired[dict[str, Any]]
+    """Values for the parameters of a template in `file`, by name. Default: the template's own."""
 
 
 class ContainerGroupArgs(ContainerGroupSettings, Surroundings):
@@ -99,156 +103,191 @@ class ContainerGroupArgs(ContainerGroupSettings, Surroundings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
-    """Resolved `GpuArgs`."""
+class GpusOfContainer:
+    """The GPUs of one container and where they are written."""
 
     count: int
     sku: str
+    path: str  # of the object with both, such as `container_groups.train.gpu`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerGroupSpec:
-    """What is declared. Wired values stay in the arguments."""
+    """What is declared. Wired values stay in `said`."""
 
+    said: ContainerGroupSettings  # the arguments, with those of a file behind them
     group_name: str
-    container_name: str
-    image: ImageReference | None  # None where a workload is run
-    workload: Workload | None
-    command: tuple[str, ...]  # empty: the image's own
-    environment: dict[str, str]
-    cpu: float
-    memory_in_gb: float
-    gpu: Gpu | None
+    containers: tuple[ContainerSpec, ...]
+    init_containers: tuple[InitContainerSpec, ...]
+    network: NetworkSpec
     restart_policy: RestartPolicy
     os_type: OsType
+    zones: tuple[str, ...]
+    priority: Priority
+    sku: Sku
     location: str
     tags: dict[str, str]
     expires_at: str | None  # instant in UTC, RFC 3339
     hourly_cost: float | None  # in USD; None: not known
 
+    @property
+    def gpu(self) -> container_args.Gpu | None:
+        """The GPUs of all containers together; they are of one SKU, as anything else is a problem."""
+        found = gpus(self)
+        return container_args.Gpu(count=sum(one.count for one in found), sku=found[0].sku) if found else None
 
-def resolve(name: str, args: ContainerGroupSettings, context: Context) -> tuple[ContainerGroupSpec, list[Problem]]:
-    """What is declared for the group that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+    @property
+    def volumes(self) -> dict[str, VolumeArgs]:
+        return self.said.get("volumes", {})
+
+
+def gpus(spec: ContainerGroupSpec) -> tuple[GpusOfContainer, ...]:
+    """The GPUs of each container that has some."""
+    return tuple(
+        GpusOfContainer(count=container.gpu.count, sku=container.gpu.sku, path=f"{container.path}.gpu")
+        for container in spec.containers
+        if container.gpu is not None
+    )
+
+
+def workloads(args: ContainerGroupSettings) -> set[Workload]:
+    """The workloads whose images the group's containers run."""
+    inside: list[InitContainerSettings] = [*args.get("containers", {}).values(), *args.get("init_containers", {}).values()]
+    return {Workload(one["workload"]) for one in (args, *inside) if "workload" in one}
+
+
+def resolve(
+    name: str, args: ContainerGroupSettings, context: Context, read: Reader = container_group_file.read_text
+) -> tuple[ContainerGroupSpec, list[Problem]]:
+    """What is declared for the group that the stack file calls `name`, and what is wrong with the arguments. Pure, but for
+    `read`, which is asked for the text of the group's `file` where the arguments name one."""
     path = f"container_groups.{name}"
-    as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
+    filled = container_group_file.fill(args, ContainerGroupSettings, path, context, read)
+    spec, problems = _resolve(name, cast(ContainerGroupSettings, filled.said), context)
+    return spec, filled.together(problems, path)
+
+
+def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple[ContainerGroupSpec, list[Problem]]:
+    path = f"container_groups.{name}"
+    as_of, problems = resolve_day(said.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
-    gpu = Gpu(count=int(args["gpu"]["count"]), sku=args["gpu"]["sku"]) if "gpu" in args else None
-    expires_at, expiry_problems = _expiry(args, day, path)
-    own_tags = args.get("tags", {})
+    containers, container_problems = _containers(name, said, path)
+    init_containers, init_problems = _init_containers(said, path)
+    expires_at, expiry_problems = _end(said, any(one.gpu for one in containers), day, path)
+    own_tags = said.get("tags", {})
     end_tag = {EXPIRES_AT: expires_at} if expires_at else {}
     spec = ContainerGroupSpec(
-        group_name=args.get("group_name") or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
-        container_name=args.get("container_name") or physical_name(names.CONTAINER, [name]),
-        image=image_reference.parse(args.get("image", "")),
-        workload=Workload(args["workload"]) if "workload" in args else None,
-        command=tuple(args.get("command", [])),
-        environment=args.get("environment", {}),
-        cpu=args.get("cpu", container_instances.DEFAULT_CPU),
-        memory_in_gb=args.get("memory_in_gb", container_instances.DEFAULT_MEMORY_GB),
-        gpu=gpu,
-        restart_policy=RestartPolicy(args.get("restart_policy", RestartPolicy.ON_FAILURE)),
-        os_type=OsType(args.get("os_type", OsType.LINUX)),
-        location=regions.normalise(args.get("location", context.location)),
+        said=said,
+        group_name=said.get("group_name") or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
+        containers=containers,
+        init_containers=init_containers,
+        network=container_group_network.resolve(said),
+        restart_policy=RestartPolicy(said.get("restart_policy", RestartPolicy.ON_FAILURE)),
+        os_type=OsType(said.get("os_type", OsType.LINUX)),
+        zones=tuple(said.get("zones", [])),
+        priority=Priority(said.get("priority", Priority.REGULAR)),
+        sku=Sku(said.get("sku", Sku.STANDARD)),
+        location=regions.normalise(said.get("location", context.location)),
         tags={**context.tags(as_of), **own_tags, **end_tag},
         expires_at=expires_at,
         hourly_cost=None,  # prices of container groups aren't known to the catalog
     )
+    all_containers: Sequence[InitContainerSpec] = [*init_containers, *containers]
+    alone = "containers" not in said
     problems += [
         *expiry_problems,
-        *_image_problems(args, path),
-        *_name_problems(args, path),
-        *_variable_problems(args, path),
+        *container_problems,
+        *init_problems,
+        *_name_problems(said, path),
+        *container_group_network.problems_of(said, spec.network, containers, path, alone=alone),
+        *container_group_volumes.problems_of(spec.volumes, all_containers, path),
+        *container_group_registries.problems_of(said.get("registries", []), path),
+        *container_group_service.zone_problems(spec.zones, path),
         *check_tags(own_tags, f"{path}.tags"),
-        *(regions.check(args["location"], f"{path}.location") if "location" in args else []),
-        *_service_problems(spec, args, day, path),
+        *(regions.check(said["location"], f"{path}.location") if "location" in said else []),
+        *container_group_service.problems_of(spec, path, day),
     ]
     return spec, problems
 
 
-def _expiry(args: ContainerGroupSettings, day: date, path: str) -> tuple[str | None, list[Problem]]:
-    """The instant at which the last day ends."""
-    path = f"{path}.expires_after"
-    allowed = f"a day after {day.isoformat()}, as YYYY-MM-DD"
-    fix = f'expires_after: "{days_later(day, PROPOSED_DAYS).isoformat()}"'
-    if "expires_after" not in args:
-        missing = Problem(path=path, message="a group with a GPU needs a last day", allowed=allowed, fix=f"add {fix}")
-        return None, [missing] if "gpu" in args else []
-    last, problems = resolve_day(args["expires_after"], path)
-    if last is None:
-        return None, problems
-    expires_at = f"{days_later(last, 1).isoformat()}T00:00:00Z"
-    if last <= day:
-        past = Problem(
-            path=path,
-            message=f"the last day has to lie after {day.isoformat()}, at which this is judged",
-            value=args["expires_after"],
-            allowed=allowed,
-            fix=f"write {fix}, or remove the group",
-        )
-        return expires_at, [past]
-    return expires_at, []
+def _containers(name: str, said: ContainerGroupSettings, path: str) -> tuple[tuple[ContainerSpec, ...], list[Problem]]:
+    """The containers of `containers`, or the one that the group's own keys describe."""
+    if "containers" not in said:
+        physical = said.get("container_name") or physical_name(names.CONTAINER, [name])
+        ports = tuple(dict.fromkeys(port["port"] for port in said.get("ports", [])))
+        container, problems = container_args.resolve(physical, said, ports, path)
+        return (container,), problems
+    problems = _form_problems(said, path)
+    containers: list[ContainerSpec] = []
+    for key, one in said["containers"].items():
+        here = f"{path}.containers.{key}"
+        container, more = container_args.resolve(key, one, tuple(one.get("ports", [])), here)
+        containers.append(container)
+        problems += [*names.check(names.CONTAINER, key, here), *more]
+    return tuple(containers), problems
 
 
-def _image_problems(args: ContainerGroupSettings, path: str) -> list[Problem]:
-    if ("image" in args) == ("workload" in args):
-        return [
-            Problem(
-                path=f"{path}.image",
-                message="exactly one of image and workload has to be said",
-                value=args.get("image"),
-                allowed=f"an image reference, or one of the workloads {', '.join(Workload)}",
-                fix="remove one of the two" if "image" in args else "add image: <reference> or workload: <name>",
-            )
-        ]
-    return image_reference.check(args["image"], f"{path}.image") if "image" in args else []
-
-
-def _name_problems(args: ContainerGroupSettings, path: str) -> list[Problem]:
+def _form_problems(said: ContainerGroupSettings, path: str) -> list[Problem]:
+    """`containers` and the keys of one container exclude each other."""
+    of_one = [key for key in said if key in ContainerBasics.__annotations__ or key == "container_name"]
     problems: list[Problem] = []
-    if "group_name" in args:
-        problems += names.check(azure_types.CONTAINER_GROUP.arm_type, args["group_name"], f"{path}.group_name")
-    if "container_name" in args:
-        problems += names.check(names.CONTAINER, args["container_name"], f"{path}.container_name")
+    if of_one:
+        problems.append(
+            Problem(
+                path=f"{path}.containers",
+                message=f"there are containers, and beside them keys of one container: {', '.join(of_one)}",
+                value=", ".join(said.get("containers", {})),
+                allowed="containers, or the keys of one container",
+                fix=f"write {', '.join(of_one)} into one of the containers",
+            )
+        )
+    if not said.get("containers"):
+        fix = "add <name>: {image: …}, or leave containers out and describe one beside it"
+        problems.append(Problem(path=f"{path}.containers", message="a group needs at least one container", fix=fix))
     return problems
 
 
-def _variable_problems(args: ContainerGroupSettings, path: str) -> list[Problem]:
-    twice = args.get("environment", {}).keys() & args.get("secret_environment", {}).keys()
+def _init_containers(said: ContainerGroupSettings, path: str) -> tuple[tuple[InitContainerSpec, ...], list[Problem]]:
+    containers: list[InitContainerSpec] = []
+    given = said.get("init_containers", {})
+    order = said.get("init_order", list(given))
+    problems = _order_problems(order, list(given), path)
+    for key in order if sorted(order) == sorted(given) else given:
+        one = given[key]
+        here = f"{path}.init_containers.{key}"
+        container, more = container_args.resolve_init(key, one, here)
+        containers.append(container)
+        problems += [*names.check(names.CONTAINER, key, here), *more]
+        if key in said.get("containers", {}):
+            fix = "rename one of them"
+            problems.append(Problem(path=here, message="a container of the group has this name too", value=key, fix=fix))
+    return tuple(containers), problems
+
+
+def _order_problems(order: Sequence[str], given: Sequence[str], path: str) -> list[Problem]:
+    if sorted(order) == sorted(given):
+        return []
     return [
         Problem(
-            path=f"{path}.environment.{variable}",
-            message="this variable is given as plain and as secret",
-            allowed="one of environment and secret_environment",
-            fix="remove it from environment",
+            path=f"{path}.init_order",
+            message="the order has to name each init container once",
+            value=", ".join(order),
+            allowed=", ".join(given) or "none: there are no init containers",
+            fix=f"write [{', '.join(given)}] in the order that they need, or leave init_order out",
         )
-        for variable in sorted(twice)
     ]
 
 
-def _service_problems(spec: ContainerGroupSpec, args: ContainerGroupSettings, day: date, path: str) -> list[Problem]:
-    request = container_instances.GroupRequest(
-        location=spec.location,
-        os_type=spec.os_type.value,
-        in_virtual_network="subnet_id" in args,
-        containers=(
-            container_instances.ContainerRequest(
-                name=spec.container_name,
-                cpu=spec.cpu,
-                memory_gb=spec.memory_in_gb,
-                gpu_count=spec.gpu.count if spec.gpu else None,
-                gpu_sku=spec.gpu.sku if spec.gpu else "",
-                cpu_path=f"{path}.cpu",
-                memory_path=f"{path}.memory_in_gb",
-                gpu_count_path=f"{path}.gpu.count",
-                gpu_sku_path=f"{path}.gpu.sku",
-            ),
-        ),
-        location_path=f"{path}.location" if "location" in args else "location",
-        os_type_path=f"{path}.os_type",
-        network_path=f"{path}.subnet_id",
-    )
-    image = container_groups.Image(args.get("image", ""), f"{path}.image")  # of a workload's image no CUDA version is known
-    problems = container_groups.check(request, [image], day, packaged())
-    if spec.location in regions.KNOWN:
-        return problems
-    return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # the region itself is refused elsewhere
+def _end(said: ContainerGroupSettings, has_gpu: bool, day: date, path: str) -> tuple[str | None, list[Problem]]:
+    if "expires_after" not in said and not has_gpu:
+        return None, []
+    return resolve_end(said.get("expires_after"), day, f"{path}.expires_after", "a group")
+
+
+def _name_problems(said: ContainerGroupSettings, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    if "group_name" in said:
+        problems += names.check(azure_types.CONTAINER_GROUP.arm_type, said["group_name"], f"{path}.group_name")
+    if "container_name" in said:
+        problems += names.check(names.CONTAINER, said["container_name"], f"{path}.container_name")
+    return problems

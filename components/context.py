@@ -50,6 +50,8 @@ class RegistryArgs(TypedDict):
 class LogsArgs(TypedDict):
     """A Log Analytics workspace that containers send their logs to."""
 
+    workspace_arm_id: pulumi.Input[str]
+    """Wired: its ARM id, for services that send logs by their own right."""
     workspace_id: pulumi.Input[str]
     """Wired: the workspace's own GUID, which Azure calls customer id; no ARM id."""
     workspace_key: pulumi.Input[str]

@@ -20,6 +20,7 @@ _NOUNS = {
     azure_types.REGISTRY: "container registry",
     azure_types.LOG_WORKSPACE: "log workspace",
     azure_types.STORAGE_ACCOUNT: "storage account",
+    azure_types.MANAGED_ENVIRONMENT: "Container Apps environment",
 }
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # how lookups say that Azure answered 404
 

@@ -25,6 +25,8 @@ class Foundation(pulumi.ComponentResource):
     """The resource group that everything of the stack is in."""
     identity_id: pulumi.Output[str] | None
     """ARM id of the identity; None without one."""
+    registry_id: pulumi.Output[str] | None
+    """ARM id of the registry; None without one."""
     registry_server: pulumi.Output[str] | None
     """Login server of the registry; None without one."""
     log_workspace_id: pulumi.Output[str] | None
@@ -48,12 +50,13 @@ class Foundation(pulumi.ComponentResource):
         self._child = pulumi.ResourceOptions(parent=self)
         self.resource_group_name = self._resource_group()
         self.surroundings = {"resource_group_name": self.resource_group_name}
-        self.identity_id = self.registry_server = self.log_workspace_id = self.storage_account_id = None
+        self.identity_id = self.registry_id = self.registry_server = None
+        self.log_workspace_id = self.storage_account_id = None
         if spec.identity:
             self.identity_id, principal_id = self._identity(spec.identity, found.identity)
             self.surroundings["identity_id"] = self.identity_id
             if spec.registry:
-                self.registry_server = self._registry(spec.registry, found.registry, principal_id)
+                self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)
         if spec.log_workspace:
             self.log_workspace_id = self._log_workspace(spec.log_workspace, found.log_workspace)
         if spec.storage:
@@ -62,6 +65,7 @@ class Foundation(pulumi.ComponentResource):
             {
                 "resource_group_name": self.resource_group_name,
                 "identity_id": self.identity_id,
+                "registry_id": self.registry_id,
                 "registry_server": self.registry_server,
                 "log_workspace_id": self.log_workspace_id,
                 "storage_account_id": self.storage_account_id,
@@ -99,8 +103,8 @@ class Foundation(pulumi.ComponentResource):
 
     def _registry(
         self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
-    ) -> pulumi.Output[str]:
-        """Login server. Adds the registry, with the images built in it, to the surroundings."""
+    ) -> tuple[pulumi.Output[str], pulumi.Output[str]]:
+        """ARM id and login server. Adds the registry, with the images built in it, to the surroundings."""
         if found:
             registry_id, server = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.login_server)
             name = pulumi.Output.from_input(part.name)
@@ -125,7 +129,7 @@ class Foundation(pulumi.ComponentResource):
                 lambda values, image=image: f"{values[0]}/{image}"
             )
         self.surroundings["registry"] = RegistryArgs(name=part.name, server=server, workload_images=images)
-        return server
+        return registry_id, server
 
     def _pull_role(self, registry_id: pulumi.Output[str], principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
         """The identity's right to pull, or none and the command that grants it."""
@@ -189,7 +193,7 @@ class Foundation(pulumi.ComponentResource):
             group = self.resource_group_name
         keys = operationalinsights.get_shared_keys_output(workspace_name=name, resource_group_name=group)
         key = pulumi.Output.secret(keys.primary_shared_key)
-        self.surroundings["logs"] = LogsArgs(workspace_id=customer_id, workspace_key=key)
+        self.surroundings["logs"] = LogsArgs(workspace_arm_id=workspace_id, workspace_id=customer_id, workspace_key=key)
         return workspace_id
 
     def _storage(self, part: Part) -> pulumi.Output[str]:

@@ -107,7 +107,7 @@ def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, lis
     create: PartArgs = {"create": True}
 
     def part(key: str, azure_type: AzureType, what: str, given: PartArgs) -> Part:
-        found, more = _resolve_part(given, azure_type, what, context, f"foundation.{key}")
+        found, more = resolve_part(given, azure_type, what, context, f"foundation.{key}")
         problems.extend(more)
         return found
 
@@ -128,7 +128,8 @@ def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, lis
     return spec, [*problems, *_registry_problems(spec), *_image_source_problems(spec)]
 
 
-def _resolve_part(given: PartArgs, azure_type: AzureType, what: str, context: Context, path: str) -> tuple[Part, list[Problem]]:
+def resolve_part(given: PartArgs, azure_type: AzureType, what: str, context: Context, path: str) -> tuple[Part, list[Problem]]:
+    """The part that `given` asks for; `what` tells it from the stack's others of its type, `path` is where it is written."""
     new = Part(name=context.name(azure_type.arm_type, what), existing=None)
     if given.get("create", False) == ("existing" in given):
         problem = Problem(
@@ -161,19 +162,19 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
         problems.append(
             Problem(
                 path="foundation.registry",
-                message=f"there is no registry to build the workloads in that container groups use: {names}",
+                message=f"there is no registry to build the workloads in that groups or jobs use: {names}",
                 allowed="create",
-                fix="add registry: create, or give these groups an image instead of a workload",
+                fix="add registry: create, or give these an image instead of a workload",
             )
         )
     if spec.workloads and spec.registry and spec.registry.existing:
         problems.append(
             Problem(
                 path="foundation.registry",
-                message=f"the program doesn't build into a registry that it didn't create; container groups use: {names}",
+                message=f"the program doesn't build into a registry that it didn't create; groups or jobs use: {names}",
                 value=spec.registry.existing.text,
                 allowed="create, where a workload is used",
-                fix="build these workloads into the registry yourself and give the groups their image by digest",
+                fix="build these workloads into the registry yourself and give their image by digest",
             )
         )
     return problems

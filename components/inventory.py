@@ -7,7 +7,7 @@ and what Azure will be asked for. `python -m components.inventory FILE --stack S
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,10 +15,12 @@ from typing import Any
 
 from catalog.problems import Problem, as_data
 from catalog.size_use import Service, SizeUse
-from components import container_group_args, foundation_args
+from components import container_group_args, foundation_args, job_environment_args, serverless_gpu_job_args
 from components.container_group_args import ContainerGroupSpec
 from components.context import resolve_stack
 from components.foundation_args import FoundationSpec
+from components.job_environment_args import JobEnvironmentSpec
+from components.serverless_gpu_job_args import ServerlessGpuJobSpec
 from components.settings import PROJECT, Settings, pure_problems, read
 from formats import azure_types, stack_file
 from formats.azure_types import AzureType
@@ -39,7 +41,9 @@ class Inventory:
     location: str
     subscription_id: str
     problems: tuple[Problem, ...]
-    uses: tuple[SizeUse, ...]  # GPUs by service; a container group's size is its GPU SKU, its nodes the GPUs
+    uses: tuple[
+        SizeUse, ...
+    ]  # GPUs by service, one a node: a container group's size is its GPU SKU, a job's its workload profile
     names: tuple[Name, ...]  # of what is created
     assigns_roles: bool
     group: str  # name of the existing resource group that everything goes into; empty where one is created
@@ -51,19 +55,21 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
     context, _ = resolve_stack(settings.stack, project, stack)
     foundation, _ = foundation_args.resolve(settings.foundation, context)
     groups = {name: container_group_args.resolve(name, group, context)[0] for name, group in settings.container_groups.items()}
+    jobs = {name: serverless_gpu_job_args.resolve(name, job, context)[0] for name, job in settings.jobs.items()}
+    environments = [job_environment_args.resolve(each, context)[0] for each in settings.job_environments.values()]
     return Inventory(
         day=context.day,
         location=context.location,
         subscription_id=context.subscription_id,
         problems=tuple(pure_problems(settings, project, stack)),
-        uses=_uses(settings, groups),
-        names=(*_foundation_names(foundation), *_group_names(groups)),
+        uses=(*_group_uses(settings, groups), *_job_uses(settings, jobs)),
+        names=(*_foundation_names(foundation), *_group_names(groups), *_job_names(jobs, environments)),
         assigns_roles=foundation.registry is not None and foundation.assign_roles,
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
     )
 
 
-def _uses(settings: Settings, groups: Mapping[str, ContainerGroupSpec]) -> tuple[SizeUse, ...]:
+def _group_uses(settings: Settings, groups: Mapping[str, ContainerGroupSpec]) -> list[SizeUse]:
     uses: list[SizeUse] = []
     for name, spec in groups.items():
         if spec.gpu is not None:
@@ -78,7 +84,21 @@ def _uses(settings: Settings, groups: Mapping[str, ContainerGroupSpec]) -> tuple
                     region_path=f"{path}.location" if "location" in settings.container_groups[name] else "location",
                 )
             )
-    return tuple(uses)
+    return uses
+
+
+def _job_uses(settings: Settings, jobs: Mapping[str, ServerlessGpuJobSpec]) -> list[SizeUse]:
+    return [
+        SizeUse(
+            service=Service.CONTAINER_APPS,
+            size=spec.gpu.profile_type,
+            region=spec.location,
+            nodes=spec.parallelism,
+            path=f"jobs.{name}.gpu",
+            region_path=f"jobs.{name}.location" if "location" in settings.jobs[name] else "location",
+        )
+        for name, spec in jobs.items()
+    ]
 
 
 def _foundation_names(spec: FoundationSpec) -> list[Name]:
@@ -98,6 +118,11 @@ def _foundation_names(spec: FoundationSpec) -> list[Name]:
 
 def _group_names(groups: Mapping[str, ContainerGroupSpec]) -> list[Name]:
     return [_name(azure_types.CONTAINER_GROUP, spec.group_name, f"container_groups.{name}") for name, spec in groups.items()]
+
+
+def _job_names(jobs: Mapping[str, ServerlessGpuJobSpec], environments: Sequence[JobEnvironmentSpec]) -> list[Name]:
+    created = [_name(azure_types.MANAGED_ENVIRONMENT, spec.name, "job_environment") for spec in environments if not spec.existing]
+    return [*created, *(_name(azure_types.JOB, spec.job_name, f"jobs.{name}") for name, spec in jobs.items())]
 
 
 def _name(azure_type: AzureType, name: str, path: str) -> Name:

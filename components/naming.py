@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from catalog.names import RULES, NameRule
 
 HASH_LENGTH = 8  # hex digits: two of a million names collide with a chance of about 1 in 10,000; within one stack far less
+LETTER_FIRST = "n"  # put before a name that would begin with a digit, where the type wants a letter
 
 
 def physical_name(arm_type: str, words: Sequence[str], *, subscription_id: str = "") -> str:
     """The name of a resource of `arm_type` from its `words`, the most general first, what it is last.
 
     Words are lowercased and other characters become hyphens, or nothing where the type takes none. Where that or the type's limit
-    changes a name, it ends in a hash of all words, and the most general words are left out until the rest has room. A name that
-    has to be unique in all of Azure always ends in a hash, over the subscription too, so that two companies with equal words
-    don't meet.
+    changes a name, it ends in a hash of all words, and the most general words are left out until the rest has room. Where a name
+    would begin with a digit and may not, it begins with an n. A name that has to be unique in all of Azure always ends in a hash,
+    over the subscription too, so that two companies with equal words don't meet.
     KeyError for a type without a rule.
     """
     rule = RULES[arm_type]
@@ -41,6 +42,11 @@ def _fits(rule: NameRule, name: str) -> bool:
 def _with_hash(rule: NameRule, separator: str, cleaned: Sequence[str], hashed: Sequence[str]) -> str:
     digest = hashlib.sha256("\0".join(hashed).encode()).hexdigest()[:HASH_LENGTH]
     room = rule.longest - len(separator) - len(digest)
+    name = _joined(separator, cleaned, room, digest)
+    return name if rule.pattern.fullmatch(name) else LETTER_FIRST + _joined(separator, cleaned, room - 1, digest)
+
+
+def _joined(separator: str, cleaned: Sequence[str], room: int, digest: str) -> str:
     words = [word for word in cleaned if word]
     while len(words) > 1 and len(separator.join(words)) > room:
         del words[0]

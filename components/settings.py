@@ -11,11 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, cast, get_type_hints
 
+from catalog import regions
 from catalog.problems import Problem
-from components import container_group_args, foundation_args
+from components import container_group_args, foundation_args, job_environment_args, serverless_gpu_job_args
 from components.container_group_args import ContainerGroupSettings
 from components.context import Context, StackArgs, resolve_stack
-from components.foundation_args import FoundationArgs, FoundationSettings
+from components.foundation_args import FoundationArgs, FoundationSettings, PartArgs
+from components.job_environment_args import GpuModel, JobEnvironmentSettings
+from components.serverless_gpu_job_rules import identity_problems
+from components.serverless_gpu_job_settings import ServerlessGpuJobSettings
 from components.settings_reference import reference
 from components.typed_dicts import check, schema
 
@@ -41,6 +45,11 @@ class StackFile(TypedDict):
     """What everything stands on, each part `create` or `existing: <id>`. Default: a resource group."""
     container_groups: NotRequired[dict[str, ContainerGroupSettings]]
     """Container groups by name. Default: none."""
+    jobs: NotRequired[dict[str, ServerlessGpuJobSettings]]
+    """GPU jobs of Container Apps by name; no container group has the same one. Default: none."""
+    job_environment: NotRequired[PartArgs]
+    """The Container Apps environment that jobs run in: `create` makes one for each region that they are in, `existing: <id>` uses
+    one that has a workload profile with their GPU. Default: create."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +59,13 @@ class Settings:
     stack: StackArgs
     foundation: FoundationArgs
     container_groups: dict[str, ContainerGroupSettings]
+    jobs: dict[str, ServerlessGpuJobSettings]
+    job_environments: dict[str, JobEnvironmentSettings]  # by region
     problems: list[Problem]
+
+    def environment_of(self, job: str) -> str:
+        """The region, and so the environment, that a job runs in."""
+        return _region_of(self.jobs[job], self.stack["location"])
 
 
 def read(configuration: Mapping[str, str], today: str) -> Settings:
@@ -83,13 +98,36 @@ def _arguments(file: StackFile, subscription_id: str, today: str, problems: list
         stack["tags"] = file["tags"]
     if "as_of" in file:
         stack["as_of"] = file["as_of"]
-    workloads = sorted({group["workload"] for group in groups.values() if "workload" in group})
+    jobs = file.get("jobs", {})
+    of_groups = {workload for group in groups.values() for workload in container_group_args.workloads(group)}
+    workloads = sorted(of_groups | {job["workload"] for job in jobs.values() if "workload" in job})
     foundation = FoundationArgs(**file.get("foundation", {}), stack=stack, workloads=workloads)
     if "image_source" in file:
         foundation["image_source"] = file["image_source"]
     if "assign_roles" in file:
         foundation["assign_roles"] = file["assign_roles"]
-    return Settings(stack=stack, foundation=foundation, container_groups=groups, problems=problems)
+    return Settings(
+        stack=stack,
+        foundation=foundation,
+        container_groups=groups,
+        jobs=jobs,
+        job_environments=_job_environments(jobs, file),
+        problems=problems,
+    )
+
+
+def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackFile) -> dict[str, JobEnvironmentSettings]:
+    """One environment for the jobs of each region, with the GPUs that they use."""
+    found: dict[str, JobEnvironmentSettings] = {}
+    for job in jobs.values():
+        region = _region_of(job, file["location"])
+        new = JobEnvironmentSettings(**file.get("job_environment", PartArgs(create=True)), location=region, gpus=[])
+        found.setdefault(region, new)["gpus"].append(job.get("gpu", GpuModel.T4))
+    return found
+
+
+def _region_of(job: ServerlessGpuJobSettings, stacks: str) -> str:
+    return regions.normalise(job.get("location", stacks))
 
 
 def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
@@ -98,21 +136,37 @@ def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
     Two kinds are left out because an earlier one explains them: at the same place, and about something missing where a key was
     misspelt or of a wrong type.
     """
-    return _problems(settings, project, stack, foundation_args.check)
+    return _problems(settings, project, stack, foundation_args.check, job_environment_args.check)
 
 
 def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
     """The same without those that show only when Azure or the workloads' folders are read."""
-    return _problems(settings, project, stack, lambda args, context: foundation_args.resolve(args, context)[1])
+    return _problems(
+        settings,
+        project,
+        stack,
+        lambda args, context: foundation_args.resolve(args, context)[1],
+        lambda args, context: job_environment_args.resolve(args, context)[1],
+    )
 
 
 def _problems(
-    settings: Settings, project: str, stack: str, of_foundation: Callable[[FoundationArgs, Context], list[Problem]]
+    settings: Settings,
+    project: str,
+    stack: str,
+    of_foundation: Callable[[FoundationArgs, Context], list[Problem]],
+    of_environment: Callable[[JobEnvironmentSettings, Context], list[Problem]],
 ) -> list[Problem]:
     context, found = resolve_stack(settings.stack, project, stack)
     found += of_foundation(settings.foundation, context)
     for name, group in settings.container_groups.items():
         found += container_group_args.resolve(name, group, context)[1]
+    for name, job in settings.jobs.items():
+        existing = "existing" in settings.job_environments[settings.environment_of(name)]
+        found += serverless_gpu_job_args.resolve(name, job, context, in_existing_environment=existing)[1]
+    for environment in settings.job_environments.values():
+        found += [problem for problem in of_environment(environment, context) if problem not in found]
+    found += _problems_between_components(settings)
     said = {problem.path for problem in settings.problems}
     unclear = {_component(path) for path in said}
     explained = [
@@ -121,10 +175,26 @@ def _problems(
     return [*settings.problems, *(problem for problem in found if problem not in explained)]
 
 
+def _problems_between_components(settings: Settings) -> list[Problem]:
+    problems = [
+        Problem(
+            path=f"jobs.{name}",
+            message="a container group has this name too, and outputs and commands go by it",
+            allowed="a name that no container group has",
+            fix="rename one of the two",
+        )
+        for name in settings.jobs
+        if name in settings.container_groups
+    ]
+    if "identity" not in settings.foundation:
+        problems += [problem for name, job in settings.jobs.items() for problem in identity_problems(name, job)]
+    return problems
+
+
 def _component(path: str) -> str:
     """`container_groups.train` of `container_groups.train.gpu.count`, `foundation` of `foundation.registry`."""
     parts = path.split(".")
-    return ".".join(parts[:2]) if parts[0] == "container_groups" else parts[0]
+    return ".".join(parts[:2]) if parts[0] in ("container_groups", "jobs") else parts[0]
 
 
 def editor_schema() -> dict[str, Any]:

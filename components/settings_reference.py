@@ -11,7 +11,8 @@ _HEAD = """# Every key of a stack file
 
 `Pulumi.<stack>.yaml` describes one environment. Its keys stand under `config:`, each behind `azure-gpu:`; beside them stand the
 provider's own, `azure-native:…`. [settings.schema.json](settings.schema.json) is the same list for editors. Both are made from
-the docstrings of the settings: `python -m components.settings reference > docs/settings.md`.
+the docstrings of the settings: `python -m components.settings reference > docs/settings.md`. What the components behind the keys
+declare and give back is in [components/](components/README.md).
 
 - **Dates** are written `as_of: "2019-06-01"`, in quotes. Of a bare one YAML makes a timestamp, which is read as the same day.
 - **A part of the foundation** is `create`, or `existing: <ARM id>` of one that lies in the stack's subscription. What exists is
@@ -21,36 +22,40 @@ the docstrings of the settings: `python -m components.settings reference > docs/
 - **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print the `az role assignment create`
   that an administrator runs once identity and registry are there. Until then Azure refuses a group that pulls from the
   registry; afterwards `pulumi up` completes it.
-- **`expires_after`** is the last day of a group, and every group with a GPU needs one. It becomes the tag `expires-at`, by which
-  people and tools find what is overdue. Azure deletes nothing by it.
+- **`expires_after`** is the last day of a group or a job, and whatever has a GPU needs one. It becomes the tag `expires-at`, by
+  which people and tools find what is overdue. Azure deletes nothing by it.
 """
 _WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
 _DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")
-_TABLE = "| key | type | default | |\n| --- | --- | --- | --- |"
+TABLE = "| key | type | default | |\n| --- | --- | --- | --- |"
+MAY_BE_ENCRYPTED = "may be encrypted"  # what a wired value of a stack file may be
 
 
 def reference(stack_file: dict[str, Any]) -> str:
     """The whole page. `stack_file` is the schema of what a stack file says to this program."""
     properties: dict[str, dict[str, Any]] = stack_file["properties"]
     needed: list[str] = stack_file["required"]
-    tables = ["\n## The stack\n", _TABLE, *(_row(key, node, key in needed) for key, node in properties.items())]
+    tables = ["\n## The stack\n", TABLE, *(row(key, node, key in needed) for key, node in properties.items())]
     for key, node in properties.items():
-        rows = list(_rows(node, key))
+        rows = list(rows_below(node, key))
         if rows:
-            tables += [f"\n## `{key}`\n", _TABLE, *rows]
+            tables += [f"\n## `{key}`\n", TABLE, *rows]
     return "\n".join([_HEAD.rstrip("\n"), *tables]) + "\n"
 
 
-def _rows(node: dict[str, Any], path: str) -> Iterator[str]:
-    """The keys below a key, at any depth. What a user names is `<name>`."""
+def rows_below(node: dict[str, Any], path: str, wired: str = MAY_BE_ENCRYPTED) -> Iterator[str]:
+    """The keys below a key, at any depth. What a user names is `<name>`; `wired` says what a wired value may also be."""
     if "additionalProperties" in node and "properties" not in node:
-        yield from _rows(node["additionalProperties"], f"{path}.<name>")
+        yield from rows_below(node["additionalProperties"], f"{path}.<name>", wired)
+        return
+    if "items" in node:
+        yield from rows_below(node["items"], f"{path}[]", wired)
         return
     written = _written_out(node)
     for key, below in written.get("properties", {}).items():
-        here = f"{path}.{key}"
-        yield _row(here, below, key in written["required"])
-        yield from _rows(below, here)
+        here = f"{path}.{key}" if path else key
+        yield row(here, below, key in written["required"], wired)
+        yield from rows_below(below, here, wired)
 
 
 def _written_out(node: dict[str, Any]) -> dict[str, Any]:
@@ -62,26 +67,27 @@ def _written_out(node: dict[str, Any]) -> dict[str, Any]:
             return node
 
 
-def _row(path: str, node: dict[str, Any], needed: bool) -> str:
+def row(path: str, node: dict[str, Any], needed: bool, wired: str = MAY_BE_ENCRYPTED) -> str:
+    """The row of one key."""
     match = _DESCRIPTION.fullmatch(" ".join(str(node["description"]).split()))
     meaning, default = (match["meaning"], match["default"]) if match else ("", None)
-    cells = [f"`{path}`", _type(node), default or ("needed" if needed else ""), meaning[:1].upper() + meaning[1:]]
+    cells = [f"`{path}`", _type(node, wired), default or ("needed" if needed else ""), meaning[:1].upper() + meaning[1:]]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _type(node: dict[str, Any]) -> str:
+def _type(node: dict[str, Any], wired: str) -> str:
     match node:
         case {"anyOf": [{"enum": shorthands}, _]}:
             return f"{', '.join(f'`{each}`' for each in shorthands)} or an object"
         case {"anyOf": [plain, _]}:
-            return f"{_type(plain)}, may be encrypted"
+            return f"{_type(plain, wired)}, {wired}"
         case {"enum": choices}:
             return ", ".join(f"`{each}`" for each in choices)
         case {"items": items}:
-            return f"list of {_type(items)}"
+            return f"list of {_type(items, wired)}"
         case {"properties": _}:
             return "object"
         case {"additionalProperties": value}:
-            return f"by name: {_type(value)}"
+            return f"by name: {_type(value, wired)}"
         case _:
-            return _WORDS[node["type"]]
+            return _WORDS.get(node.get("type", ""), "anything")

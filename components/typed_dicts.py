@@ -1,7 +1,8 @@
 """Values against type annotations: what is wrong with a configuration value, and the JSON Schema of what is right.
 
 In: a value made of JSON's types, and an annotation: a TypedDict, `dict[str, …]`, `list[…]`, a `str` enum, `str`, `int`, `float`,
-`bool`, or `pulumi.Input[…]` of one of them. Out: the value without what is wrong in it, and one problem for each thing left out.
+`bool`, `Any`, which takes everything, or `pulumi.Input[…]` of one of them. Out: the value without what is wrong in it, and one
+problem for each thing left out.
 What is annotated `pulumi.Input[…]` is wired: it may hold a secret, so no problem shows its value.
 """
 
@@ -10,6 +11,7 @@ import difflib
 import functools
 import inspect
 import itertools
+import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,6 +39,8 @@ def check(value: object, annotation: Any, path: str) -> Checked:
     """`value` against `annotation`. `path` is where the user wrote it."""
     inner = _unwired(annotation)
     shown = value if inner is annotation else None
+    if inner is Any:
+        return Checked(value)
     if is_typeddict(inner):
         return _check_object(_written_out(value, inner), inner, path)
     if get_origin(inner) is dict:
@@ -86,12 +90,12 @@ def _kind(value: object) -> str:
 
 
 def _written_out(value: object, wanted: Any) -> object:
-    """The one shorthand: `create` stands for `{create: true}`, where no other key is needed."""
+    """The one shorthand: `create` stands for `{create: true}`, where `create` is the first key and no other is needed."""
     return {value: True} if isinstance(value, str) and value in _shorthands(wanted) else value
 
 
 def _shorthands(wanted: Any) -> list[str]:
-    return [] if wanted.__required_keys__ else [key for key, hint in _hints(wanted).items() if hint is bool]
+    return [] if wanted.__required_keys__ else [key for key, hint in list(_hints(wanted).items())[:1] if hint is bool]
 
 
 def _check_object(value: object, wanted: Any, path: str) -> Checked:
@@ -151,6 +155,8 @@ def _check_choice(value: object, wanted: type[Enum], path: str) -> Checked:
 def schema(annotation: Any) -> dict[str, Any]:
     """The JSON Schema of an annotation. Docstrings of a TypedDict's keys become descriptions."""
     inner = _unwired(annotation)
+    if inner is Any:
+        return {}
     if is_typeddict(inner):
         return _object_schema(inner)
     if get_origin(inner) is dict:
@@ -188,14 +194,14 @@ def _object_schema(wanted: Any) -> dict[str, Any]:
 
 def key_docstrings(wanted: Any) -> dict[str, str]:
     """The docstring below each key of a TypedDict and of its bases, read from the source: Python doesn't keep them."""
-    found: dict[str, str] = {}
-    bases: tuple[Any, ...] = getattr(wanted, "__orig_bases__", ())
-    for base in bases:
-        if is_typeddict(base):
-            found |= key_docstrings(base)
     [definition] = ast.parse(textwrap.dedent(inspect.getsource(wanted))).body
-    body = cast(ast.ClassDef, definition).body
-    for statement, following in itertools.pairwise(body):
+    written = cast(ast.ClassDef, definition)
+    module = vars(sys.modules[wanted.__module__])
+    found: dict[str, str] = {}
+    for base in written.bases:  # by name, because a TypedDict's class remembers none of them before Python 3.12
+        if isinstance(base, ast.Name) and is_typeddict(module.get(base.id)):
+            found |= key_docstrings(module[base.id])
+    for statement, following in itertools.pairwise(written.body):
         match statement, following:
             case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(text))):
                 found[key] = inspect.cleandoc(text)

@@ -46,6 +46,7 @@ class Registration:
     inputs: dict[str, Any]  # plain: secrets are unwrapped
     wire: dict[str, Any]  # as sent: secrets are marked
     replace_on_changes: list[str]
+    replacement_trigger: Any  # None where there is none
     delete_before_replace: bool
     dependencies: list[str]
 
@@ -111,6 +112,9 @@ class _Monitor(MockMonitor):
                     inputs=plain(MessageToDict(request.object)),
                     wire=MessageToDict(request.object),
                     replace_on_changes=list(request.replaceOnChanges),
+                    replacement_trigger=plain(MessageToDict(request.replacement_trigger))
+                    if request.HasField("replacement_trigger")
+                    else None,
                     delete_before_replace=request.deleteBeforeReplace,
                     dependencies=list(request.dependencies),
                 )

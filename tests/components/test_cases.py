@@ -12,6 +12,8 @@ import yaml
 
 from components.container_group import ContainerGroup
 from components.foundation import Foundation
+from components.job_environment import JobEnvironment
+from components.serverless_gpu_job import ServerlessGpuJob
 from components.settings import all_problems, read
 from tests.components.recording import KEYS, PROJECT, STACK, declare
 from tests.components.settings_of import TODAY, configuration
@@ -33,6 +35,11 @@ def test_a_happy_case_declares_what_it_says(case: dict[str, Any], preview: bool)
         foundation = Foundation("foundation", settings.foundation)
         for name, group in settings.container_groups.items():
             ContainerGroup(name, {**group, **foundation.surroundings, "stack": settings.stack})
+        for region, environment in settings.job_environments.items():
+            runs_in = JobEnvironment(region, {**environment, **foundation.surroundings, "stack": settings.stack})
+            for name in [name for name in settings.jobs if settings.environment_of(name) == region]:
+                args = {**settings.jobs[name], **foundation.surroundings, **runs_in.surroundings, "stack": settings.stack}
+                ServerlessGpuJob(name, args)
 
     recorded = declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
     by_name = {registration.name: registration for registration in recorded.registrations if registration.type in TOKENS}
@@ -52,6 +59,9 @@ TOKENS = {
     "azure-native:containerregistry:TaskRun",
     "azure-native:operationalinsights:Workspace",
     "azure-native:containerinstance:ContainerGroup",
+    "azure-native:app:ManagedEnvironment",
+    "azure-native:app:Job",
+    "azure-native:monitor:DiagnosticSetting",
 }
 
 

@@ -2,15 +2,20 @@
 
 import pytest
 
+from components.container_args import MountArgs
 from components.container_group import ContainerGroup
-from components.container_group_args import ContainerGroupArgs
+from components.container_group_args import ContainerGroupArgs, ContainerGroupSettings, gpus, resolve, workloads
+from components.context import resolve_stack
 from components.foundation import Foundation
 from components.refusal import Refused
-from tests.components.recording import KEYS, WORKSPACE_KEY, declare, readable
+from components.workloads import Workload
+from tests.components.recording import KEYS, PROJECT, STACK, WORKSPACE_KEY, declare, readable
 from tests.components.settings_of import STACK_ARGS
 
 GROUP = "azure-native:containerinstance:ContainerGroup"
-ARGS: ContainerGroupArgs = {"stack": STACK_ARGS, "resource_group_name": "group", "image": "python:3.11"}
+WITHOUT_IMAGE: ContainerGroupArgs = {"stack": STACK_ARGS, "resource_group_name": "group"}
+ARGS: ContainerGroupArgs = {**WITHOUT_IMAGE, "image": "python:3.11"}
+MOUNTS: dict[str, MountArgs] = {"files": {"path": "/files"}, "share": {"path": "/share"}}
 
 
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
@@ -37,7 +42,7 @@ def test_a_secret_variable_and_the_workspace_key_are_secret_all_the_way() -> Non
     args: ContainerGroupArgs = {
         **ARGS,
         "secret_environment": {"TOKEN": "hunter2"},
-        "logs": {"workspace_id": "customer", "workspace_key": "in the clear"},
+        "logs": {"workspace_arm_id": "/workspace", "workspace_id": "customer", "workspace_key": "in the clear"},
     }
 
     def build() -> None:
@@ -109,3 +114,91 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull() -> None:
     assert group.inputs["containers"][0]["image"].endswith(f".azurecr.io/{image}")
     assert image == f"mnist:{run.inputs['forceUpdateTag']}"
     assert run.inputs["runRequest"]["arguments"][0]["value"] == run.inputs["forceUpdateTag"]
+
+
+def test_a_change_of_zone_or_of_the_number_of_containers_needs_a_new_group() -> None:
+    # Microsoft Learn, container-instances-update: availability zone; CPU and memory, which another container adds to.
+    one = declare(lambda: ContainerGroup("one", ARGS)).one(GROUP)
+    containers: ContainerGroupArgs = {
+        **WITHOUT_IMAGE,
+        "containers": {"a": {"image": "python:3.11"}, "b": {"image": "python:3.11"}},
+    }
+    two = declare(lambda: ContainerGroup("one", containers)).one(GROUP)
+    assert "zones" in one.replace_on_changes
+    assert one.replacement_trigger != two.replacement_trigger
+    assert not [path for path in one.replace_on_changes if path in ("ipAddress", "volumes", "initContainers", "tags")]
+
+
+def test_every_secret_of_a_group_is_secret_all_the_way() -> None:
+    args: ContainerGroupArgs = {
+        **WITHOUT_IMAGE,
+        "containers": {"web": {"image": "python:3.11", "secret_environment": {"TOKEN": "hunter2"}, "mounts": MOUNTS}},
+        "init_containers": {"set-up": {"image": "python:3.11", "secret_environment": {"TOKEN": "hunter3"}}},
+        "volumes": {
+            "files": {"secret": {"key": "hunter4"}},
+            "share": {"azure_file": {"share": "data", "account": "someonesdata", "key": "hunter5"}},
+        },
+        "registries": [{"server": "ghcr.io", "username": "someone", "password": "hunter6"}],
+    }
+    recorded = declare(lambda: ContainerGroup("one", args))
+    group = recorded.one(GROUP)
+    in_base64 = "aHVudGVyNA=="  # hunter4
+    assert group.inputs["volumes"][0]["secret"] == {"key": in_base64}
+    assert group.inputs["volumes"][1]["azureFile"]["storageAccountKey"] == "hunter5"
+    assert group.inputs["imageRegistryCredentials"][0]["password"] == "hunter6"
+    wire = readable([group.wire, *recorded.outputs.values()])
+    assert "someonesdata" in wire
+    assert "hunter" not in wire
+    assert in_base64 not in wire
+
+
+def test_a_group_with_a_gpu_says_in_a_preview_how_long_it_takes_and_from_when_on_it_costs() -> None:
+    args: ContainerGroupArgs = {
+        **ARGS,
+        "gpu": {"count": 1, "sku": "K80"},
+        "as_of": "2019-06-01",
+        "expires_after": "2019-06-30",
+        "location": "eastus",
+    }
+    [line] = declare(lambda: ContainerGroup("one", args), preview=True).log
+    assert "8 to 10 minutes" in line
+    assert "from the first image pull until the group ends" in line
+    assert "Microsoft Learn, container-instances/container-instances-gpu (observed on 2019-04-17)" in line
+    assert declare(lambda: ContainerGroup("one", args), preview=False).log == []
+    assert declare(lambda: ContainerGroup("one", ARGS), preview=True).log == []
+
+
+def test_a_workload_of_any_container_comes_from_the_stacks_registry_as_its_identity() -> None:
+    args: ContainerGroupArgs = {
+        **WITHOUT_IMAGE,
+        "containers": {"web": {"image": "python:3.11"}},
+        "init_containers": {"set-up": {"workload": Workload.MNIST}},
+        "identity_id": "/the/identity",
+        "registry": {"name": "stacks", "server": "stacks.azurecr.io", "workload_images": {"mnist": "stacks.azurecr.io/mnist:1"}},
+        "registries": [{"server": "ghcr.io", "username": "someone", "password": "hunter2"}],
+    }
+    inputs = declare(lambda: ContainerGroup("one", args)).one(GROUP).inputs
+    assert inputs["initContainers"][0]["image"] == "stacks.azurecr.io/mnist:1"
+    assert [login["server"] for login in inputs["imageRegistryCredentials"]] == ["stacks.azurecr.io", "ghcr.io"]
+    assert inputs["imageRegistryCredentials"][0]["identity"] == "/the/identity"
+    assert workloads(args) == {"mnist"}
+
+
+def test_the_gpus_of_a_group_are_those_of_its_containers() -> None:
+    context, _ = resolve_stack({**STACK_ARGS, "location": "eastus"}, PROJECT, STACK)
+    both: ContainerGroupSettings = {
+        "containers": {
+            "cpu": {"image": "python:3.11"},
+            "left": {"image": "python:3.11", "gpu": {"count": 1, "sku": "K80"}},
+            "right": {"image": "python:3.11", "gpu": {"count": 1, "sku": "K80"}},
+        }
+    }
+    spec, _ = resolve("train", both, context)
+    assert [(one.path, one.count, one.sku) for one in gpus(spec)] == [
+        ("container_groups.train.containers.left.gpu", 1, "K80"),
+        ("container_groups.train.containers.right.gpu", 1, "K80"),
+    ]
+    assert spec.gpu is not None
+    assert (spec.gpu.count, spec.gpu.sku) == (2, "K80")
+    alone, _ = resolve("train", {"image": "python:3.11", "gpu": {"count": 4, "sku": "V100"}}, context)
+    assert [one.path for one in gpus(alone)] == ["container_groups.train.gpu"]

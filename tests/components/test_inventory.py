@@ -36,6 +36,36 @@ def test_the_same_stack_today_has_a_problem_for_each_retired_gpu() -> None:
     assert retired == ["container_groups.gpucontainergroup.gpu.sku", "container_groups.gpucontainergrouprm.gpu.sku"]
 
 
+def test_a_job_uses_its_profile_once_for_each_replica_and_takes_a_name_as_its_environment_does() -> None:
+    jobs = {"a": {"expires_after": "2027-01-31", "parallelism": 3}, "b": {"gpu": "A100", "location": "swedencentral"}}
+    taken = of_stack("dev", **{"azure-gpu:jobs": json.dumps(jobs)})
+    assert [(use.service, use.size, use.nodes, use.region, use.path, use.region_path) for use in taken.uses] == [
+        (Service.CONTAINER_APPS, "Consumption-GPU-NC8as-T4", 3, "westeurope", "jobs.a.gpu", "location"),
+        (Service.CONTAINER_APPS, "Consumption-GPU-NC24-A100", 1, "swedencentral", "jobs.b.gpu", "jobs.b.location"),
+    ]
+    named = [(name.arm_type, name.name) for name in taken.names if name.arm_type.startswith("Microsoft.App/")]
+    assert named == [
+        ("Microsoft.App/managedEnvironments", "azure-gpu-vision-dev-westeurope"),
+        ("Microsoft.App/managedEnvironments", "azure-gpu-vision-dev-swedencentral"),
+        ("Microsoft.App/jobs", "azure-gpu-vision-dev-a"),
+        ("Microsoft.App/jobs", "azure-gpu-vision-dev-b"),
+    ]
+    assert [problem.path for problem in taken.problems if problem.path.startswith("jobs")] == ["jobs.b.expires_after"]
+
+
+def test_the_local_stack_leads_with_two_jobs_on_a_t4_that_azure_takes_today() -> None:
+    connected = {
+        "azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000",
+        "azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD",
+    }
+    taken = of_stack("local", **connected)
+    assert taken.problems == ()
+    assert [(use.path, use.size) for use in taken.uses] == [
+        ("jobs.vector-add.gpu", "Consumption-GPU-NC8as-T4"),
+        ("jobs.mnist.gpu", "Consumption-GPU-NC8as-T4"),
+    ]
+
+
 def test_only_what_is_created_takes_a_name() -> None:
     existing = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/shared"
     taken = of_stack(

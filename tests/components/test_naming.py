@@ -57,3 +57,12 @@ def test_a_container_group_of_63_characters_keeps_its_name_and_one_of_64_is_cut(
     cut = physical_name("Microsoft.ContainerInstance/containerGroups", [longest + "a"])
     assert len(cut) == 63
     assert cut.startswith("a" * 54 + "-")
+
+
+def test_a_name_that_has_to_begin_with_a_letter_does_and_stays_within_its_limit() -> None:
+    job = "Microsoft.App/jobs"  # at most 32 characters, a letter first
+    assert physical_name(job, ["azure-gpu", "vision", "dev", "train"]) == "azure-gpu-vision-dev-train"
+    digits = physical_name(job, ["azure-gpu", "vision", "dev", "2nd-training-of-the-night"])
+    assert digits.startswith("n2nd-training-of-the-ni")
+    assert len(digits) == 32
+    assert physical_name(job, ["1"]).startswith("n1-")

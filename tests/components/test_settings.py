@@ -32,10 +32,25 @@ FULL: dict[str, Any] = {
         },
         "other": {"image": "python:3.11", "command": ["python"]},
     },
+    "jobs": {
+        "tonight": {"expires_after": "2019-06-30"},
+        "queue": {"event": {"rules": {"work": {"type": "azure-queue", "metadata": {"queueName": "work"}}}}},
+    },
+    "job_environment": {"create": True},
     "location": "eastus",
     "as_of": "2019-06-01",
 }
-OBJECTS = [(), ("foundation",), ("foundation", "registry"), ("container_groups", "train"), ("container_groups", "train", "gpu")]
+OBJECTS = [
+    (),
+    ("foundation",),
+    ("foundation", "registry"),
+    ("container_groups", "train"),
+    ("container_groups", "train", "gpu"),
+    ("jobs", "tonight"),
+    ("jobs", "queue", "event"),
+    ("jobs", "queue", "event", "rules", "work"),
+    ("job_environment",),
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -74,11 +89,29 @@ def test_no_value_in_a_container_group_makes_the_settings_raise(group: dict[str,
     all_problems(read(configuration({"container_groups": {"train": group}}), TODAY), "azure-gpu", "test")
 
 
+@given(job=st.dictionaries(st.sampled_from(list(key_docstrings(settings.ServerlessGpuJobSettings))), JSON, max_size=5))
+def test_no_value_in_a_job_makes_the_settings_raise(job: dict[str, object]) -> None:
+    all_problems(read(configuration({"jobs": {"train": job}}), TODAY), "azure-gpu", "test")
+
+
+def test_a_job_environment_is_made_for_each_region_with_the_gpus_of_its_jobs() -> None:
+    jobs = {"a": {}, "b": {"location": "West Europe", "gpu": "A100"}, "c": {"location": "eastus"}}
+    taken = read(configuration({"jobs": jobs}), TODAY)
+    assert taken.job_environments == {
+        "westeurope": {"create": True, "location": "westeurope", "gpus": ["T4", "A100"]},
+        "eastus": {"create": True, "location": "eastus", "gpus": ["T4"]},
+    }
+    assert [taken.environment_of(name) for name in jobs] == ["westeurope", "westeurope", "eastus"]
+
+
 @given(secret=st.integers(10_000_000) | st.lists(st.integers(10_000_000), min_size=1))
 def test_a_value_that_may_be_a_secret_is_never_shown(secret: object) -> None:
     groups = [{"secret_environment": {"PIN": secret}}, {"secret_environment": secret}, {"subnet_id": secret}]
-    for group in groups:
-        found = read(configuration({"container_groups": {"train": group}}), TODAY).problems
+    rule = {"type": "azure-queue", "secrets": {"connection": secret}}
+    jobs = [{"secret_environment": {"PIN": secret}}, {"event": {"rules": {"queue": rule}}}]
+    said = [{"container_groups": {"train": group}} for group in groups] + [{"jobs": {"train": job}} for job in jobs]
+    for each in said:
+        found = read(configuration(each), TODAY).problems
         assert found
         assert not [problem for problem in found if json.dumps(secret) in str(problem)]
 
@@ -116,6 +149,10 @@ def test_the_reference_has_every_key_with_its_type_and_default() -> None:
     assert found["container_groups.<name>.memory_in_gb"] == ["number", "1.5"]
     assert found["container_groups.<name>.secret_environment"] == ["by name: text, may be encrypted", "none"]
     assert found["container_groups.<name>.gpu.count"] == ["whole number", "needed"]
+    assert found["jobs.<name>.gpu"] == ["`T4`, `A100`", "T4"]
+    assert found["jobs.<name>.event.rules.<name>.secrets"] == ["by name: text, may be encrypted", "none"]
+    assert found["job_environment"] == ["`create` or an object", "create"]
+    assert {f"jobs.<name>.{key}" for key in key_docstrings(settings.ServerlessGpuJobSettings)} < found.keys()
     assert {f"container_groups.<name>.{key}" for key in key_docstrings(settings.ContainerGroupSettings)} < found.keys()
 
 

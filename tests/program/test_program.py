@@ -71,9 +71,28 @@ def test_every_stack_of_the_repository_runs(stack: str, preview: bool) -> None:
     if not preview:
         exported = recorded.exports
         groups = recorded.of_type("azure-native:containerinstance:ContainerGroup")
+        jobs = recorded.of_type("azure-native:app:Job")
         assert exported["container_groups"] == {group.name.removesuffix("-group"): f"/id-of/{group.name}" for group in groups}
-        assert exported["container_groups"].keys() == exported["expires_at"].keys() == exported["hourly_cost"].keys()
-        assert set(exported["hourly_cost"].values()) == {None}
+        assert exported["jobs"] == {job.name.removesuffix("-job"): f"/id-of/{job.name}" for job in jobs}
+        work = {*exported["container_groups"], *exported["jobs"]}
+        assert exported["expires_at"].keys() == exported["hourly_cost"].keys() == work
+        assert {exported["hourly_cost"][name] for name in exported["container_groups"]} <= {None}
+        registries = recorded.of_type("azure-native:containerregistry:Registry")
+        assert exported["registry"] == ("/id-of/foundation-registry" if registries else None)
+
+
+def test_the_local_stack_runs_both_workloads_on_a_t4_and_says_what_an_hour_costs() -> None:
+    recorded = run(said_by("local"))
+    assert recorded.of_type("azure-native:containerinstance:ContainerGroup") == []
+    jobs = {job.name: job.inputs for job in recorded.of_type("azure-native:app:Job")}
+    assert jobs.keys() == {"vector-add-job", "mnist-job"}
+    assert {job["workloadProfileName"] for job in jobs.values()} == {"gpu-t4"}
+    assert {job["configuration"]["triggerType"] for job in jobs.values()} == {"Manual"}
+    assert {job["tags"]["as-of"] for job in jobs.values()} == {"2026-11-21"}
+    assert recorded.exports["expires_at"] == dict.fromkeys(["vector-add", "mnist"], "2026-12-01T00:00:00Z")
+    # East US: (0.000073 + 2 * 0.000024 + 8 * 0.000003) * 3600 and (0.000073 + 4 * 0.000024 + 16 * 0.000003) * 3600.
+    assert recorded.exports["hourly_cost"] == {"vector-add": pytest.approx(0.522), "mnist": pytest.approx(0.7812)}
+    assert len(recorded.of_type("azure-native:app:ManagedEnvironment")) == 1
 
 
 def test_a_tag_says_the_date_only_where_the_settings_do() -> None:
