@@ -90,10 +90,14 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
             fault.add_argument("service", choices=QUOTA_SERVICES)
             fault.add_argument("location", help="such as westeurope")
             fault.add_argument(
-                "name", help="a family such as 'Standard NCASv3_T4 Family', cores, lowPriorityCores; accounts of batch"
+                "name",
+                help="a family such as 'Standard NCASv3_T4 Family', cores, lowPriorityCores; accounts of batch; "
+                "ContainerGroups or StandardCores of aci; SubscriptionConsumptionT4Gpus of apps",
             )
             fault.add_argument("limit", type=int)
             fault.add_argument("--used", type=int, default=0, help="how much of it is used; default: 0")
+        case "capacity":
+            fault.add_argument("location", help="such as westeurope")
         case "provider":
             fault.add_argument("name", help="namespace, such as Microsoft.Batch")
             fault.add_argument("registration", choices=REGISTRATION_STATES)
@@ -113,6 +117,7 @@ _FAULT_HELP = {
     "lose-answer": "do what is asked, and close the connection without an answer",
     "clock": "judge at another date",
     "quota": "change a quota of the subscription",
+    "capacity": "leave a region without room for container groups and jobs with GPUs",
     "provider": "change the registration of a resource provider",
     "restrict": "withhold a VM size from the subscription",
     "forbid": "take a right away from the caller",

@@ -1,6 +1,7 @@
 """The connection environment of a state folder, `.local/env`: what a shell needs so that `pulumi` and the SDKs reach this server.
 
-Lines of a POSIX shell, quoted for it. The file holds secrets and is readable by its owner alone.
+Lines of a POSIX shell, quoted for it. The file holds secrets and is readable by its owner alone. The ARM_* variables are those
+that the provider azure-native reads where a stack's configuration is silent, so that what has no stack finds this server too.
 """
 
 import os
@@ -11,19 +12,21 @@ from pathlib import Path
 
 from localazure.entra.identity import Identity
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
+from localazure.services import SUBSCRIPTION
 
 LOOPBACK = ("localhost", "127.0.0.1")
 
 
-def write(folder: LocalFolder, identity: Identity, engine_bin: Path | None) -> None:
-    """Writes the file. `engine_bin`: the folder of a `pulumi` that is not on PATH."""
-    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables(folder, identity, os.environ).items()]
+def write(folder: LocalFolder, identity: Identity, url: str, engine_bin: Path | None) -> None:
+    """Writes the file. `url`: where the server answers. `engine_bin`: the folder of a `pulumi` that is not on PATH."""
+    found = variables(folder, identity, url, os.environ)
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in found.items()]
     first = [str(Path(sys.executable).parent), *([str(engine_bin)] if engine_bin else [])]
     lines.append(f'export PATH={":".join(shlex.quote(part) for part in first)}:"$PATH"')
     write_whole(folder.environment, "\n".join(lines) + "\n", SECRET_MODE)
 
 
-def variables(folder: LocalFolder, identity: Identity, now: Mapping[str, str]) -> dict[str, str]:
+def variables(folder: LocalFolder, identity: Identity, url: str, now: Mapping[str, str]) -> dict[str, str]:
     """All variables but PATH. `now` is the environment that the user's own proxy exceptions are taken from."""
     proxied = now.get("NO_PROXY") or now.get("no_proxy") or ""
     exceptions = [each for each in proxied.split(",") if each.strip() and each.strip() not in LOOPBACK]
@@ -33,6 +36,11 @@ def variables(folder: LocalFolder, identity: Identity, now: Mapping[str, str]) -
         "PULUMI_CONFIG_PASSPHRASE": identity.passphrase,
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "ARM_METADATA_HOSTNAME": url.removeprefix("https://"),
+        "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
+        "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
+        "ARM_TENANT_ID": identity.tenant_id,
+        "ARM_CLIENT_ID": identity.client_id,
         "ARM_CLIENT_SECRET": identity.client_secret,
         "SSL_CERT_FILE": str(folder.ca_bundle),
         "REQUESTS_CA_BUNDLE": str(folder.ca_bundle),

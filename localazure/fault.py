@@ -10,7 +10,7 @@ from formats import dates
 from localazure.arm.errors import ArmError
 
 PATH = "/local/faults"
-STANDING = ("clock", "quota", "provider", "restrict", "forbid")  # hold until they are cleared, whatever is asked
+STANDING = ("clock", "quota", "capacity", "provider", "restrict", "forbid")  # hold until they are cleared, whatever is asked
 _REQUESTS = ("method", "path", "count")  # which requests a fault hits, and how many
 FIELDS = {  # by kind: what counts of a fault
     "fail": (*_REQUESTS, "status", "code", "message"),
@@ -19,12 +19,13 @@ FIELDS = {  # by kind: what counts of a fault
     "lose-answer": _REQUESTS,
     "clock": ("date",),
     "quota": ("service", "location", "name", "limit", "used"),
+    "capacity": ("location",),
     "provider": ("name", "registration"),
     "restrict": ("name", "location", "zone", "reason"),
     "forbid": ("name",),
 }
 KINDS = tuple(FIELDS)
-QUOTA_SERVICES = ("compute", "batch", "ml")
+QUOTA_SERVICES = ("compute", "batch", "ml", "aci", "apps")
 REGISTRATION_STATES = ("NotRegistered", "Registering", "Registered", "Unregistering", "Unregistered")
 RESTRICTION_REASONS = ("NotAvailableForSubscription", "QuotaId")
 LONGEST_DELAY_SECONDS = 600
@@ -44,8 +45,11 @@ class Fault:
     message: str = "A fault was asked for."  # fail
     seconds: float = 1  # delay: how long; throttle: Retry-After
     date: str = ""  # clock: YYYY-MM-DD
-    name: str = ""  # quota: a family, cores, lowPriorityCores or accounts; provider: namespace; restrict: size; forbid: action
-    location: str = ""  # quota, restrict
+    name: str = (
+        ""  # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
+    )
+    # restrict: size; forbid: action
+    location: str = ""  # quota, capacity, restrict
     service: str = ""  # quota: one of QUOTA_SERVICES
     limit: int = 0  # quota
     used: int = 0  # quota
@@ -81,9 +85,9 @@ def parse(given: dict[str, Any]) -> Fault:
 
 def _check_standing(fault: Fault) -> None:
     """What a fault that changes the subscription has to name."""
-    if fault.kind != "clock" and not fault.name:
+    if fault.kind not in ("clock", "capacity") and not fault.name:
         raise _refusal("name", "it is missing")
-    if fault.kind in ("quota", "restrict") and regions.normalise(fault.location) not in regions.KNOWN:
+    if fault.kind in ("quota", "capacity", "restrict") and regions.normalise(fault.location) not in regions.KNOWN:
         raise _refusal("location", f"'{fault.location}' is no region of Azure's public cloud")
     if fault.kind == "quota" and (fault.service not in QUOTA_SERVICES or fault.limit < 0 or fault.used < 0):
         raise _refusal("quota", f"service is one of {', '.join(QUOTA_SERVICES)}, limit and used are 0 or more")

@@ -7,6 +7,7 @@ or the subscription, until it is cleared; also over a restart.
 
 import asyncio
 import hmac
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -31,7 +32,11 @@ _DOCUMENT = "faults"
 class Faults:
     """The faults that hold, and the middleware and control path around them."""
 
-    def __init__(self, store: Store, clock: Clock, deviations: Deviations, admin_token: str) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, deviations: Deviations, admin_token: str, told: Callable[[Scope, ArmError], None]
+    ) -> None:
+        """`told` hears of each request that a fault answers with an error."""
+        self._told = told
         self._store = store
         self._clock = clock
         self._deviations = deviations
@@ -68,6 +73,10 @@ class Faults:
             fault = self._take(scope) if scope["type"] == "http" else None
             if fault is None:
                 await app(scope, receive, send)
+            elif fault.kind == "fail":
+                error = ArmError(fault.status, fault.code, fault.message)
+                self._told(scope, error)
+                await answers.refused(error)(scope, receive, send)
             else:
                 await _commit(fault, app, scope, receive, send)
 
@@ -99,8 +108,6 @@ class Faults:
 
 async def _commit(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     match fault.kind:
-        case "fail":
-            await answers.refused(ArmError(fault.status, fault.code, fault.message))(scope, receive, send)
         case "throttle":
             headers = {"Retry-After": str(max(1, round(fault.seconds)))}
             error = ArmError(429, "TooManyRequests", "The request is being throttled, as a fault asks for.", headers=headers)

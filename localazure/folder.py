@@ -86,12 +86,17 @@ class LocalFolder:
         """What running containers write: logs and state files."""
         return self.root / "containers"
 
+    @property
+    def replicas(self) -> Path:
+        """The same, of the replicas of Container Apps jobs."""
+        return self.root / "replicas"
+
     def stack_config(self, stack: str) -> Path:
         return self.root / f"Pulumi.{stack}.yaml"
 
     def create(self) -> None:
         """Makes the folder and those in it, for their owner alone."""
-        for folder in (self.root, self.authority, self.logs, self.pulumi_home, self.backend, self.containers):
+        for folder in (self.root, self.authority, self.logs, self.pulumi_home, self.backend, self.containers, self.replicas):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 

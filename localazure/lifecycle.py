@@ -34,7 +34,7 @@ def start(folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: P
             )
         child = _spawn(folder, checkout, as_of) if fresh else None
         answering = _wait_until_it_answers(folder, child)
-        environment.write(folder, identities.load(folder), engine_bin)
+        environment.write(folder, identities.load(folder), answering.url, engine_bin)
         installation.install(folder.pulumi_home, Path(sys.executable), checkout)
         return answering, fresh
 
@@ -48,7 +48,7 @@ def stop(folder: LocalFolder) -> bool:
         ran = last is not None and last.alive
         if last is not None:
             last.process.end(STOP_SECONDS)
-        asyncio.run(Runtime(folder.containers).reap())
+        asyncio.run(_reap(folder))
         return ran
 
 
@@ -58,6 +58,11 @@ def running(folder: LocalFolder) -> Endpoint:
     if last is None or not last.alive:
         raise CommandError(f"no server runs for {folder.root}; `python -m localazure start` starts one")
     return last
+
+
+async def _reap(folder: LocalFolder) -> None:
+    """Ends every container's process."""
+    await asyncio.gather(*(Runtime(part).reap() for part in (folder.containers, folder.replicas)))
 
 
 def _spawn(folder: LocalFolder, checkout: Path, as_of: date | None) -> "subprocess.Popen[bytes]":

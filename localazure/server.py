@@ -18,7 +18,11 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from localazure import kinds, tls
+from localazure import activity_log, kinds, tls
+from localazure.apps.executions import Executions
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller
+from localazure.arm.paths import segments_of
 from localazure.arm.router import Arm
 from localazure.arm.store import Store
 from localazure.containers.images import Images, default_cache
@@ -77,9 +81,14 @@ def application(start: Start) -> ASGIApp:
         deviations=deviations,
         images=Images(default_cache(), store),
         runtime=Runtime(start.folder.containers),
+        executions=Executions(store, Runtime(start.folder.replicas), clock.now, clock.stamp),
     )
     arm = Arm(services, kinds.ALL)
-    faults = Faults(store, clock, deviations, identity.admin_token)
+
+    def told(scope: Scope, error: ArmError) -> None:
+        activity_log.refused(scope["method"], segments_of(scope["path"]), Caller("", ""), error, "", services)
+
+    faults = Faults(store, clock, deviations, identity.admin_token, told)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -89,6 +98,8 @@ def application(start: Start) -> ASGIApp:
         await arm.operations.resume()
         yield
         await arm.operations.stop()
+        for kind in kinds.ALL:
+            await kind.stopping(services)
         store.close()
 
     inner = Starlette(
@@ -96,7 +107,7 @@ def application(start: Start) -> ASGIApp:
             *Endpoints(identity, tokens, url).routes(),
             *faults.routes(),
             *(route for kind in kinds.ALL for route in kind.routes(services)),
-            Mount("/", app=arm),
+            Mount("/", app=_http_alone(arm)),
         ],
         lifespan=lifespan,
     )
@@ -110,7 +121,7 @@ def serve(start: Start, listening: list[socket.socket]) -> None:
         application(start),
         http=AbortableProtocol,
         loop="uvloop",
-        ws="none",
+        ws="websockets-sansio",
         lifespan="on",
         access_log=False,
         log_config=None,
@@ -121,6 +132,18 @@ def serve(start: Start, listening: list[socket.socket]) -> None:
         ssl_keyfile=key,
     )
     uvicorn.Server(config).run(sockets=listening)
+
+
+def _http_alone(app: ASGIApp) -> ASGIApp:
+    """Closes a websocket that nothing else answers."""
+
+    async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+        else:
+            await app(scope, receive, send)
+
+    return answering
 
 
 def _with_headers(app: ASGIApp) -> ASGIApp:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from localazure.arm.store import Store
 
 if TYPE_CHECKING:
+    from localazure.apps.executions import Executions
     from localazure.containers.images import Images
     from localazure.containers.runtime import Runtime
     from localazure.entra.tokens import Tokens
@@ -63,4 +64,5 @@ class Services:
     tokens: "Tokens"
     deviations: "Deviations"
     images: "Images"
-    runtime: "Runtime"
+    runtime: "Runtime"  # of container groups
+    executions: "Executions"  # of Container Apps jobs

@@ -5,13 +5,14 @@ the request and stored once: a client that got an answer finds what it was told,
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.responses import Response
 
 from formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
 from localazure.arm import answers, checks, removal
 from localazure.arm.as_of import request_date
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Caller, Change, Kind, merged
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
@@ -44,12 +45,30 @@ class Changes:
             raise ArmError(405, "MethodNotAllowed", f"The resource type '{kind.arm_type}' has no PATCH.")
         async with self._locks.of(kind, resource_id):
             previous = checks.stored(kind, resource_id, self._store)
+            if kind.patches_tags_alone:
+                return self._patch_tags(kind, previous, body)
             whole = _patched(previous.body, body)
             if "tags" in body:
                 whole["tags"] = body["tags"]
             return await self._put(kind, resource_id, whole, caller)
 
-    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
+    def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:
+        """The service takes a whole resource and reads its tags. What else would change is refused by name."""
+        self.refuse_while_busy(kind, resource)
+        given = {name: value for name, value in body.items() if name not in ("tags", "id", "name", "type")}
+        changed = sorted(name for name, value in given.items() if value != resource.body.get(name))
+        if changed:
+            raise not_implemented(f"PATCH of '{changed[0]}' on '{kind.arm_type}', whose service changes tags by it")
+        checks.tags(body)
+        checks.body_shape(kind, {**resource.body, "tags": body.get("tags", {})}, creating=False)
+        if "tags" in body:
+            resource.body["tags"] = body["tags"]
+            resource.changed_at = self._services.clock.stamp()
+            self._store.put(resource)
+        return answers.respond(200, answers.document(kind, resource, self._services))
+
+    def prepared(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Change:
+        """A PUT that has been checked, and of which nothing is written or begun. ArmError refuses it."""
         previous = self._store.get(resource_id.key)
         group = checks.group_of(resource_id, self._store)
         if previous is None:
@@ -58,7 +77,6 @@ class Changes:
             self._refuse_taken_name(kind, resource_id)
         else:
             resource_id = previous.id
-            self.refuse_while_busy(kind, previous)
         checks.parent(kind, resource_id, group, self._store)
         body = _without_nulls(body)
         checks.location(kind, body, resource_id, previous)
@@ -74,18 +92,25 @@ class Changes:
         )
         kind.check(change)
         change.body = merged(kind.defaults(change), body)
-        change.resource = self._record(change)
+        return change
+
+    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
+        previous = self._store.get(resource_id.key)
+        if previous is not None:
+            checks.group_of(resource_id, self._store)
+            self.refuse_while_busy(kind, previous)
+        change = self.prepared(kind, resource_id, body, caller)
+        record = change.resource = self._record(change)
         status = kind.created_status if previous is None else kind.updated_status
         if kind.long_running:
-            change.resource.state = "Creating" if previous is None else "Updating"
+            record.state = "Creating" if previous is None else "Updating"
             operation = self._operations.provision(kind, change)
-            return answers.respond(
-                status, answers.document(kind, change.resource, self._services), self._operations.headers(operation)
-            )
-        change.resource.service = merged(change.resource.service, await kind.provision(change))
-        checks.parent(kind, resource_id, checks.group_of(resource_id, self._store), self._store)  # it may have gone meanwhile
-        self._store.put(change.resource)
-        return answers.respond(status, answers.document(kind, change.resource, self._services))
+            return answers.respond(status, answers.document(kind, record, self._services), self._operations.headers(operation))
+        record.service = merged(record.service, await kind.provision(change))
+        group = checks.group_of(change.id, self._store)
+        checks.parent(kind, change.id, group, self._store)  # it may have gone meanwhile
+        self._store.put(record)
+        return answers.respond(status, answers.document(kind, record, self._services))
 
     async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
         """204 where there is nothing to delete; a missing resource group is 404, as ARM answers."""
@@ -149,8 +174,14 @@ class Changes:
 
 
 def _without_nulls(value: Body) -> Body:
-    """`null` means "not given" in a PUT."""
-    return {key: _without_nulls(each) if isinstance(each, dict) else each for key, each in value.items() if each is not None}
+    """`null` means "not given" in a PUT, in the objects of a list too."""
+    return {key: _cleaned(each) for key, each in value.items() if each is not None}
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    return _without_nulls(value) if isinstance(value, dict) else value
 
 
 def _patched(under: Body, patch: Body) -> Body:

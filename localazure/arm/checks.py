@@ -34,6 +34,20 @@ def api_version(kind: Kind, given: str) -> None:
     )
 
 
+def listed_api_version(served_type: str, supported: frozenset[str], given: str) -> None:
+    """The same for a list that is no resource type."""
+    if not given:
+        raise missing_api_version()
+    if given.lower() not in supported:
+        listed = ", ".join(sorted(supported, reverse=True))
+        raise ArmError(
+            400,
+            "NoRegisteredProviderFound",
+            f"No registered resource provider found for API version '{given}' for type '{served_type}'. "
+            f"The supported api-versions are '{listed}'.",
+        )
+
+
 def missing_api_version() -> ArmError:
     return ArmError(
         400, "MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required for all requests."
@@ -161,7 +175,7 @@ def body_shape(kind: Kind, body: Body, *, creating: bool) -> Body:
     checked = body if creating else shapes.without_read_only(shape, body)
     problems = shapes.body_problems(shape, checked, creating=True)
     if problems and all(problem.kind != "type" for problem in problems):
-        checked = kind.normalise(checked)
+        checked = kind.normalise(shapes.respelled(shape, checked))
         problems = shapes.body_problems(shape, checked, creating=True)
     if problems:
         details = [ArmError(400, "InvalidRequestContent", problem.message, target=problem.path) for problem in problems]

@@ -87,6 +87,7 @@ class Kind:
     created_status: int = 201
     updated_status: int = 200
     patchable: bool = True  # the service has PATCH; else 405
+    patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
     delete_shows_resource: bool = False  # DELETE answers the resource as it was, with 200
     shows_state: bool = True  # properties.provisioningState is part of the answer
@@ -174,6 +175,9 @@ class Kind:
 
     async def started(self, services: "Services") -> None:
         """The server has started: take up what outlived the last one."""
+
+    async def stopping(self, services: "Services") -> None:
+        """The server is about to end: leave what runs in the background to the next one."""
 
 
 def merged(under: Body, over: Body) -> Body:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import date
 from typing import Any
 
+from localazure import activity_log
 from localazure.arm import removal
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, merged
@@ -61,7 +62,7 @@ class Operations:
         self._start(operation, work)
         return operation
 
-    async def cancel(self, resource_key: str) -> None:
+    async def cancel(self, resource_key: str, reason: str = "The resource was deleted meanwhile.") -> None:
         """Ends what is in progress for a resource, before it is deleted."""
         operation = self._services.store.operation_in_progress(resource_key)
         if operation is None:
@@ -70,7 +71,17 @@ class Operations:
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
-        self._end(operation, "Canceled", ArmError(409, "OperationPreempted", "The resource was deleted meanwhile.").content())
+        self._end(operation, "Canceled", ArmError(409, "OperationPreempted", reason).content())
+
+    async def settled(self, resource_key: str) -> Operation | None:
+        """Waits for what is in progress for a resource; its operation as it ended, None where nothing was."""
+        operation = self._services.store.operation_in_progress(resource_key)
+        if operation is None:
+            return None
+        task = self._tasks.get(operation.id)
+        if task is not None:
+            await asyncio.wait([task])
+        return self.find(operation.id)
 
     # Over a restart
 
@@ -180,6 +191,8 @@ class Operations:
         operation.error = error
         operation.ended_at = self._services.clock.stamp()
         self._services.store.put_operation(operation)
+        if status == "Failed":
+            activity_log.failed(operation, self._services)
 
 
 def status_document(operation: Operation, address: str) -> dict[str, Any]:

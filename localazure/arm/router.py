@@ -12,15 +12,18 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from formats.arm_ids import ArmId
+from localazure import activity_log
 from localazure.arm import answers, checks, paths, role_definitions
 from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
+from localazure.arm.door import Door
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Caller, Kind
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations, status_document
 from localazure.arm.requests import body_of
 from localazure.arm.subscriptions import Subscriptions
+from localazure.deployments.routes import DeploymentRoutes, path_of
 from localazure.lists import served
 from localazure.services import SUBSCRIPTION, Services
 
@@ -56,6 +59,9 @@ class Arm:
         self.operations = Operations(services, by_type, locks)
         self._changes = Changes(services, by_type, locks, self.operations)
         self._calls = Calls(services, locks, self._changes, self.operations)
+        self._deployments = DeploymentRoutes(services, self.operations)
+        by_type[self._deployments.kind.arm_type.lower()] = self._deployments.kind
+        self._deployments.open(Door(services, by_type, self._changes, self._calls, self.operations))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -85,9 +91,18 @@ class Arm:
             case ["subscriptions", subscription, *below]:
                 if subscription != SUBSCRIPTION:
                     raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
-                return await self._in_subscription(arrived, below)
+                return await self._in_subscription_logged(arrived, below)
             case _:
                 raise not_implemented(f"the path '{request.scope['path']}'")
+
+    async def _in_subscription_logged(self, arrived: Arrived, below: list[str]) -> Response:
+        """A write that is refused is told by the activity log."""
+        try:
+            return await self._in_subscription(arrived, below)
+        except ArmError as error:
+            correlation = arrived.request.headers.get("x-ms-correlation-request-id", "")
+            activity_log.refused(arrived.method, arrived.segments, arrived.caller, error, correlation, self._services)
+            raise
 
     async def _in_subscription(self, arrived: Arrived, below: list[str]) -> Response:
         """`below`: what follows the subscription, in lower case."""
@@ -101,6 +116,10 @@ class Arm:
             case [*_, "providers", "microsoft.authorization", "roledefinitions", role]:
                 _only(arrived, "GET")
                 return role_definitions.one(role, arrived.query("api-version"))
+            case ["providers", "microsoft.insights", "eventtypes", "management", "values"]:
+                _only(arrived, "GET")
+                checks.listed_api_version("eventtypes/values", activity_log.API_VERSIONS, arrived.query("api-version"))
+                return answers.listed(activity_log.listed(arrived.query("$filter"), arrived.query("$select"), self._services))
             case ["providers", namespace, "checknameavailability"] if arrived.method == "POST":
                 return self._subscriptions.name_availability(
                     namespace, await body_of(arrived.request), arrived.query("api-version")
@@ -145,6 +164,10 @@ class Arm:
                 return whole.resources(self._services.store.below(scope), arrived.query("$filter"), arrived.query("$expand"))
 
     async def _resource_path(self, arrived: Arrived) -> Response:
+        deployment = path_of(arrived.segments)
+        if deployment is not None:
+            query = {name.lower(): value for name, value in arrived.request.query_params.items()}
+            return await self._deployments.answer(deployment, arrived.request, query, arrived.caller)
         target = paths.target_of(arrived.segments, self._kinds)
         kind = target.kind
         checks.api_version(kind, arrived.query("api-version"))

@@ -3,14 +3,15 @@
 The variables are made from scratch. Nothing of this server's own environment, which holds secrets, reaches a container.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from localazure.containers import machine
+from localazure.containers import machine, mounts, volumes
 from localazure.containers.image_tree import ImageTree
 from localazure.containers.images import Image
+from localazure.containers.mounts import Mount
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 STOP_SECONDS = 10.0  # between asking a container to end and killing it; Docker's default
@@ -18,6 +19,30 @@ BACKOFF_SECONDS = (
     10.0  # before the first restart; doubled each time up to the most. The service publishes none: these are Kubernetes's
 )
 BACKOFF_MOST_SECONDS = 300.0
+_OWN = "\0own"  # stands for the container's folder, whose own path isn't one of the container's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Http:
+    """A request to a port of this machine."""
+
+    port: int
+    path: str = "/"
+    scheme: str = "http"  # or https
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A command or a request, tried again and again. The numbers that a user leaves out are Kubernetes'."""
+
+    command: tuple[str, ...] = ()  # empty: `http`
+    http: Http | None = None
+    initial_delay_seconds: float = 0
+    period_seconds: float = 10
+    timeout_seconds: float = 1
+    success_threshold: int = 1
+    failure_threshold: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +57,10 @@ class ContainerSpec:
     gpu_count: int = 0
     run: str  # the same run is never started twice; another starts anew
     events: tuple[dict[str, Any], ...] = ()  # what happened before the start, such as Pulling and Pulled
+    after: tuple[str, ...] = ()  # containers of the group that have to succeed before this one starts
+    mounts: tuple[Mount, ...] = ()  # volumes of the group
+    probes: Mapping[str, Probe] = field(default_factory=dict)  # by liveness and readiness
+    memory_bytes: int = 0  # the most that it may use; 0: it isn't limited
     stop_seconds: float = STOP_SECONDS
     backoff_seconds: float = BACKOFF_SECONDS
     backoff_most_seconds: float = BACKOFF_MOST_SECONDS
@@ -41,8 +70,11 @@ class ContainerSpec:
         tree = ImageTree(self.image.root)
         own = ImageTree(folder / "root")
 
+        led = mounts.targets(self.mounts, own.root, tmp=not tree.at(mounts.TMP).exists())
+
         def mapped(word: str) -> str:
-            return tree.argument(word, self.image.workdir).replace(str(tree.root), str(own.root))
+            in_image = tree.argument(word, self.image.workdir).replace(str(tree.root), _OWN)
+            return mounts.led(in_image, led).replace(_OWN, str(own.root))
 
         program = self.command or (*self.image.entrypoint, *self.image.cmd)
         return {
@@ -58,15 +90,31 @@ class ContainerSpec:
             "stop_seconds": self.stop_seconds,
             "backoff_seconds": self.backoff_seconds,
             "backoff_most_seconds": self.backoff_most_seconds,
+            "after": list(self.after),
+            "mounts": [[one.path, str(volumes.folder_of(folder.parent, one.volume))] for one in self.mounts],
+            "probes": {name: _probe_on_disk(probe, mapped) for name, probe in self.probes.items()},
+            "memory_bytes": self.memory_bytes,
         }
 
-    def _environment(self, folder: Path, mapped: Any) -> dict[str, str]:
+    def _environment(self, folder: Path, mapped: Callable[[str], str]) -> dict[str, str]:
         home = str(folder / "home")
         given = {name: mapped(value) for name, value in {**self.image.env, **self.env}.items()}
         environment = {"HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", **given, **_gpu_variables(self.gpu_count)}
         path = given.get("PATH", SYSTEM_PATH)
         environment["PATH"] = f"{self.image.environment / 'bin'}:{path}" if self.image.environment else path
         return environment
+
+
+def _probe_on_disk(probe: Probe, mapped: Callable[[str], str]) -> dict[str, Any]:
+    http = probe.http
+    return {
+        "argv": [mapped(word) for word in probe.command],
+        "http": http and {"port": http.port, "path": http.path, "scheme": http.scheme, "headers": dict(http.headers)},
+        "initial_delay_seconds": probe.initial_delay_seconds,
+        "period_seconds": probe.period_seconds,
+        "timeout_seconds": probe.timeout_seconds,
+        "failure_threshold": probe.failure_threshold,
+    }
 
 
 def _gpu_variables(asked: int) -> dict[str, str]:

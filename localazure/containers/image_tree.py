@@ -39,7 +39,7 @@ class ImageTree:
 
     def _holds(self, path: str, workdir: str) -> bool:
         """Whether an absolute path means the image: it lies in the working folder, or its first folder came with the image."""
-        if not path.startswith("/") or path == "/":
+        if not path.startswith("/") or path.startswith("//") or path == "/":  # `//host` is what a URL leaves behind its colon
             return False
         normal = posixpath.normpath(path)
         top = self.root / normal.split("/")[1]

@@ -1,8 +1,8 @@
 """Containers as processes of this machine: started, stopped, looked at, and found again after a restart of the embedded Azure.
 
 Each container has a folder and a shim (`shim.py`) that stands over it. The shim's lock file is what says whether it lives: it
-can't outlive its process, and a second shim can't take it, so that a container is never started twice. CPU and memory limits
-aren't imposed.
+can't outlive its process, and a second shim can't take it, so that a container is never started twice. CPU limits aren't
+imposed.
 """
 
 import asyncio
@@ -18,6 +18,8 @@ from typing import Any
 
 from localazure.containers import locks, shim
 from localazure.containers.container_spec import ContainerSpec
+from localazure.containers.shim_log import STAMP
+from localazure.containers.volumes import Volumes
 from localazure.folder import SECRET_MODE, read_json, write_json
 
 State = dict[str, Any]  # as shim.py writes it: current, previous, restart_count, events, ended
@@ -33,13 +35,19 @@ class Runtime:
         self.folder = folder
         self._shims: set[asyncio.Task[int]] = set()  # so that ended shims are collected
 
-    async def start(self, group: str, specs: list[ContainerSpec]) -> None:
-        """Makes the group's containers these: starts what is new or differs, leaves what is the same, ends what isn't named."""
+    async def start(self, group: str, specs: list[ContainerSpec], volumes: Volumes | None = None) -> None:
+        """Makes the group's containers these: starts what is new or differs, leaves what is the same, ends what isn't named.
+
+        MountFailedError where a volume can't be made; then none of them runs.
+        """
         folder = self._group(group)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_json(folder / "group.json", {"key": group})
         names = {spec.name for spec in specs}
         await self._remove([one for one in _containers(folder) if one.name not in names])
+        if volumes is not None:
+            await self._remove([one for one in _containers(folder) if _run_of(one) != volumes.run])  # they use what is emptied
+            await asyncio.to_thread(volumes.prepare, folder)
         await asyncio.gather(*(self._start(folder / spec.name, spec) for spec in specs))
 
     async def stop(self, group: str) -> None:
@@ -64,7 +72,11 @@ class Runtime:
             return ""
         lines = content.decode("utf-8", errors="replace").splitlines(keepends=True)
         chosen = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
-        return "".join(line if timestamps else line[shim.STAMP :] for line in chosen)
+        return "".join(line if timestamps else line[STAMP:] for line in chosen)
+
+    def folder_of(self, group: str, container: str) -> Path:
+        """Where a container's files lie."""
+        return self._group(group) / container
 
     async def adopt(self, groups: Iterable[str]) -> None:
         """Takes up what an earlier server left: containers of `groups` without a shim get one again, other groups are ended."""
@@ -130,6 +142,10 @@ class Runtime:
 
 def _containers(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/spec.json"))
+
+
+def _run_of(folder: Path) -> str:
+    return (read_json(folder / "spec.json") or {}).get("run", "")
 
 
 def _not_begun() -> State:

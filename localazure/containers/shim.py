@@ -6,12 +6,12 @@ that is gone, or that another shim holds the lock of, means it at once.
 
 In FOLDER: `spec.json` (what to run, see `container_spec`), `lock` (held for as long as this process lives; its id is in it),
 `state.json` (replaced whole at each change), `log` (each line behind its time; the last run's, capped), `root` and `home` (the
-container's own files, made anew for each run).
+container's own files, made anew for each run). Beside FOLDER lie those of the group's other containers: one that has to wait for
+init containers reads their states there.
 """
 
-# ruff: noqa: PTH105, PTH110, PTH123, S606, SIM105 - pathlib and contextlib would cost every container their memory
+# ruff: noqa: PTH105, PTH110, PTH120, PTH123 - pathlib would cost every container its memory
 
-import errno
 import fcntl
 import json
 import os
@@ -20,13 +20,18 @@ import signal
 import sys
 import time
 
-LOG_BYTES = (
-    4 * 1024 * 1024
-)  # the service keeps as much: Microsoft Learn, container-instances-get-logs (limit of 4 MB a container)
+if __name__ == "__main__":  # alone, the process knows the standard library only
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+
+from localazure.containers import shim_files, shim_memory
+from localazure.containers import shim_processes as processes
+from localazure.containers.shim_log import Log
+
 LOOK_SECONDS = 2.0  # how often it looks whether its folder is still there
+WAIT_SECONDS = 0.05  # how often it looks whether the containers before it have ended
 BACKOFF_RESET_SECONDS = 600  # a run this long makes the next wait a short one again
 LOCK_TRIES = 20
-STAMP = 28  # characters of a line's time with the space behind it
+LOST, NO_FILES = 137, 128  # exit codes: killed; never begun
 
 
 def main(folder):
@@ -52,8 +57,10 @@ class Container:
         self.stopping = False
         self.interrupted = False  # the embedded Azure is taken down: the next one runs the container again, if its policy says so
         self.log = None
-        self.line_open = False
-        self.closed = False  # the container has closed its output, or is gone
+        self.probes = []  # of the present run: name and probe
+        self.ending = None  # since when the container has been asked to end
+        self.out_of_memory = False
+        self.memory_due = 0.0  # when its memory is looked at next
         wake, self.waker = os.pipe()
         self.wake = wake
         for end in (wake, self.waker):
@@ -71,7 +78,8 @@ class Container:
     def run_by_policy(self):
         self._settle_lost()
         wait = self.spec["backoff_seconds"]
-        while not self.stopping and not self.state["ended"]:
+        may_run = self.state["ended"] or self._others_succeed()
+        while may_run and not self.stopping and not self.state["ended"]:
             began = time.monotonic()
             code = self._run()
             if code is None or self.stopping or not self._again(code):
@@ -81,7 +89,7 @@ class Container:
                 break
             wait = min(wait * 2, self.spec["backoff_most_seconds"])
         if self.stopping and self.state["current"].get("state") != "Terminated":
-            self._terminated(137, "Stopped")
+            self._terminated(LOST, "Stopped")
         self.state["ended"] = not (self.interrupted and self._again(self.state["current"].get("exitCode")))
         self._write()
 
@@ -90,142 +98,142 @@ class Container:
         pid, started = self.state.get("pid"), self.state.get("started")
         if not pid:
             return
-        if started and _start_time(pid) == started:
-            _signal_group(pid, signal.SIGKILL)
-        self._terminated(137, "Error")
+        if started and processes.start_time(pid) == started:
+            processes.signal_group(pid, signal.SIGKILL)
+        self._terminated(LOST, "Error")
         self._event("Failed", "Warning", "The container was lost together with the process that stood over it")
-        if not self._again(137):
+        if not self._again(LOST):
             self.state["ended"] = True
+
+    def _others_succeed(self):
+        """Waits for the init containers before this one. False where one has failed for good, or where waiting was ended."""
+        while not self.stopping and os.path.exists("spec.json"):
+            ended = [_end_of(name, self.spec["run"]) for name in self.spec.get("after", ())]
+            failed = any(code for code in ended)
+            if None not in ended and not failed:
+                return True
+            if self.state["shim"] != os.getpid():
+                self.state["current"] = {"state": "Waiting", "startTime": None, "detailStatus": ""}
+                self.state["shim"] = os.getpid()
+                self._write()
+            if failed:
+                return False
+            if select.select([self.wake], [], [], WAIT_SECONDS)[0]:
+                os.read(self.wake, 4096)
+        return False
 
     def _again(self, code):
         policy = self.spec["restart_policy"]
         return policy == "Always" or (policy == "OnFailure" and code != 0)
 
     def _run(self):
-        """One run, from fresh files to its end. Returns its exit code; None where the folder or the image went away."""
-        if not self._fresh_files():
+        """One run, from fresh files to its end. Returns its exit code; None where the folder, the image or a volume went away."""
+        why = self._fresh_files()
+        if why:
             if os.path.exists("spec.json"):
-                self._event("Failed", "Warning", "The image's files could not be copied: build the image again")
-                self._terminated(128, "Error")
+                self._event("Failed", "Warning", why)
+                self._terminated(NO_FILES, "Error")
             return None
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
-            self._become(writer)
+            processes.begin(writer)
+            processes.become(self.spec["argv"], self.spec["env"], self.spec["workdir"])
         os.close(writer)
         os.set_blocking(reader, False)
         self._started(pid)
         code = self._watch(pid, reader)
-        _signal_group(pid, signal.SIGKILL)  # what the container left running goes with it
-        self._drain(reader)
+        for _, probe in self.probes:
+            probe.end()
+        processes.signal_group(pid, signal.SIGKILL)  # what the container left running goes with it
+        self.log.drain(reader)
         os.close(reader)
         if code is not None:
-            self._terminated(code, "Completed" if code == 0 else "Error")
+            self._terminated(code, "OOMKilled" if self.out_of_memory else "Completed" if code == 0 else "Error")
         return code
 
     def _fresh_files(self):
-        pid = os.fork()
-        if pid == 0:
-            script = 'rm -rf root home && cp -Rp "$1" root && mkdir -m 700 home'
-            os.execve("/bin/sh", ["/bin/sh", "-c", script, "sh", self.spec["image_root"]], {"PATH": "/usr/bin:/bin"})
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0 and os.path.exists("spec.json")
-
-    def _become(self, writer):
-        """In the child: a session of its own, standard input empty, output into the pipe, then the container's program."""
-        try:
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                signal.signal(number, signal.SIG_DFL)
-            os.setsid()
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(writer, 1)
-            os.dup2(writer, 2)
-            if not self.spec["argv"]:
-                raise ValueError("neither the container nor its image names a command")
-            os.chdir(self.spec["workdir"])
-            os.execvpe(self.spec["argv"][0], self.spec["argv"], self.spec["env"])
-        except OSError as error:
-            os.write(2, f"exec {self.spec['argv'][0]}: {error.strerror}\n".encode())
-            os._exit(127 if error.errno == errno.ENOENT else 126)
-        except ValueError as error:  # a command or a variable that no process can be given
-            os.write(2, f"exec: {error}\n".encode("utf-8", errors="replace"))
-            os._exit(126)
+        """Why there are none, or ""."""
+        if not shim_files.fresh(self.spec["image_root"]):
+            return "The image's files could not be copied: build the image again"
+        why = shim_files.mount(self.spec.get("mounts", ()))
+        return f"A volume could not be mounted: {why}" if why else ""
 
     def _started(self, pid):
         if self.state["current"].get("state") == "Terminated":
             self.state["previous"] = self.state["current"]
             self.state["restart_count"] += 1
-        self.state["current"] = {"state": "Running", "startTime": _now(), "detailStatus": ""}
+        self.state["current"] = {"state": "Running", "startTime": processes.now(), "detailStatus": ""}
         self.state["pid"] = pid
-        self.state["started"] = _start_time(pid)
+        self.state["started"] = processes.start_time(pid)
         self.state["shim"] = os.getpid()
         self._event("Started", "Normal", "Started container")
-        self.log = open("log", "wb", buffering=0)  # noqa: SIM115  # open for as long as the run lasts
-        self.line_open = False
-        self.closed = False
+        self.log = Log()
+        self.ending, self.out_of_memory, self.probes = None, False, []
         self._write()
+        if self.spec.get("probes"):
+            from localazure.containers.shim_probes import Probe  # here, because few containers have one
+
+            env, folder = self.spec["env"], self.spec["workdir"]
+            self.probes = [(name, Probe(spec, env, folder)) for name, spec in self.spec["probes"].items()]
 
     def _watch(self, pid, reader):
         """Copies output until the container ends. Told to stop, it asks the container, and kills it when its time is over."""
-        asked = None
         while True:
             self._wait(reader)
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
-                return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+                return processes.exit_code(status)
             if not os.path.exists("spec.json"):
-                _signal_group(pid, signal.SIGKILL)
+                processes.signal_group(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 return None
-            if self.stopping and asked is None:
-                asked = time.monotonic()
-                self._event("Killing", "Normal", "Killing container")
-                self._write()
-                _signal_group(pid, signal.SIGTERM)
-            if asked is not None and time.monotonic() - asked > self.spec["stop_seconds"]:
-                _signal_group(pid, signal.SIGKILL)
+            if self.stopping:
+                self._ask_to_end(pid, "Killing container")
+            elif self.ending is None:
+                self._probe(pid)
+            if self.ending is not None and time.monotonic() - self.ending > self.spec["stop_seconds"]:
+                processes.signal_group(pid, signal.SIGKILL)
+            self._look_at_memory(pid)
+
+    def _ask_to_end(self, pid, message):
+        if self.ending is None:
+            self.ending = time.monotonic()
+            self._event("Killing", "Normal", message)
+            self._write()
+            processes.signal_group(pid, signal.SIGTERM)
+
+    def _look_at_memory(self, pid):
+        limit = self.spec.get("memory_bytes")
+        if limit and time.monotonic() >= self.memory_due:
+            self.memory_due = time.monotonic() + shim_memory.LOOK_SECONDS
+            if shim_memory.used_bytes(pid) > limit:
+                self.out_of_memory = True
+                processes.signal_group(pid, signal.SIGKILL)
+
+    def _probe(self, pid):
+        """Lets the probes go on. Each try that fails is an event; one too many of a liveness probe ends the run."""
+        for name, probe in self.probes:
+            why = probe.step()
+            if not why:
+                continue
+            self._event("Unhealthy", "Warning", f"{name.capitalize()} probe failed: {why}")
+            self._write()
+            if name == "liveness" and probe.failures >= self.spec["probes"][name]["failure_threshold"]:
+                self._ask_to_end(pid, f"Container {self.spec['name']} failed liveness probe, will be restarted")
+                return
 
     def _wait(self, reader):
-        seconds = min(LOOK_SECONDS, 0.2) if self.stopping else LOOK_SECONDS
-        ready = select.select([self.wake] if self.closed else [self.wake, reader], [], [], seconds)[0]
+        seconds = LOOK_SECONDS if not self.stopping and self.ending is None else min(LOOK_SECONDS, 0.2)
+        if self.spec.get("memory_bytes"):
+            seconds = min(seconds, shim_memory.LOOK_SECONDS)
+        for _, probe in self.probes:
+            seconds = min(seconds, probe.seconds_left())
+        ready = select.select([self.wake] if self.log.closed else [self.wake, reader], [], [], seconds)[0]
         if self.wake in ready:
             os.read(self.wake, 4096)
         if reader in ready:
-            self._copy(reader)
-
-    def _drain(self, reader):
-        while self._copy(reader):
-            pass
-
-    def _copy(self, reader):
-        """Appends what the container printed. False where there is nothing more."""
-        try:
-            chunk = os.read(reader, 65536)
-        except BlockingIOError:
-            return False
-        if not chunk:
-            self.closed = True
-            return False
-        stamp = _now().encode() + b" "
-        lines = chunk.split(b"\n")
-        text = b"" if self.line_open else stamp
-        text += (b"\n" + stamp).join(lines)
-        self.line_open = lines[-1] != b""
-        self.log.write(text if self.line_open else text[: -len(stamp)])
-        if self.log.tell() > LOG_BYTES:
-            self._shorten()
-        return True
-
-    def _shorten(self):
-        """Keeps the newer half of the log, from a line's start on."""
-        with open("log", "rb") as file:
-            file.seek(-LOG_BYTES // 2, os.SEEK_END)
-            kept = file.read().partition(b"\n")[2]
-        with open("log.new", "wb") as file:
-            file.write(kept)
-        os.replace("log.new", "log")
-        self.log.close()
-        self.log = open("log", "ab", buffering=0)  # noqa: SIM115
+            self.log.copy(reader)
 
     def _back_off(self, seconds):
         """Waits before the next run. False where it was told to stop meanwhile, or its folder is gone."""
@@ -252,7 +260,7 @@ class Container:
         self.state["current"] = {
             "state": "Terminated",
             "startTime": started,
-            "finishTime": _now(),
+            "finishTime": processes.now(),
             "exitCode": code,
             "detailStatus": detail,
         }
@@ -260,7 +268,7 @@ class Container:
         self._write()
 
     def _event(self, name, kind, message):
-        now = _now()
+        now = processes.now()
         for event in self.state["events"]:
             if event["name"] == name and event["message"] == message:
                 event["count"] += 1
@@ -290,6 +298,18 @@ def _taken(lock):
     return False
 
 
+def _end_of(name, run):
+    """The exit code with which a container of the same run has ended for good; None where it hasn't."""
+    try:
+        with open(f"../{name}/state.json", encoding="utf-8") as file:
+            state = json.load(file)
+    except FileNotFoundError:
+        return None
+    if state["run"] != run or not state["ended"]:
+        return None
+    return state["current"].get("exitCode", NO_FILES)
+
+
 def _read_state(spec):
     """What the last shim of the same run wrote, or the state of one that hasn't begun."""
     try:
@@ -310,27 +330,6 @@ def _read_state(spec):
         "ended": False,
         "shim": None,  # the process that began the present run: whoever started it waits for that
     }
-
-
-def _now():
-    seconds = time.time()
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1_000_000):06d}Z"
-
-
-def _start_time(pid):
-    """When a process started, so that a reused id isn't taken for it; "" where that can't be read (there is no /proc)."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[19]
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-
-
-def _signal_group(pid, number):
-    try:
-        os.killpg(pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 if __name__ == "__main__":

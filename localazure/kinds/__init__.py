@@ -2,8 +2,11 @@
 
 from localazure.arm.kind import Kind
 from localazure.kinds.container_groups import ContainerGroups
+from localazure.kinds.diagnostic_settings import DiagnosticSettings
 from localazure.kinds.identities import UserAssignedIdentities
+from localazure.kinds.jobs import Jobs
 from localazure.kinds.logs import LogWorkspaces
+from localazure.kinds.managed_environments import ManagedEnvironments
 from localazure.kinds.registries import Registries
 from localazure.kinds.resource_groups import ResourceGroups
 from localazure.kinds.roles import RoleAssignments
@@ -19,4 +22,7 @@ ALL: tuple[Kind, ...] = (
     Registries(),
     TaskRuns(),
     ContainerGroups(),
+    ManagedEnvironments(),
+    Jobs(),
+    DiagnosticSettings(),
 )

@@ -7,16 +7,14 @@ that it can't reach.
 
 from collections.abc import Mapping
 
-from catalog import roles
-from formats import azure_types, image_reference
-from formats.arm_ids import parse as parse_id
+from formats import image_reference
 from formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
-from localazure.kinds.registries import LOGIN_SUFFIX, login_server
-from localazure.kinds.roles import has_role
+from localazure.kinds import attached_identities, registry_access
+from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
 
 # Microsoft Docs, container-instances-gpu.md, 2019-04-17: the two examples; and where each image moved to later.
@@ -26,16 +24,17 @@ ARTICLE_IMAGES: Mapping[str, str] = {
     "docker.io/microsoft/samples-tf-mnist-demo:gpu": "mnist",
     "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu": "mnist",
 }
-# Microsoft Learn, container-registry/container-registry-roles, read 2026-11-20: the roles that may pull an image.
-MAY_PULL = frozenset({roles.OWNER, roles.CONTRIBUTOR, roles.READER, roles.ACR_PUSH, roles.ACR_PULL})
+_LISTS = ("initContainers", "containers")
 
 
 def check_access(group: str, body: Body, services: Services) -> None:
     """ArmError 400 for the first image that the group can't have."""
-    for index, container in enumerate(body["properties"]["containers"]):
+    properties = body["properties"]
+    listed = [(f"properties.{what}[{index}]", one) for what in _LISTS for index, one in enumerate(properties.get(what) or [])]
+    for path, container in listed:
         text = container["properties"]["image"]
         reference = image_reference.parse(text)
-        target = f"properties.containers[{index}].properties.image"
+        target = f"{path}.properties.image"
         if reference is None:
             reason = image_reference.check(text, target)[0]
             # The service's own code isn't known.
@@ -78,7 +77,7 @@ async def pull(container: Body, group: str, services: Services) -> Image:
 
 def _no_access(reference: ImageReference, body: Body, services: Services) -> str:
     """Why an image can't be pulled, or ""."""
-    registry = _registry(reference.registry, services)
+    registry = registry_access.registry_at(reference.registry, services)
     if registry is None:
         known = ", ".join(sorted(ARTICLE_IMAGES))
         return (
@@ -96,29 +95,18 @@ def _no_access(reference: ImageReference, body: Body, services: Services) -> str
     return "" if "" in reasons else reasons[0]
 
 
-def _registry(login: str, services: Services) -> Resource | None:
-    if not login.endswith(LOGIN_SUFFIX):
-        return None
-    found = services.store.named(azure_types.REGISTRY.arm_type, login.removesuffix(LOGIN_SUFFIX))
-    return next((registry for registry in found if login_server(registry.id.name) == login), None)
-
-
 def _refused_credential(credential: Body, registry: Resource, body: Body, services: Services) -> str:
     """Why a credential doesn't open the registry, or ""."""
     if "identity" not in credential:
-        is_admin = credential.get("username", "").lower() == registry.id.name.lower()
-        right = credential.get("password") in registry.private["passwords"].values()
-        allowed = registry.properties.get("adminUserEnabled") and is_admin and right
+        allowed = registry_access.is_admin(registry, credential.get("username", ""), credential.get("password", ""))
         return "" if allowed else f"The registry {registry.id.name} doesn't take this user name and password."
     identity_id = credential["identity"]
-    attached = (body.get("identity") or {}).get("userAssignedIdentities") or {}
-    if identity_id.lower() not in {one.lower() for one in attached}:
+    if not attached_identities.is_attached(body, identity_id):
         return f"The identity {identity_id} isn't among the group's own identities."
-    parsed = parse_id(identity_id)
-    identity = services.store.get(parsed.key) if parsed else None
-    if identity is None:
+    principal = attached_identities.principal_of(identity_id, services)
+    if principal is None:
         return f"There is no identity {identity_id}."
-    principal = identity.service["properties"]["principalId"]
-    if not has_role(services, principal, MAY_PULL, registry.key):
-        return f"The identity {identity.id.name} has no role, such as AcrPull, that lets it pull from {registry.id.name}."
+    if not registry_access.principal_may_pull(principal, registry, services):
+        name = identity_id.rsplit("/", 1)[-1]
+        return f"The identity {name} has no role, such as AcrPull, that lets it pull from {registry.id.name}."
     return ""

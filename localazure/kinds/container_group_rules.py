@@ -1,117 +1,58 @@
 """What Azure Container Instances refuses of a group, in its own words where they are known, and what isn't imitated here.
 
-In: a change. Out: nothing, or an ArmError with every reason among its details. Codes and sentences of the service were read in
+In: a change. Out: nothing, or an ArmError with every reason among its details. The form of containers, address and volumes is in
+modules of their own, beside this one. Codes and sentences of the service were read in
   - InaccessibleImage: Azure/azure-cli issue 18596; CompositionalIT/farmer issue 210
   - InvalidContainerGroupUpdate: MicrosoftDocs/azure-docs issue 38067 (the sentence); a public deployment log (the code)
-  - ServiceUnavailable, for what a region doesn't have: MicrosoftDocs/azure-docs issues 48142 and 51860
-  - ResourceSomeRequestsNotSpecified: virtual-kubelet's tests of its ACI provider
 Where the service's own code isn't known, ARM's general InvalidRequestContent stands.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
-from catalog import names
 from catalog.problems import Code, Problem, errors
 from catalog.services import container_instances
 from catalog.services.container_instances import ContainerRequest, GroupRequest
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
+from localazure.kinds import container_group_address as addresses
+from localazure.kinds import container_group_capacity as capacity
+from localazure.kinds import container_group_form as forms
+from localazure.kinds import container_group_volumes as volumes
+from localazure.kinds.container_group_form import DEFAULT_RESTART_POLICY, INVALID
+from localazure.kinds.container_group_specs import all_containers
 
-RESTART_POLICIES = ("Always", "OnFailure", "Never")
-DEFAULT_RESTART_POLICY = "Always"
+__all__ = ["DEFAULT_RESTART_POLICY", "DEFAULT_SKU", "INVALID", "check", "group_request"]
+
 DEFAULT_SKU = container_instances.STANDARD
-INVALID = "InvalidRequestContent"
+ZONES = ("1", "2", "3")
 
 _GROUP_LEFT_OUT = (
     "confidentialComputeProperties",
     "containerGroupProfile",
-    "dnsConfig",
     "encryptionProperties",
     "extensions",
-    "initContainers",
-    "ipAddress",
     "standbyPoolProfile",
-    "subnetIds",
-    "volumes",
 )
-_CONTAINER_LEFT_OUT = ("configMap", "livenessProbe", "ports", "readinessProbe", "securityContext", "volumeMounts")
+_CONTAINER_LEFT_OUT = ("configMap", "securityContext")
 
 
 def check(change: Change) -> None:
     """All that can be said from the request, and from what was there before."""
     group, properties = change.id.name, change.properties
-    _refuse(list(_malformed(group, properties)))
-    refusal = _service_refusal(change)
+    found = [*forms.malformed(group, properties)]
+    _refuse([*found, *addresses.malformed(group, properties), *volumes.malformed(properties.get("volumes") or [])])
+    request = group_request(change.body)
+    refusal = _service_refusal(change, request)
     if refusal is not None:
         raise refusal
+    _check_zones(change.body)
     if change.previous is not None:
         _check_update(group, change.previous.properties, properties)
     _check_left_out(change.body)
-
-
-def _malformed(group: str, properties: Body) -> Iterator[ArmError]:
-    containers = properties.get("containers") or []
-    if not containers:
-        yield ArmError(
-            400, INVALID, f"The container group '{group}' needs at least one container.", target="properties.containers"
-        )
-    seen: set[str] = set()
-    for index, container in enumerate(containers):
-        path = f"properties.containers[{index}]"
-        for problem in names.check(names.CONTAINER, container["name"], f"{path}.name"):
-            yield ArmError(
-                400, INVALID, f"{problem.message}: '{container['name']}'; it takes {problem.allowed}.", target=problem.path
-            )
-        if container["name"] in seen:
-            yield ArmError(400, INVALID, f"Two containers are called '{container['name']}'.", target=f"{path}.name")
-        seen.add(container["name"])
-        yield from _malformed_container(group, container, f"{path}.properties")
-    policy = properties.get("restartPolicy", DEFAULT_RESTART_POLICY)
-    if policy not in RESTART_POLICIES:
-        allowed = ", ".join(RESTART_POLICIES)
-        yield ArmError(400, INVALID, f"The restart policy '{policy}' isn't one of {allowed}.", target="properties.restartPolicy")
-    if properties.get("osType") not in ("Linux", "Windows"):
-        given = properties.get("osType")
-        yield ArmError(400, INVALID, f"The osType '{given}' isn't one of Linux, Windows.", target="properties.osType")
-
-
-def _malformed_container(group: str, container: Body, path: str) -> Iterator[ArmError]:
-    properties = container["properties"]
-    if not properties.get("image"):
-        yield ArmError(400, INVALID, f"The container '{container['name']}' has no image.", target=f"{path}.image")
-    requests = (properties.get("resources") or {}).get("requests") or {}
-    for name in ("cpu", "memoryInGB"):
-        if requests.get(name) is None:
-            yield ArmError(
-                400,
-                "ResourceSomeRequestsNotSpecified",
-                f"The '{name[0].upper() + name[1:]}' request is not specified in container '{container['name']}' "
-                f"of container group '{group}'.",
-                target=f"{path}.resources.requests.{name}",
-            )
-    if any("\0" in word for word in properties.get("command") or []):
-        yield ArmError(
-            400, INVALID, f"The command of container '{container['name']}' holds a null character.", target=f"{path}.command"
-        )
-    yield from _malformed_variables(properties.get("environmentVariables") or [], f"{path}.environmentVariables")
-
-
-def _malformed_variables(variables: list[Body], path: str) -> Iterator[ArmError]:
-    seen: set[str] = set()
-    for index, variable in enumerate(variables):
-        name, target = variable["name"], f"{path}[{index}]"
-        if not name or any(each in name for each in "=\0"):
-            reason = "it takes at least one character, and neither '=' nor a null character"
-            yield ArmError(400, INVALID, f"The environment variable name '{name}' is invalid: {reason}.", target=f"{target}.name")
-        if any("\0" in variable.get(each, "") for each in ("value", "secureValue")):
-            yield ArmError(400, INVALID, f"The value of the environment variable '{name}' holds a null character.", target=target)
-        if name in seen:
-            yield ArmError(400, INVALID, f"The environment variable '{name}' is given twice.", target=target)
-        if "value" in variable and "secureValue" in variable:
-            yield ArmError(400, INVALID, f"The environment variable '{name}' has a value and a secureValue.", target=target)
-        seen.add(name)
+    volumes.check_access(group, change.body, change.services)
+    addresses.check_label(change)
+    capacity.check(change, request)
 
 
 def _refuse(refusals: list[ArmError]) -> None:
@@ -123,15 +64,14 @@ def _refuse(refusals: list[ArmError]) -> None:
         raise ArmError(refusals[0].status, refusals[0].code, message, target=refusals[0].target, details=refusals)
 
 
-def _service_refusal(change: Change) -> ArmError | None:
+def _service_refusal(change: Change, request: GroupRequest) -> ArmError | None:
     """What the service doesn't sell at the request's date: `catalog.services.container_instances`."""
-    request = group_request(change.body)
     problems = errors(container_instances.check(request, change.as_of))
     if not problems:
         return None
     details = [_detail(problem) for problem in problems]
     if all(problem.code is Code.NOT_IN_REGION for problem in problems):
-        return ArmError(409, "ServiceUnavailable", _unavailable(request), target=problems[0].path, details=details)
+        return capacity.unavailable(request, details, problems[0].path)
     message = " ".join(detail.message for detail in details)
     return ArmError(400, INVALID, message, target=problems[0].path, details=details)
 
@@ -145,17 +85,6 @@ def _detail(problem: Problem) -> ArmError:
     if problem.fix:
         parts.append(f"fix: {problem.fix}")
     return ArmError(400, problem.code.value, "; ".join(parts) + ".", target=problem.path)
-
-
-def _unavailable(request: GroupRequest) -> str:
-    cpu = sum(container.cpu for container in request.containers)
-    memory_gb = sum(container.memory_gb for container in request.containers)
-    gpus = "".join(f" '{one.gpu_count}' '{one.gpu_sku}' GPU" for one in request.containers if one.gpu_count is not None)
-    return (
-        f"The requested resource is not available in the location '{request.location}' at this moment. Please retry with a "
-        f"different resource request or in another location. Resource requested: '{cpu:g}' CPU '{memory_gb:g}' GB memory "
-        f"'{request.os_type}' OS{gpus}"
-    )
 
 
 def group_request(body: Body) -> GroupRequest:
@@ -217,7 +146,7 @@ def _fixed(properties: Body) -> list[tuple[str, str, Any]]:
     return [
         ("The os type", "osType", properties.get("osType")),
         ("The restart policy", "restartPolicy", properties.get("restartPolicy", DEFAULT_RESTART_POLICY)),
-        ("The network", "subnetIds", properties.get("subnetIds") or []),
+        ("The network", "subnetIds", [subnet["id"].lower() for subnet in properties.get("subnetIds") or []]),
         ("The CPU of the containers", "containers", [one["cpu"] for one in resources]),
         ("The memory of the containers", "containers", [one["memoryInGB"] for one in resources]),
         ("The GPUs of the containers", "containers", [one.get("gpu") for one in resources]),
@@ -232,14 +161,20 @@ def _check_left_out(body: Body) -> None:
     for name in _GROUP_LEFT_OUT:
         if properties.get(name):
             raise not_implemented(f"'properties.{name}' of a container group")
-    for name, only in (("sku", DEFAULT_SKU), ("priority", "Regular")):
-        if properties.get(name, only) != only:
-            raise not_implemented(f"container groups whose {name} is '{properties[name]}'")
-    if body.get("zones"):
-        raise not_implemented("'zones' of a container group")
-    for container in properties["containers"]:
+    if properties.get("sku") == container_instances.CONFIDENTIAL:
+        raise not_implemented(f"container groups whose sku is '{properties['sku']}'")
+    for container in all_containers(body):
         for name in _CONTAINER_LEFT_OUT:
-            if container["properties"].get(name):
+            # With nothing in it where the user gave nothing: the Azure CLI always sends a configMap.
+            if any((container["properties"].get(name) or {}).values()):
                 raise not_implemented(f"'{name}' of a container")
-        if container["properties"]["resources"].get("limits"):
-            raise not_implemented("'resources.limits' of a container: CPU and memory aren't limited here")
+        paths = [mount["mountPath"].rstrip("/") for mount in container["properties"].get("volumeMounts") or []]
+        if any(one.startswith(f"{other}/") for one in paths for other in paths):
+            raise not_implemented("a volume that is mounted below another volume")
+
+
+def _check_zones(body: Body) -> None:
+    zones = body.get("zones") or []
+    if len(zones) > 1 or any(zone not in ZONES for zone in zones):
+        message = f"A container group takes one availability zone, of {', '.join(ZONES)}."
+        raise ArmError(400, INVALID, message, target="zones")

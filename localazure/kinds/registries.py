@@ -5,10 +5,11 @@ from outside isn't served. Defaults of the service: Microsoft Learn, REST refere
 2023-01-01-preview, "Create".
 """
 
+import asyncio
 import hmac
+import logging
 import secrets
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -16,17 +17,20 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure import shapes
+from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds import registry_runs
+from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources
+from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
+from localazure.shapes import ObjectShape
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from localazure.services import Services
 
-LOGIN_SUFFIX = ".azurecr.local"
+log = logging.getLogger(__name__)
 PASSWORD_BYTES = 39  # 52 characters, as long as the service's
 _PASSWORDS = ("password", "password2")
 
@@ -35,13 +39,23 @@ class Registries(Kind):
     """Created at once; the real service takes some seconds."""
 
     azure_type = azure_types.REGISTRY
-    # 2019-06-01-preview: clients ask for runs and their logs. 2026-09-01-preview: `az acr` of azure-cli 2.91.
-    extra_api_versions = frozenset({"2019-06-01-preview", "2026-09-01-preview"})
+    # 2019-06-01-preview: builds, runs and their logs; 2025-03-01-preview: the same of azure-mgmt-containerregistrytasks.
+    # 2026-09-01-preview: `az acr` of azure-cli 2.91.
+    extra_api_versions = frozenset({"2019-06-01-preview", "2025-03-01-preview", "2026-09-01-preview"})
     globally_unique = (409, "AlreadyInUse", f"The registry DNS name {{name}}{LOGIN_SUFFIX} is already in use.")
+
+    def __init__(self) -> None:
+        self._builds: dict[str, asyncio.Task[None]] = {}  # of `scheduleRun`, by login server and run
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        return {"listCredentials": self.list_credentials, "runs/{run}/listLogSasUrl": self.log_address}
+        return {
+            "listCredentials": self.list_credentials,
+            "listBuildSourceUploadUrl": self.upload_address,
+            "scheduleRun": self.schedule_run,
+            "runs/{run}/cancel": self.cancel_run,
+            "runs/{run}/listLogSasUrl": self.log_address,
+        }
 
     @property
     def reads(self) -> Mapping[str, Action]:
@@ -54,10 +68,9 @@ class Registries(Kind):
             given = request.query_params.get("sig", "")
             if record is None or not hmac.compare_digest(record["signature"].encode(), given.encode()):
                 return PlainTextResponse("There is no such log, or its address isn't whole.", 404)
-            log = Path(record["log"])
-            return PlainTextResponse(log.read_text(encoding="utf-8") if log.exists() else "")
+            return registry_logs.answer(request, record)
 
-        return [Route("/registry-logs/{login}/{run}", run_log)]
+        return [Route("/registry-logs/{login}/{run}", run_log), *uploaded_sources.routes(services)]
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {
@@ -85,6 +98,8 @@ class Registries(Kind):
         return service
 
     async def remove(self, resource: Resource, services: "Services") -> None:
+        await self._stop([task for key, task in self._builds.items() if key.startswith(f"{login_server(resource.id.name)}/")])
+        uploaded_sources.forget(resource.id.name, services)
         services.images.forget(login_server(resource.id.name))
         registry_runs.forget(services.store, login_server(resource.id.name))
 
@@ -99,8 +114,61 @@ class Registries(Kind):
         passwords = [{"name": name, "value": value} for name, value in resource.private["passwords"].items()]
         return Answer(body={"username": resource.id.name, "passwords": passwords})
 
+    async def started(self, services: "Services") -> None:
+        """A build doesn't outlive the server that ran it."""
+        for registry in services.store.of_type(self.arm_type):
+            login = login_server(registry.id.name)
+            for record in registry_runs.all_of(services.store, login):
+                if record["status"] == "Running":
+                    _end(record, "Failed", "The embedded Azure was ended while it built.", services)
+                    registry_runs.keep(services.store, login, record)
+
+    async def stopping(self, services: "Services") -> None:  # noqa: ARG002
+        await self._stop(list(self._builds.values()))
+
+    async def _stop(self, builds: list[asyncio.Task[None]]) -> None:
+        for build in builds:
+            build.cancel()
+        if builds:
+            await asyncio.wait(builds)
+
+    async def upload_address(self, resource: Resource, call: Call) -> Answer:
+        return Answer(body=uploaded_sources.offer(resource.id.name, call.services))
+
+    async def schedule_run(self, resource: Resource, call: Call) -> Answer:
+        """Begins a build and answers its run; the build goes on in the background."""
+        request = {name: value for name, value in call.body.items() if value is not None}
+        problems = shapes.body_problems(_request_shape(), {"runRequest": request}, creating=True)
+        if problems:
+            message = "The request content was invalid: " + "; ".join(problem.message for problem in problems) + "."
+            raise ArmError(400, "InvalidRequestContent", message, target=problems[0].path.removeprefix("runRequest."))
+        registry_builds.check(request, resource.id.name, "")
+        services, login = call.services, login_server(resource.id.name)
+        record = registry_runs.begin(services.store, login, services.settings.state / "logs", services.clock.stamp())
+        record["platform"] = dict(request["platform"])
+        registry_runs.keep(services.store, login, record)
+        key = f"{login}/{record['runId']}"
+        self._builds[key] = asyncio.create_task(_build(request, resource.id.name, record, services), name=key)
+        self._builds[key].add_done_callback(lambda _: self._builds.pop(key, None))
+        return Answer(body=registry_runs.document(resource.id.text, record))
+
+    async def cancel_run(self, resource: Resource, call: Call) -> Answer:
+        record = self._run(resource, call)
+        login = login_server(resource.id.name)
+        task = self._builds.get(f"{login}/{record['runId']}")
+        if task is not None:
+            await self._stop([task])
+            _end(record, "Canceled", "The run was canceled.", call.services)
+            registry_runs.keep(call.services.store, login, record)
+        return Answer(status=200)
+
     async def list_runs(self, resource: Resource, call: Call) -> Answer:
+        if call.query.get("$filter"):
+            raise not_implemented("$filter on the runs of a registry")
         records = registry_runs.all_of(call.services.store, login_server(resource.id.name))
+        top = call.query.get("$top", "")
+        if top.isascii() and top.isdigit():
+            records = records[: int(top)]
         return Answer(body={"value": [registry_runs.document(resource.id.text, record) for record in records]})
 
     async def show_run(self, resource: Resource, call: Call) -> Answer:
@@ -120,5 +188,24 @@ class Registries(Kind):
         return record
 
 
-def login_server(name: str) -> str:
-    return name.lower() + LOGIN_SUFFIX
+async def _build(request: Body, registry: str, record: Body, services: "Services") -> None:
+    """A build in the background. Nobody waits for it, so that an error of our own has to end its run too."""
+    try:
+        await registry_builds.run(request, registry, record, services)
+    except Exception:
+        log.exception("run %s of registry %s failed", record["runId"], registry)
+        _end(record, "Error", "The embedded Azure met an error of its own; its log has more.", services)
+        registry_runs.keep(services.store, login_server(registry), record)
+
+
+def _end(record: Body, status: str, message: str, services: "Services") -> None:
+    record["finishTime"] = record["lastUpdatedTime"] = services.clock.stamp()
+    record |= {"provisioningState": "Failed", "status": status, "runErrorMessage": message}
+
+
+def _request_shape() -> ObjectShape:
+    """Of the request of a run, as a task run holds it."""
+    properties = shapes.arm_shape(azure_types.TASK_RUN).properties["properties"].shape
+    if not isinstance(properties, ObjectShape):
+        raise TypeError("the SDK's class of a task run has no properties")
+    return ObjectShape("containerregistry:ScheduleRun", {"runRequest": properties.properties["runRequest"]})

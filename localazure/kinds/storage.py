@@ -1,22 +1,32 @@
 """Storage accounts, as ARM sees them: sku, kind, settings, endpoints and keys. What lies in them (blobs, files) is not served.
 
+A file share is a folder below the state folder, there as soon as a container group mounts it, and gone with its account.
+
 Defaults of the service: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts 2024-01-01, "Create".
 """
 
+import asyncio
 import base64
+import re
 import secrets
+import shutil
 from collections.abc import Mapping
+from pathlib import Path
 
 from formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
+from localazure.services import Services, Settings
 
 KEY_BYTES = 64
 _KEY_NAMES = ("key1", "key2")
 _SERVICES = ("blob", "dfs", "file", "queue", "table", "web")
 _SUFFIX = "core.windows.net"
 _FIXED = ("isHnsEnabled", "isNfsV3Enabled")
+# Microsoft Learn, rest/api/storageservices/naming-and-referencing-shares--directories--files--and-metadata
+SHARE_NAME = re.compile(r"(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*")
+SHARE_RULE = "3 to 63 lowercase letters, digits and hyphens, no hyphen at either end and no two in a row"
 
 
 class StorageAccounts(Kind):
@@ -84,6 +94,9 @@ class StorageAccounts(Kind):
             },
         }
 
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await asyncio.to_thread(shutil.rmtree, _shares(services.settings, resource.id.name), ignore_errors=True)
+
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _refuse_without_keys(resource)
         return Answer(body=_keys(resource))
@@ -98,6 +111,15 @@ class StorageAccounts(Kind):
         resource.service["properties"]["keyCreationTime"][name] = made
         call.services.store.put(resource)
         return Answer(body=_keys(resource))
+
+
+def share_folder(settings: Settings, account: str, share: str) -> Path:
+    """Where the files of a share lie."""
+    return _shares(settings, account) / share
+
+
+def _shares(settings: Settings, account: str) -> Path:
+    return settings.state / "shares" / account.lower()
 
 
 def _refuse_without_keys(resource: Resource) -> None:

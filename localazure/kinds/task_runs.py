@@ -1,28 +1,19 @@
 """Task runs of a registry: a Docker build that is asked for as a resource. A run that fails fails the resource, with the run's
 message.
 
-Built are Docker builds out of this server's own checkout. A PUT runs again where the request or `forceUpdateTag` differs from
-before, or where the last run failed.
+A PUT runs again where the request or `forceUpdateTag` differs from before, or where the last run failed. How a build runs and
+what it may ask for is in `registry_builds`.
 """
 
-import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 
-from formats import azure_types, image_reference
-from formats.image_reference import ImageReference
-from localazure.arm.errors import ArmError, not_implemented
+from formats import azure_types
+from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
-from localazure.containers.build_log import BuildFailedError
-from localazure.containers.images import Image
-from localazure.kinds import build_sources, registry_runs
-from localazure.kinds.registries import login_server
+from localazure.kinds import registry_builds, registry_runs
+from localazure.kinds.registry_builds import login_server
 from localazure.services import Services
-
-TIMEOUT_SECONDS = 3600  # the service's default; `timeout` changes it
-RUN_ID = "{{.Run.ID}}"  # in an image's name, the run's id
-_LEFT_OUT = ("agentPoolName", "logTemplate")
 
 
 class TaskRuns(Kind):
@@ -42,27 +33,7 @@ class TaskRuns(Kind):
         request = change.properties.get("runRequest")
         if not request:
             raise ArmError(400, "InvalidRunRequest", "A task run needs a runRequest.", target="properties.runRequest")
-        if request["type"] != "DockerBuildRequest":
-            raise not_implemented(f"task runs of type '{request['type']}'; DockerBuildRequest is")
-        if request["platform"]["os"] != "Linux" or request["platform"].get("architecture", "amd64") != "amd64":
-            raise not_implemented("builds for a platform other than Linux on amd64")
-        for name in _LEFT_OUT:
-            if request.get(name):
-                raise not_implemented(f"'{name}' of a run request")
-        for name in ("noCache", "isArchiveEnabled"):
-            if request.get(name):
-                raise not_implemented(f"'{name}: true' of a run request")
-        if (request.get("credentials") or {}).get("customRegistries"):
-            raise not_implemented("credentials of other registries in a run request")
-        if not request.get("sourceLocation"):
-            raise ArmError(
-                400,
-                "InvalidRunRequest",
-                "A Docker build needs a sourceLocation: a git URL with commit and folder, <url>#<commit>:<folder>.",
-                target="properties.runRequest.sourceLocation",
-            )
-        for name in request.get("imageNames") or []:
-            _reference(change.id.scope.rsplit("/", 1)[-1], name, "ca0")
+        registry_builds.check(request, change.id.scope.rsplit("/", 1)[-1], "properties.runRequest.")
 
     async def provision(self, change: Change) -> Body:
         previous = change.previous
@@ -77,13 +48,7 @@ class TaskRuns(Kind):
         record = registry_runs.begin(
             services.store, login_server(registry), services.settings.state / "logs", services.clock.stamp()
         )
-        record["platform"] = dict(change.properties["runRequest"]["platform"])
-        failure = await self._run(change, registry, record)
-        record["finishTime"] = record["lastUpdatedTime"] = services.clock.stamp()
-        record["provisioningState"] = record["status"] = "Failed" if failure else "Succeeded"
-        if failure:
-            record["runErrorMessage"] = failure
-        registry_runs.keep(services.store, login_server(registry), record)
+        failure = await registry_builds.run(change.properties["runRequest"], registry, record, services)
         result: Body = {"properties": {"runResult": registry_runs.document(change.id.scope, record)}}
         if failure:
             resource.service = merged(resource.service, result)
@@ -109,31 +74,6 @@ class TaskRuns(Kind):
             body={"id": resource.id.text, "name": resource.id.name, "type": self.arm_type, **body, "properties": properties}
         )
 
-    async def _run(self, change: Change, registry: str, record: Body) -> str:
-        """Builds, and notes the images that came out. Returns why it failed, or ""."""
-        request = change.properties["runRequest"]
-        pushed = request.get("isPushEnabled", True)
-        names = request.get("imageNames") or []
-        references = [_reference(registry, name, record["runId"]) for name in names] if pushed else []
-        seconds = request.get("timeout", TIMEOUT_SECONDS)
-        try:
-            context = await asyncio.to_thread(build_sources.context_of, request["sourceLocation"], change.services.settings)
-            async with asyncio.timeout(seconds):
-                image = await change.services.images.build(
-                    context,
-                    request["dockerFilePath"],
-                    {argument["name"]: argument["value"] for argument in request.get("arguments") or []},
-                    [str(reference) for reference in references],
-                    Path(record["log"]),
-                    target=request.get("target", ""),
-                )
-        except BuildFailedError as error:
-            return f"{error} (log: {record['log']})"
-        except TimeoutError:
-            return f"the build took longer than {seconds} seconds (log: {record['log']})"
-        record["outputImages"] = [_output(reference, image) for reference in references]
-        return ""
-
 
 def _asked(resource: Resource) -> tuple[object, object]:
     return _asked_by(resource.properties)
@@ -141,24 +81,3 @@ def _asked(resource: Resource) -> tuple[object, object]:
 
 def _asked_by(properties: Body) -> tuple[object, object]:
     return properties.get("runRequest"), properties.get("forceUpdateTag")
-
-
-def _reference(registry: str, name: str, run: str) -> ImageReference:
-    """An image's name in a run request means this registry. ArmError 400, with a code of ours, for one that is none."""
-    login = login_server(registry)
-    relative = name.replace(RUN_ID, run).removeprefix(f"{login}/")
-    problems = image_reference.check(f"{login}/{relative}", "properties.runRequest.imageNames")
-    parsed = image_reference.parse(f"{login}/{relative}")
-    if parsed is None or parsed.digest:
-        reason = problems[0].message if problems else "an image that is built has a tag, not a digest"
-        raise ArmError(400, "InvalidImageName", f"'{name}' in imageNames: {reason}.", target="properties.runRequest.imageNames")
-    return parsed
-
-
-def _output(reference: ImageReference, image: Image) -> Body:
-    return {
-        "registry": reference.registry,
-        "repository": reference.repository,
-        "tag": reference.tag,
-        "digest": image.digest,
-    }

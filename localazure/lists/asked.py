@@ -14,6 +14,7 @@ from catalog.problems import errors
 from catalog.size_use import Service, SizeUse
 from catalog.sizes import SIZES
 from catalog.sizes.model import Size, same_family
+from localazure.arm.store import Store
 from localazure.lists.deviations import Deviations
 from localazure.services import SUBSCRIPTION
 
@@ -27,6 +28,7 @@ class Asked:
     region: str
     as_of: date
     deviations: Deviations
+    store: Store | None = None  # for what is used of a quota
 
     def sizes(self, region: str = "") -> list[Size]:
         """The sizes that are sold at this date in a region, by name; without one, in the region that was asked for."""

@@ -1,4 +1,4 @@
-"""What faults have changed of the subscription: quotas, registrations, restrictions of sizes, and rights that are taken away.
+"""What faults have changed of the subscription: quotas, capacity, registrations, restrictions of sizes, and rights taken away.
 
 One object, handed to everything that answers from it; `Faults` keeps it up to date. Without faults it changes nothing.
 """
@@ -30,6 +30,10 @@ class Deviations:
             if fault.service == service and regions.normalise(fault.location) == region and same_family(fault.name, name):
                 return fault.limit, fault.used
         return default, 0
+
+    def lacks_capacity(self, region: str) -> bool:
+        """Whether Container Instances has no machine left in a region."""
+        return any(regions.normalise(fault.location) == region for fault in self._of("capacity"))
 
     def registration(self, namespace: str) -> str:
         """The state of a resource provider's registration."""

@@ -12,13 +12,14 @@ from catalog import regions
 from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
-from localazure.lists import batch, compute, machine_learning, permissions
+from localazure.lists import batch, compute, container_instances, machine_learning, permissions
 from localazure.lists.asked import Asked
 from localazure.services import Services
 
 _ANY = "*"  # stands for a location in a path
 _COMPUTE, _BATCH, _ML = "microsoft.compute", "microsoft.batch", "microsoft.machinelearningservices"
 _AUTHORIZATION = "microsoft.authorization"
+_ACI = "microsoft.containerinstance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class _Served:
 # Versions: those of the azure-mgmt packages and of azure-cli 2.91.
 _BATCH_VERSIONS = frozenset({"2024-07-01", "2025-06-01"})
 _ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"})
+_ACI_VERSIONS = frozenset({"2018-10-01", "2023-05-01", "2024-05-01-preview"})
 _USAGE_VERSIONS = frozenset({"2022-03-01", "2024-11-01", "2026-04-01"})
 _LISTS: Mapping[tuple[str, ...], _Served] = {
     (_COMPUTE, "skus"): _Served("skus", frozenset({"2019-04-01", "2021-07-01"}), compute.skus),
@@ -41,6 +43,11 @@ _LISTS: Mapping[tuple[str, ...], _Served] = {
     (_ML, "locations", _ANY, "usages"): _Served("locations/usages", _ML_VERSIONS, machine_learning.usages),
     (_ML, "locations", _ANY, "quotas"): _Served("locations/quotas", _ML_VERSIONS, machine_learning.quotas),
     (_ML, "locations", _ANY, "vmsizes"): _Served("locations/vmSizes", _ML_VERSIONS, machine_learning.sizes),
+    (_ACI, "locations", _ANY, "usages"): _Served("locations/usages", _ACI_VERSIONS, container_instances.usages),
+    (_ACI, "locations", _ANY, "capabilities"): _Served("locations/capabilities", _ACI_VERSIONS, container_instances.capabilities),
+    (_ACI, "locations", _ANY, "cachedimages"): _Served(
+        "locations/cachedImages", _ACI_VERSIONS, container_instances.cached_images
+    ),
     (_AUTHORIZATION, "permissions"): _Served("permissions", permissions.API_VERSIONS, permissions.permissions),
 }
 _BATCH_NAMES = (_BATCH, "locations", _ANY, "checknameavailability")
@@ -61,20 +68,20 @@ def answered(method: str, segments: Sequence[str], version: str, conditions: str
     served = _LISTS.get(_path(below))
     if served is None or method != "GET":
         raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
-    _check_version(served.type, served.api_versions, version)
+    checks.listed_api_version(served.type, served.api_versions, version)
     if below[0] == "resourcegroups":
         checks.scope("/" + "/".join(segments[:4]), services.store)
     namespace = segments[_providers_at(segments) + 1]
     services.deviations.check_registered(namespace)
     region = _region(segments, served.type) or _filtered(conditions)
-    value = served.answer(Asked(region=region, as_of=services.clock.as_of, deviations=services.deviations))
+    value = served.answer(Asked(region=region, as_of=services.clock.as_of, deviations=services.deviations, store=services.store))
     return answers.listed(value) if isinstance(value, list) else answers.respond(200, value)
 
 
 def name_availability(segments: Sequence[str], version: str, body: Body, services: Services) -> Response:
     """POST .../locations/{location}/checkNameAvailability of Batch, whose names are unique in a region."""
     served_type = "locations/checkNameAvailability"
-    _check_version(served_type, _BATCH_VERSIONS, version)
+    checks.listed_api_version(served_type, _BATCH_VERSIONS, version)
     services.deviations.check_registered(segments[3])
     _region(segments, served_type)
     return answers.respond(200, batch.name_availability(str(body.get("name"))))
@@ -96,19 +103,6 @@ def _path(below: Sequence[str]) -> tuple[str, ...]:
             return (namespace, "permissions")
         case _:
             return ()
-
-
-def _check_version(served_type: str, api_versions: frozenset[str], version: str) -> None:
-    if not version:
-        raise checks.missing_api_version()
-    if version.lower() not in api_versions:
-        listed = ", ".join(sorted(api_versions, reverse=True))
-        raise ArmError(
-            400,
-            "NoRegisteredProviderFound",
-            f"No registered resource provider found for API version '{version}' for type '{served_type}'. "
-            f"The supported api-versions are '{listed}'.",
-        )
 
 
 def _region(segments: Sequence[str], served_type: str) -> str:

@@ -14,8 +14,11 @@ from formats.azure_types import AzureType
 from localazure.plugin.naming import CREATE_BEFORE_DELETE
 
 # Besides the path's parameters. Marks in Microsoft's API descriptions (`x-ms-mutability`: read and create, not update) and the
-# provider's own table. A container group's location has no such mark at 2024-05-01-preview, nor has a task run's.
+# provider's own table. A container group's location has no such mark at 2024-05-01-preview, nor has a task run's. The marks of
+# Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility.
 FORCE_NEW = {
+    "Microsoft.App/jobs": frozenset({"environmentId", "location"}),
+    "Microsoft.App/managedEnvironments": frozenset({"infrastructureResourceGroup", "location", "zoneRedundant"}),
     "Microsoft.Authorization/roleAssignments": frozenset({"principalId"}),
     "Microsoft.ContainerRegistry/registries": frozenset({"location"}),
     "Microsoft.ManagedIdentity/userAssignedIdentities": frozenset({"location"}),

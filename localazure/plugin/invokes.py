@@ -8,6 +8,7 @@ import jwt
 
 from formats.azure_types import (
     LOG_WORKSPACE,
+    MANAGED_ENVIRONMENT,
     REGISTRY,
     RESOURCE_GROUP,
     STORAGE_ACCOUNT,
@@ -22,6 +23,7 @@ from localazure.shapes import default_api_version, from_arm, sdk
 CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
 SHARED_KEYS = "azure-native:operationalinsights:getSharedKeys"
 READS = {
+    "azure-native:app:getManagedEnvironment": MANAGED_ENVIRONMENT,
     "azure-native:containerregistry:getRegistry": REGISTRY,
     "azure-native:managedidentity:getUserAssignedIdentity": USER_ASSIGNED_IDENTITY,
     "azure-native:operationalinsights:getWorkspace": LOG_WORKSPACE,

@@ -19,6 +19,7 @@ from localazure.shapes.model import (
     StringShape,
     UnionShape,
 )
+from localazure.shapes.respell import respelled
 
 __all__ = [
     "AnyShape",
@@ -37,6 +38,7 @@ __all__ = [
     "body_problems",
     "default_api_version",
     "from_arm",
+    "respelled",
     "sdk_inputs",
     "to_arm",
     "without_read_only",

@@ -104,6 +104,8 @@ def _union_problems(shape: UnionShape, value: Any, path: str, creating: bool) ->
     given, here = value.get(shape.discriminator), _join(path, shape.discriminator)
     if given is None:
         yield BodyProblem(here, "missing", f"the required property '{here}' is missing")
+    elif not isinstance(given, str):
+        yield _wrong(here, "a string", given)
     elif given not in shape.options:
         allowed = ", ".join(f"'{each}'" for each in shape.options)
         yield BodyProblem(here, "enum", f"'{given}' is not a value of '{here}'; it takes {allowed}")

@@ -42,6 +42,7 @@ class Wrapper(NamedTuple):
 
 _CHILD_RESOURCE = Wrapper(frozenset({"id", "name", "type", "systemData"}), required=False)
 WRAPPERS = {
+    "app:PrivateEndpointConnection": _CHILD_RESOURCE,
     "containerinstance:Container": Wrapper(frozenset({"name"}), required=True),
     "containerinstance:InitContainerDefinition": Wrapper(frozenset({"name"}), required=True),
     "containerinstance:DeploymentExtensionSpec": Wrapper(frozenset({"name"}), required=False),
@@ -70,6 +71,9 @@ RENAMED = {
 # Required by ARM although the SDK's class lets it be left out, as the provider or the class has a default for it.
 REQUIRED = frozenset(
     {
+        ("app:Job", "location"),
+        ("app:JobConfiguration", "triggerType"),
+        ("app:ManagedEnvironment", "location"),
         ("containerregistry:NetworkRuleSet", "defaultAction"),
         ("containerregistry:Registry", "location"),
         ("managedidentity:UserAssignedIdentity", "location"),
@@ -87,6 +91,10 @@ TAKEN = frozenset({("operationalinsights:Workspace", "etag")})
 # Given by the client, never answered. Source: Microsoft Learn, REST reference of each service ("secure", "not returned").
 SECRETS = frozenset(
     {
+        ("app:CustomDomainConfiguration", "certificatePassword"),
+        ("app:CustomDomainConfiguration", "certificateValue"),
+        ("app:LogAnalyticsConfiguration", "sharedKey"),
+        ("app:Secret", "value"),
         ("containerinstance:AzureFileVolume", "storageAccountKey"),
         ("containerinstance:DeploymentExtensionSpec", "protectedSettings"),
         ("containerinstance:EnvironmentVariable", "secureValue"),

@@ -29,7 +29,12 @@ BODIES = st.fixed_dictionaries(
 def test_no_body_upsets_the_server(azure: EmbeddedAzure, group: str, kind: Any, body: dict[str, Any]) -> None:
     name = uuid.uuid4().hex[:20]
     names = {parameter: name for parameter in kind.azure_type.path_parameters}
-    scope = {"resourceGroupName": group.rsplit("/", 1)[1], "scope": group, "roleAssignmentName": str(uuid.uuid4())}
+    scope = {
+        "resourceGroupName": group.rsplit("/", 1)[1],
+        "scope": group,
+        "resourceUri": group,
+        "roleAssignmentName": str(uuid.uuid4()),
+    }
     path = kind.azure_type.id_of(group.split("/")[2], {**names, **scope}) if kind.arm_type.count("/") == 1 else ""
     path = path or f"{group}/providers/Microsoft.ContainerRegistry/registries/{name}/taskRuns/{name}"
     for method in ("PUT", "PATCH"):

@@ -9,6 +9,9 @@ import pytest
 from localazure import environment
 from localazure.entra import identity as identities
 from localazure.folder import LocalFolder
+from localazure.plugin.settings import read_settings
+
+URL = "https://localhost:40404"
 
 
 @pytest.mark.parametrize("name", ["plain", "with space", "it's $HOME `id`"])
@@ -17,7 +20,7 @@ def test_a_shell_reads_back_what_was_written(tmp_path: Path, name: str) -> None:
     folder.create()
     identity = identities.load(folder)
     engine = tmp_path / name / "engine"
-    environment.write(folder, identity, engine)
+    environment.write(folder, identity, URL, engine)
     script = f'. {shlex.quote(str(folder.environment))}; printf "%s\\n" "$PULUMI_HOME" "$PULUMI_CONFIG_PASSPHRASE" "$PATH"'
     shell = subprocess.run(["/bin/sh", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True)
     home, passphrase, path = shell.stdout.splitlines()
@@ -29,8 +32,18 @@ def test_a_shell_reads_back_what_was_written(tmp_path: Path, name: str) -> None:
 def test_the_users_own_proxy_exceptions_stay(tmp_path: Path) -> None:
     folder = LocalFolder(tmp_path)
     identity = identities.load(folder)
-    found = environment.variables(folder, identity, {"no_proxy": "intranet,localhost"})
+    found = environment.variables(folder, identity, URL, {"no_proxy": "intranet,localhost"})
     assert found["NO_PROXY"] == "intranet,localhost,127.0.0.1"
+
+
+def test_the_provider_finds_this_server_without_a_stacks_configuration(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path)
+    identity = identities.load(folder)
+    found = environment.variables(folder, identity, URL, {})
+    settings = read_settings({}, found)
+    assert (settings.metadata_host, settings.disable_instance_discovery) == ("localhost:40404", True)
+    assert settings.subscription_id == "00000000-0000-0000-0000-000000000000"
+    assert (settings.tenant_id, settings.client_id) == (identity.tenant_id, identity.client_id)
 
 
 def test_what_a_folder_is_given_stays_and_differs_from_the_next(tmp_path: Path) -> None:

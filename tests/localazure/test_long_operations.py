@@ -94,6 +94,7 @@ class Server:
             deviations=Deviations(),
             images=unused,
             runtime=unused,
+            executions=unused,
         )
         self.arm = Arm(self.services, [ResourceGroups(), self.kind])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")

@@ -3,6 +3,7 @@
 from typing import Any, TypeVar
 
 from azure.identity import ClientSecretCredential
+from azure.mgmt.appcontainers import ContainerAppsAPIClient
 from azure.mgmt.authorization import AuthorizationManagementClient
 from azure.mgmt.batch import BatchManagementClient
 from azure.mgmt.compute import ComputeManagementClient
@@ -15,6 +16,7 @@ from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 Client = TypeVar(
     "Client",
+    ContainerAppsAPIClient,
     AuthorizationManagementClient,
     BatchManagementClient,
     ComputeManagementClient,

@@ -152,3 +152,23 @@ def gpu_group(sku: str, count: int = 1, as_of: str = "2019-06-01", **properties:
     """A group with one of the article\'s images, judged at `as_of`."""
     body = group_body(None, container("k8s.gcr.io/cuda-vector-add:v0.1", gpu={"count": count, "sku": sku}), **properties)
     return {**body, "tags": {"as-of": as_of}}
+
+
+def shell(image: str, line: str, name: str = "main", **properties: Any) -> dict[str, Any]:
+    """A container that runs a line of the shell."""
+    return container(image, name=name, **{"command": ["/bin/sh", "-c", line], **properties})
+
+
+def init(image: str, line: str, name: str = "first", **properties: Any) -> dict[str, Any]:
+    """An init container that runs a line of the shell."""
+    return {"name": name, "properties": {"image": image, "command": ["/bin/sh", "-c", line], **properties}}
+
+
+def mounted(name: str, path: str) -> list[dict[str, Any]]:
+    return [{"name": name, "mountPath": path}]
+
+
+def public(*ports: int, label: str = "", **more: Any) -> dict[str, Any]:
+    """A public address."""
+    named = {"dnsNameLabel": label} if label else {}
+    return {"type": "Public", "ports": [{"port": port, "protocol": "TCP"} for port in ports], **named, **more}

@@ -19,7 +19,9 @@ from tests.localazure.containers.sdk import (
     wait_for,
     with_requests,
 )
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+SUBNET = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/n/providers/Microsoft.Network/virtualNetworks/v/subnets/s"
 
 
 def test_an_image_that_was_not_built_is_not_accessible(azure: EmbeddedAzure, registry: Registry, group: str) -> None:
@@ -105,7 +107,7 @@ def test_another_tag_of_the_articles_image_is_not_known(azure: EmbeddedAzure, gr
         (gpu_group("T4"), "K80, P100, V100"),
         (gpu_group("K80", osType="Windows"), "Linux only"),
         (gpu_group("K80", priority="Spot"), "SpotPriorityContainerGroupWithGPUResourcesNotSupported"),
-        (gpu_group("K80", subnetIds=[{"id": "/subscriptions/x/subnets/y"}]), "virtual network"),
+        (gpu_group("K80", subnetIds=[{"id": SUBNET}]), "virtual network"),
         (with_requests(gpu_group("K80"), cpu=7), "at most 6 CPU"),
         (with_requests(gpu_group("K80"), memoryInGB=57), "at most 56 GB"),
         (with_requests(group_body(None, container("k8s.gcr.io/cuda-vector-add:v0.1")), cpu=32), "at most 31 CPU"),
@@ -149,10 +151,18 @@ def test_a_request_without_memory_is_refused_with_the_services_code(azure: Embed
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
-        ({"ipAddress": {"type": "Public", "ports": [{"port": 80}]}}, "'properties.ipAddress'"),
-        ({"volumes": [{"name": "v", "emptyDir": {}}]}, "'properties.volumes'"),
+        ({"confidentialComputeProperties": {"ccePolicy": "eyJ9"}}, "'properties.confidentialComputeProperties'"),
+        (
+            {"encryptionProperties": {"keyName": "k", "keyVersion": "1", "vaultBaseUrl": "https://v"}},
+            "'properties.encryptionProperties'",
+        ),
+        (
+            {"extensions": [{"name": "e", "properties": {"extensionType": "kube-proxy", "version": "1"}}]},
+            "'properties.extensions'",
+        ),
+        ({"containerGroupProfile": {"id": "/p"}}, "'properties.containerGroupProfile'"),
+        ({"standbyPoolProfile": {"id": "/p"}}, "'properties.standbyPoolProfile'"),
         ({"sku": "Confidential"}, "sku is 'Confidential'"),
-        ({"priority": "Spot"}, "priority is 'Spot'"),
         ({"osType": "Windows"}, "Windows containers"),
     ],
 )
@@ -160,16 +170,6 @@ def test_what_is_not_imitated_is_refused_by_name(azure: EmbeddedAzure, group: st
     status, error = refusal(azure, group, group_body(None, container("k8s.gcr.io/cuda-vector-add:v0.1"), **properties))
     assert (status, error["code"]) == (501, "NotImplemented")
     assert said in error["message"]
-
-
-@pytest.mark.parametrize("action", ["exec", "attach"])
-def test_exec_and_attach_are_refused_by_name(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, action: str
-) -> None:
-    create(azure, group, "one", group_body(registry, container(hello_reference, "wait")))
-    answer = azure.post(f"{group_path(group, 'one')}/containers/main/{action}", GROUP, {"command": "/bin/sh"})
-    assert answer.status_code == 501
-    assert action in answer.json()["error"]["message"]
 
 
 def test_names_policies_variables_and_identities_that_are_wrong_are_refused(

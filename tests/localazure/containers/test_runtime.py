@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from localazure.containers import shim
+from localazure.containers import shim, shim_log
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
@@ -82,7 +82,7 @@ def test_the_log_has_standard_output_and_error_and_its_last_lines(runtime: Runti
         assert runtime.logs(GROUP, "main", 0) == ""
         stamped = runtime.logs(GROUP, "main", 1, timestamps=True)
         assert stamped.endswith("Z line 4\n")
-        assert len(stamped) == shim.STAMP + len("line 4\n")
+        assert len(stamped) == shim_log.STAMP + len("line 4\n")
 
     run(scene())
 
@@ -95,7 +95,7 @@ def test_a_log_keeps_its_newest_half_beyond_the_limit(runtime: Runtime, hello: I
         assert log.endswith("line 249999\n")
         assert "line 0\n" not in log
         assert all(line.startswith("line ") for line in log.splitlines())
-        assert (folder_of(runtime) / "log").stat().st_size <= shim.LOG_BYTES
+        assert (folder_of(runtime) / "log").stat().st_size <= shim_log.LOG_BYTES
 
     run(scene())
 

@@ -7,7 +7,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pulumi.runtime.proto import provider_pb2
 
-from formats.azure_types import ALL, CONTAINER_GROUP, ROLE_ASSIGNMENT, STORAGE_ACCOUNT, AzureType
+from formats.azure_types import (
+    ALL,
+    CONTAINER_GROUP,
+    JOB,
+    MANAGED_ENVIRONMENT,
+    ROLE_ASSIGNMENT,
+    STORAGE_ACCOUNT,
+    AzureType,
+)
 from localazure.plugin.diff import diff
 from tests.localazure.plugin.conftest import Engine
 from tests.support.shapes import sdk_inputs_of
@@ -63,6 +71,9 @@ def test_the_spelling_of_a_location_is_no_difference(spelling: str, azure_type: 
         (STORAGE_ACCOUNT, "location", "westeurope", "northeurope"),
         (STORAGE_ACCOUNT, "isHnsEnabled", False, True),
         (ROLE_ASSIGNMENT, "principalId", "a", "b"),
+        (JOB, "environmentId", "a", "b"),
+        (JOB, "location", "westeurope", "northeurope"),
+        (MANAGED_ENVIRONMENT, "zoneRedundant", False, True),
     ],
 )
 def test_what_the_table_names_replaces(azure_type: AzureType, name: str, old: Any, new: Any) -> None:

@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from formats.azure_types import ALL, CONTAINER_GROUP, REGISTRY, ROLE_ASSIGNMENT, STORAGE_ACCOUNT, TASK_RUN, AzureType
+from formats.azure_types import (
+    ALL,
+    CONTAINER_GROUP,
+    JOB,
+    MANAGED_ENVIRONMENT,
+    REGISTRY,
+    ROLE_ASSIGNMENT,
+    STORAGE_ACCOUNT,
+    TASK_RUN,
+    AzureType,
+)
 from localazure.shapes import (
     api_versions,
     arm_shape,
@@ -108,6 +118,9 @@ def test_secrets_and_what_the_service_sets_can_be_taken_out() -> None:
         ("Microsoft.ContainerRegistry/registries/taskRuns", "2019-06-01-preview"),
         ("Microsoft.ManagedIdentity/userAssignedIdentities", "2023-01-31"),
         ("Microsoft.Authorization/roleAssignments", "2022-04-01"),
+        ("Microsoft.App/managedEnvironments", "2025-02-02-preview"),
+        ("Microsoft.App/jobs", "2025-02-02-preview"),
+        ("Microsoft.Insights/diagnosticSettings", "2021-05-01-preview"),
     ],
 )
 def test_the_default_api_version_is_the_sdks(arm_type: str, version: str) -> None:
@@ -135,3 +148,17 @@ def test_names_of_the_path_are_no_part_of_the_body() -> None:
 def test_an_unknown_property_is_passed_on_to_be_refused() -> None:
     body = to_arm(CONTAINER_GROUP, {"containers": [{"name": "a", "bogus": 2.0}]})
     assert body == {"properties": {"containers": [{"name": "a", "properties": {"bogus": 2}}]}}
+
+
+def test_what_a_job_and_an_environment_are_told_in_secret_is_never_answered() -> None:
+    job = {"properties": {"configuration": {"secrets": [{"name": "token", "value": "s3cret"}]}}}
+    assert without_secrets(arm_shape(JOB), job) == {"properties": {"configuration": {"secrets": [{"name": "token"}]}}}
+    logs = {"destination": "log-analytics", "logAnalyticsConfiguration": {"customerId": "c", "sharedKey": "s3cret"}}
+    shown = without_secrets(arm_shape(MANAGED_ENVIRONMENT), {"properties": {"appLogsConfiguration": logs}})
+    assert shown["properties"]["appLogsConfiguration"]["logAnalyticsConfiguration"] == {"customerId": "c"}
+
+
+@pytest.mark.parametrize("given", [[], {}, 1, True])
+def test_a_type_that_is_no_text_is_a_problem_of_its_own(given: Any) -> None:
+    found = problems(TASK_RUN, {"properties": {"runRequest": {"type": given}}})
+    assert ("properties.runRequest.type", "type") in found

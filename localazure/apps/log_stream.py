@@ -1,0 +1,171 @@
+"""What a replica's container prints, as a stream of lines: the endpoint that `az containerapp job logs show` reads.
+
+Opened by a token of its own, which ARM issues for one job and a short while. A line has its time, the stream's name and `F`, as
+the service's have; both of a container's outputs are told as `stdout`, because a container here writes both into one log.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from localazure.apps import records
+from localazure.arm.store import Body, Store
+from localazure.folder import random_secret
+from localazure.services import SUBSCRIPTION, Services
+
+TOKEN_LIFE = timedelta(minutes=30)
+MOST_LINES = 300  # the Azure CLI's own limit of `--tail`
+DEFAULT_LINES = 20
+_LOOK_SECONDS = 0.1
+_TOKENS = "log-tokens/"
+_PATH = (
+    "/subscriptions/{subscription}/resourceGroups/{group}/jobs/{job}/executions/{execution}/replicas/{replica}"
+    "/containers/{container}/logstream"
+)
+
+
+class Place(NamedTuple):
+    """One container of a replica."""
+
+    job_key: str
+    record: Body
+    replica: Body
+    container: str
+
+
+def routes(prefix: str, services: Services) -> list[BaseRoute]:
+    async def stream(request: Request) -> Response:
+        names = request.path_params
+        job_key = (
+            f"/subscriptions/{names['subscription']}/resourceGroups/{names['group']}/providers/Microsoft.App/jobs/{names['job']}"
+        )
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not opens(services, token.strip(), job_key.lower()):
+            return PlainTextResponse("The token is missing, is over, or is for another job: ask the job's getAuthToken.", 401)
+        place = _place(services, job_key.lower(), names["execution"], names["replica"], names["container"])
+        if place is None or names["subscription"] != SUBSCRIPTION:
+            return PlainTextResponse("There is no such container.", 404)
+        asked = request.query_params
+        tail = asked.get("tailLines", str(DEFAULT_LINES))
+        if not (tail.isascii() and tail.isdigit() and int(tail) <= MOST_LINES):
+            return PlainTextResponse(f"tailLines takes a number from 0 to {MOST_LINES}.", 400)
+        lines = _lines(services, place, int(tail), follow=asked.get("follow", "false").lower() == "true")
+        as_json = asked.get("output", "json").lower() != "text"
+        return StreamingResponse(_told(lines, as_json=as_json), media_type="application/json" if as_json else "text/plain")
+
+    return [Route(f"{prefix}{_PATH}", stream)]
+
+
+def issue_token(services: Services, job_key: str) -> tuple[str, str]:
+    """A new token for a job's logs, and when it is over. Only its hash is kept."""
+    now = services.clock.now()
+    for name, kept in services.store.documents(_TOKENS).items():
+        if datetime.fromisoformat(kept["expires"]) <= now:
+            services.store.delete_document(name)
+    token, expires = random_secret(), (now + TOKEN_LIFE).strftime("%Y-%m-%dT%H:%M:%SZ")
+    services.store.put_document(_TOKENS + _hash(token), {"job": job_key, "expires": expires})
+    return token, expires
+
+
+def opens(services: Services, token: str, job_key: str) -> bool:
+    kept = services.store.document(_TOKENS + _hash(token))
+    return kept is not None and kept["job"] == job_key and datetime.fromisoformat(kept["expires"]) > services.clock.now()
+
+
+def forget_tokens(store: Store, job_key: str) -> None:
+    for name, kept in store.documents(_TOKENS).items():
+        if kept["job"] == job_key:
+            store.delete_document(name)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _place(services: Services, job_key: str, execution: str, replica: str, container: str) -> Place | None:
+    record = services.executions.find(job_key, execution)
+    found = next((one for one in record["replicas"] if one["name"] == replica), None) if record else None
+    if record is None or found is None:
+        return None
+    template = record["template"]
+    names = [one["name"] for kind in ("initContainers", "containers") for one in template.get(kind) or []]
+    return Place(job_key, record, found, container) if container in names else None
+
+
+async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[str]:
+    """The lines as the client asked for them. `lines`: each behind its time."""
+    async for line in lines:
+        time, _, text = line.partition(" ")
+        told = f"{time} stdout F {text}"
+        yield (json.dumps({"TimeStamp": time, "Log": f"stdout F {text}"}) if as_json else told) + "\n"
+
+
+async def _lines(services: Services, place: Place, tail: int, *, follow: bool) -> AsyncIterator[str]:
+    """The log's last lines, and with `follow` what comes after them until the container has ended.
+
+    The log is read anew each time that it has grown, and what comes behind the line told last is told. Where that line is gone,
+    because the older half of a log that has become too long is dropped, times decide.
+    """
+    last, first, size = "", True, -1
+    while True:
+        over = _is_over(services, place)  # looked at before reading, so that nothing printed at the end is missed
+        grown = _size(services, place)
+        if grown == size and not over:
+            await asyncio.sleep(_LOOK_SECONDS)
+            continue
+        size = grown
+        lines = _read(services, place, whole=over or not follow)
+        fresh = lines[len(lines) - min(tail, len(lines)) :] if first else _after(lines, last)
+        for line in fresh:
+            yield line
+        last, first = (lines[-1] if lines else last), False
+        if over or not follow:
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _after(lines: list[str], last: str) -> list[str]:
+    """What comes behind the line told last. Times are those of writes, so that several lines may share one."""
+    if not last:
+        return lines
+    for index in range(len(lines) - 1, -1, -1):
+        if lines[index] == last:
+            return lines[index + 1 :]
+    return [line for line in lines if line.partition(" ")[0] > last.partition(" ")[0]]
+
+
+def _size(services: Services, place: Place) -> int:
+    """Of the log, in bytes; 0 where there is none yet."""
+    group = records.group_of(place.job_key, place.record, place.replica)
+    try:
+        return (services.executions.runtime.folder_of(group, place.container) / "log").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _read(services: Services, place: Place, *, whole: bool) -> list[str]:
+    """The lines of the log; one that isn't finished counts where `whole`."""
+    group = records.group_of(place.job_key, place.record, place.replica)
+    text = services.executions.runtime.logs(group, place.container, timestamps=True)
+    lines = text.split("\n")
+    rest = lines.pop()
+    return [*lines, rest] if whole and rest else lines
+
+
+def _is_over(services: Services, place: Place) -> bool:
+    """Whether the container has ended, or will never begin."""
+    record = services.executions.find(place.job_key, place.record["name"])
+    if record is None:
+        return True
+    replica = next(one for one in record["replicas"] if one["name"] == place.replica["name"])
+    if replica["outcome"] is not None or record["status"] != records.RUNNING:
+        return True
+    state = services.executions.runtime.states(records.group_of(place.job_key, record, replica)).get(place.container)
+    return state is not None and bool(state["ended"])

@@ -1,0 +1,114 @@
+"""The way into ARM for what works inside of this server: a template deployment changes resources as any client does.
+
+In: ids and bodies. Out: what the same requests would answer, by the same checks and rules, refusals told by the activity log.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from formats import arm_ids
+from formats.arm_ids import ArmId
+from localazure import activity_log
+from localazure.arm import answers, checks, paths
+from localazure.arm.calls import Calls
+from localazure.arm.changes import Changes
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Caller, Change, Kind
+from localazure.arm.operations import Operations
+from localazure.arm.store import Body, Operation, Resource
+from localazure.services import SUBSCRIPTION, Services
+
+
+class Door:
+    """Requests without HTTP."""
+
+    def __init__(
+        self, services: Services, kinds: Mapping[str, Kind], changes: Changes, calls: Calls, operations: Operations
+    ) -> None:
+        self._services = services
+        self._kinds = kinds
+        self._changes = changes
+        self._calls = calls
+        self._operations = operations
+
+    def target(self, resource_id: str) -> tuple[Kind, ArmId]:
+        """The kind that serves an id. ArmError 501 where none does."""
+        target = paths.target_of(paths.segments_of(resource_id), self._kinds)
+        if target.id is None or target.tail:
+            raise not_implemented(f"the resource type '{_type_of(resource_id)}'")
+        if target.id.subscription.lower() != SUBSCRIPTION:
+            raise ArmError(404, "SubscriptionNotFound", f"The subscription '{target.id.subscription}' could not be found.")
+        return target.kind, target.id
+
+    def prepared(self, resource_id: str, version: str, body: Body, caller: Caller) -> Change:
+        """A PUT that isn't done: ArmError where it would be refused now."""
+        kind, parsed = self.target(resource_id)
+        checks.api_version(kind, version)
+        self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
+        return self._changes.prepared(kind, parsed, body, caller)
+
+    def outline(self, resource_id: str, version: str, body: Body | None) -> None:
+        """What can be judged of a PUT before what it depends on is there: version, name, and shape of a known body."""
+        kind, parsed = self.target(resource_id)
+        checks.api_version(kind, version)
+        checks.name(kind, parsed)
+        if body is None:
+            return
+        body = kind.normalise(dict(body))
+        checks.location(kind, body, parsed, self._services.store.get(parsed.key))
+        checks.body_shape(kind, body, creating=self._services.store.get(parsed.key) is None)
+
+    async def put(self, resource_id: str, version: str, body: Body, caller: Caller) -> int:
+        """Creates or changes a resource and waits until that has ended. The status that was answered; ArmError as it failed."""
+        try:
+            kind, parsed = self.target(resource_id)
+            checks.api_version(kind, version)
+            self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
+            status = (await self._changes.put(kind, parsed, body, caller)).status_code
+        except ArmError as error:
+            activity_log.refused("PUT", paths.segments_of(resource_id), caller, error, "", self._services)
+            raise
+        await self.settled(resource_id)
+        return status
+
+    async def settled(self, resource_id: str) -> None:
+        """Waits for what is in progress for a resource. ArmError where it failed."""
+        operation = await self._operations.settled(resource_id.lower())
+        if operation is not None and operation.status != "Succeeded":
+            raise _failure(operation)
+
+    async def delete(self, resource_id: str) -> None:
+        """Deletes a resource and waits until it is gone."""
+        kind, parsed = self.target(resource_id)
+        await self._changes.delete(kind, parsed)
+        await self.settled(resource_id)
+
+    async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any:
+        """What an action answers."""
+        kind, parsed = self.target(resource_id)
+        checks.api_version(kind, version)
+        response = await self._calls.act(kind, parsed, action, {}, body, caller)
+        return json.loads(bytes(response.body) or b"{}")
+
+    def document(self, resource_id: str, version: str) -> Body:
+        """What GET answers."""
+        kind, parsed = self.target(resource_id)
+        checks.api_version(kind, version)
+        return answers.document(kind, checks.stored(kind, parsed, self._services.store), self._services)
+
+    def listed_in(self, group_id: str) -> list[Resource]:
+        """What a group's list of resources holds."""
+        return [each for each in self._services.store.below(group_id) if self._kinds[each.id.type.lower()].listed_as_resource]
+
+
+def _failure(operation: Operation) -> ArmError:
+    error = operation.error or {}
+    details = [ArmError(409, str(each.get("code")), str(each.get("message"))) for each in error.get("details", [])]
+    code, message = str(error.get("code", "Conflict")), str(error.get("message", f"The operation ended as {operation.status}."))
+    return ArmError(409, code, message, details=details)
+
+
+def _type_of(resource_id: str) -> str:
+    parsed = arm_ids.parse(resource_id)
+    return parsed.type if parsed else resource_id

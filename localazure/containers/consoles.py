@@ -1,0 +1,242 @@
+"""Terminals and outputs of running containers over a websocket, as `az container exec` and `attach` use them.
+
+Asking for one gives an address and a password. The address is opened once and for a short time; the first message is the
+password, then bytes go both ways: what is typed, and what the program prints. There is no message for a changed window: clients
+give its size when they ask.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import hmac
+import os
+import pty
+import secrets
+import signal
+import struct
+import sys
+import termios
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from localazure.containers import exec_entry
+from localazure.containers.shim_log import STAMP
+from localazure.folder import random_secret
+from localazure.services import Services
+
+PATH = "/container-consoles"
+OPEN_FOR = timedelta(minutes=1)
+FIRST_MESSAGE_SECONDS = 10
+_POLL_SECONDS = 0.05
+_DOCUMENTS = "consoles/"
+_CHUNK = 65536
+_REFUSED = 1008  # RFC 6455: policy violation
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What a client asked for: a program's terminal, or without a command the container's output."""
+
+    group: str
+    container: str
+    command: str = ""
+    rows: int = 0
+    columns: int = 0
+
+
+def opened(console: Console, services: Services) -> tuple[str, str]:
+    """The address of a new console, and its password."""
+    _forget_old(services)
+    ticket, password = secrets.token_urlsafe(16), random_secret()
+    record = {"console": asdict(console), "password": _hash(password), "made": services.clock.stamp()}
+    services.store.put_document(_DOCUMENTS + ticket, record)
+    size = f"?rows={console.rows}&cols={console.columns}" if console.command else ""
+    return f"{services.settings.url.replace('https:', 'wss:')}{PATH}/{ticket}{size}", password
+
+
+def route(services: Services) -> WebSocketRoute:
+    async def serve(socket: WebSocket) -> None:
+        await socket.accept()
+        console = await _asked_for(socket, services)
+        if console is None:
+            await socket.close(_REFUSED)
+            return
+        try:
+            await (_terminal(socket, console, services) if console.command else _output(socket, console, services))
+            await socket.close()
+        except (WebSocketDisconnect, RuntimeError):
+            return  # the client has gone
+
+    return WebSocketRoute(PATH + "/{ticket}", serve)
+
+
+async def _asked_for(socket: WebSocket, services: Services) -> Console | None:
+    """The console that a ticket and the first message open; it can't be opened again."""
+    _forget_old(services)
+    name = _DOCUMENTS + socket.path_params["ticket"]
+    record = services.store.document(name)
+    try:
+        first = await asyncio.wait_for(socket.receive(), FIRST_MESSAGE_SECONDS)
+    except TimeoutError:
+        return None
+    given = first.get("text") or (first.get("bytes") or b"").decode("utf-8", errors="replace")
+    if record is None or not hmac.compare_digest(_hash(given), record["password"]):
+        return None
+    services.store.delete_document(name)
+    return Console(**record["console"])
+
+
+def _forget_old(services: Services) -> None:
+    for name, record in services.store.documents(_DOCUMENTS).items():
+        if record["made"] < services.clock.stamp(before=OPEN_FOR):
+            services.store.delete_document(name)
+
+
+def _hash(password: str) -> str:
+    return hashlib.sha256(password.encode("utf-8", errors="replace")).hexdigest()
+
+
+# A program's terminal
+
+
+async def _terminal(socket: WebSocket, console: Console, services: Services) -> None:
+    """Runs the program until it ends, the client goes, or the container does."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", console.rows, console.columns, 0, 0))
+    os.set_blocking(ours, False)
+    folder = services.runtime.folder_of(console.group, console.container)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", exec_entry.__file__, str(folder), console.command, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    tasks = [
+        asyncio.create_task(_print(socket, ours)),
+        asyncio.create_task(_type(socket, ours)),
+        asyncio.create_task(_gone(console, services)),
+    ]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        _end(process.pid)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        os.close(ours)
+        await process.wait()
+
+
+def _end(pid: int) -> None:
+    """Ends the program and what it started in its session: an interactive shell gives each of its jobs a group of its own."""
+    for each in _session(pid):
+        try:
+            os.kill(each, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def _session(pid: int) -> list[int]:
+    """The processes of a session; where there is no /proc only the first."""
+    found = [pid]
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if fields[3] == str(pid):  # proc(5): field 6
+            found.append(int(stat.parent.name))
+    return found
+
+
+async def _print(socket: WebSocket, terminal: int) -> None:
+    """Sends what the program prints, until it has closed its terminal."""
+    while True:
+        await _readable(terminal)
+        try:
+            chunk = os.read(terminal, _CHUNK)
+        except BlockingIOError:
+            continue
+        except OSError:  # Linux says so where nobody has the other end any more
+            return
+        if not chunk:
+            return
+        await socket.send_bytes(chunk)
+
+
+async def _readable(descriptor: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(descriptor, lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(descriptor)
+
+
+async def _type(socket: WebSocket, terminal: int) -> None:
+    """Passes on what the client sends, until it goes."""
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        waiting = message.get("bytes") or (message.get("text") or "").encode()
+        while waiting:
+            try:
+                waiting = waiting[os.write(terminal, waiting) :]
+            except BlockingIOError:
+                await asyncio.sleep(_POLL_SECONDS)
+            except OSError:
+                return
+
+
+async def _gone(console: Console, services: Services) -> None:
+    """Returns when the container's present run has ended."""
+    began = _begun(console, services)
+    while began and _begun(console, services) == began:
+        await asyncio.sleep(10 * _POLL_SECONDS)
+
+
+def _begun(console: Console, services: Services) -> str:
+    current = (services.runtime.states(console.group).get(console.container) or {}).get("current") or {}
+    return current["startTime"] if current.get("state") == "Running" else ""
+
+
+# A container's output
+
+
+async def _output(socket: WebSocket, console: Console, services: Services) -> None:
+    """Sends what the container prints from its present run's beginning on, until it ends or the client goes."""
+    client = asyncio.create_task(_until_gone(socket))
+    file = services.runtime.folder_of(console.group, console.container) / "log"
+    began, sent = _begun(console, services), 0
+    try:
+        while began and not client.done():
+            runs_on = _begun(console, services) == began
+            sent += await _send_from(socket, file, sent)
+            if not runs_on:
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+    finally:
+        client.cancel()
+
+
+async def _send_from(socket: WebSocket, file: Path, start: int) -> int:
+    """Sends the whole lines from a place in the log on; returns how many bytes they have there."""
+    try:
+        with file.open("rb") as log:
+            log.seek(start)
+            chunk = log.read()
+    except FileNotFoundError:
+        return 0
+    whole = chunk[: chunk.rfind(b"\n") + 1]
+    if whole:
+        await socket.send_bytes(b"".join(line[STAMP:] for line in whole.splitlines(keepends=True)))
+    return len(whole)
+
+
+async def _until_gone(socket: WebSocket) -> None:
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass

@@ -1,0 +1,100 @@
+"""The volumes of a group: folders that its containers share, made before the containers start and gone with the group.
+
+In: what each volume is. Out: one folder a volume in `.volumes` of the group's folder. A new run of the group empties them; an
+update of a living group leaves them and adds what is new.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from localazure.folder import SECRET_MODE
+
+FOLDER = ".volumes"
+_RUN = ".run"
+_READ_ONLY = 0o400
+_FOLDER_MODE = 0o700
+
+
+class MountFailedError(Exception):
+    """A volume that can't be made. The message names it and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepository:
+    """What is committed in a checkout of this machine."""
+
+    checkout: Path
+    revision: str  # a commit, tag or branch; "" for what is checked out
+    directory: str  # below the volume; "." is the volume itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """One volume: `files`, a folder `shared` with other groups, a `repository`, or an empty folder."""
+
+    name: str
+    files: Mapping[str, bytes] | None = None
+    shared: Path | None = None
+    repository: GitRepository | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volumes:
+    """All volumes of a group in one of its runs."""
+
+    run: str
+    volumes: tuple[Volume, ...] = field(default=())
+
+    def prepare(self, group: Path) -> None:
+        """Makes what isn't there yet. MountFailedError for the first volume that can't be made."""
+        folder = group / FOLDER
+        marker = folder / _RUN
+        if folder.exists() and (not marker.exists() or marker.read_text(encoding="utf-8") != self.run):
+            shutil.rmtree(folder)  # a link to a shared folder is removed, not what it leads to
+        folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+        marker.write_text(self.run, encoding="utf-8")
+        for volume in self.volumes:
+            if not (folder / volume.name).exists():
+                _make(volume, folder / volume.name)
+
+
+def folder_of(group: Path, volume: str) -> Path:
+    return group / FOLDER / volume
+
+
+def _make(volume: Volume, folder: Path) -> None:
+    if volume.shared is not None:
+        volume.shared.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        folder.unlink(missing_ok=True)
+        folder.symlink_to(volume.shared, target_is_directory=True)
+        return
+    folder.mkdir(mode=_FOLDER_MODE)
+    for name, content in (volume.files or {}).items():
+        file = folder / name
+        file.touch(mode=SECRET_MODE)
+        file.write_bytes(content)
+        file.chmod(_READ_ONLY)
+    if volume.repository is not None:
+        _check_out(volume.name, volume.repository, folder)
+
+
+def _check_out(name: str, repository: GitRepository, folder: Path) -> None:
+    """The files of a commit, without the history."""
+    if shutil.which("git") is None:
+        raise MountFailedError(f"the volume {name} needs git, which this machine hasn't")
+    target = folder / repository.directory
+    target.mkdir(parents=True, exist_ok=True)
+    git = ["git", "-C", str(repository.checkout)]
+    asked = [*git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{repository.revision or 'HEAD'}^{{commit}}"]
+    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    if not commit:
+        folder.rmdir() if target == folder else shutil.rmtree(folder)
+        raise MountFailedError(f"the volume {name}: the checkout has no commit {repository.revision or 'HEAD'}")
+    with subprocess.Popen([*git, "archive", "--format=tar", commit], stdout=subprocess.PIPE) as archive:
+        unpacked = subprocess.run(["tar", "-x", "-C", str(target)], stdin=archive.stdout, check=False).returncode
+    if archive.returncode or unpacked:
+        shutil.rmtree(folder)
+        raise MountFailedError(f"the volume {name}: the checkout's files can't be unpacked")

@@ -1,0 +1,1 @@
+"""Template deployments, Microsoft.Resources/deployments: a template checked, compared or carried out in a resource group."""

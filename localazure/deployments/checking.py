@@ -1,0 +1,58 @@
+"""Whether a deployment would succeed: its template evaluated, and each resource judged as its service would judge it now.
+
+In: a request and its scope. Out: the expanded template; ArmError with everything that is wrong. A resource that depends on others
+of the template is judged by its form alone, because what it needs isn't there yet.
+"""
+
+from collections.abc import Sequence
+
+from formats.arm_template import Expanded, Scope, ScopeOf, TemplateResource, expand
+from localazure.arm.door import Door
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller
+from localazure.arm.store import Body
+from localazure.deployments import refusals
+from localazure.deployments.kind import TYPE
+from localazure.deployments.request import TEMPLATE, Asked
+
+
+def evaluated(asked: Asked, scope: Scope, scope_of: ScopeOf) -> Expanded:
+    """The template with its expressions evaluated. ArmError InvalidTemplate with all problems."""
+    expanded = expand(asked.document, asked.parameters, scope, base=TEMPLATE, scope_of=scope_of)
+    if expanded.problems:
+        raise refusals.invalid_template(expanded.problems)
+    return expanded
+
+
+def check(expanded: Expanded, name: str, door: Door, caller: Caller) -> None:
+    """ArmError InvalidTemplateDeployment with what the services would refuse."""
+    errors = [error for resource in expanded.everything() for error in _errors(resource, door, caller)]
+    if errors:
+        raise refusals.not_valid(name, errors)
+
+
+def body_of(resource: TemplateResource) -> Body:
+    """What is sent for a resource: its body without what its path says."""
+    return {name: value for name, value in resource.body.items() if name not in ("type", "apiVersion", "name")}
+
+
+def _errors(resource: TemplateResource, door: Door, caller: Caller) -> Sequence[ArmError]:
+    if resource.type.lower() == TYPE.lower():
+        return ()  # a nested deployment that waits for others
+    try:
+        _judge(resource, door, caller)
+    except ArmError as error:
+        if not error.target:
+            error.target = resource.id
+        return (error,)
+    return ()
+
+
+def _judge(resource: TemplateResource, door: Door, caller: Caller) -> None:
+    version = str(resource.body["apiVersion"])
+    if resource.unresolved:
+        door.outline(resource.id, version, None)
+    elif resource.depends_on:
+        door.outline(resource.id, version, body_of(resource))
+    else:
+        door.prepared(resource.id, version, body_of(resource), caller)

@@ -1,0 +1,40 @@
+"""The resource type of deployments: how one is stored, taken up again after a restart, and shown.
+
+`routes` answers for it: its requests hold a template that is not always JSON, and its answers are not what was sent.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from formats.azure_types import AzureType
+from localazure.arm.errors import not_implemented
+from localazure.arm.kind import Change, Kind
+from localazure.arm.store import Body, Resource
+from localazure.services import Services
+
+TYPE = "Microsoft.Resources/deployments"
+ACTIVE = ("Accepted", "Running")
+
+
+class Deployments(Kind):
+    """A record of a deployment, of which the resources that it has made know nothing. It goes with its resource group."""
+
+    azure_type = AzureType(
+        "azure-native:resources:Deployment",
+        TYPE,
+        "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/providers/Microsoft.Resources/deployments/{deploymentName}",
+    )
+    location = "none"
+    patchable = False
+
+    def __init__(self, resume: Callable[[Resource], Awaitable[None]]) -> None:
+        self._resume = resume
+
+    def check(self, change: Change) -> None:  # noqa: ARG002
+        raise not_implemented("a deployment that is made as a resource of another type's request")
+
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        await self._resume(resource)
+
+    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        tags = {"tags": resource.tags} if resource.tags else {}
+        return {**tags, "properties": resource.service.get("properties", {})}

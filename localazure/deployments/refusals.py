@@ -1,0 +1,109 @@
+"""ARM's words for what is wrong with a template, its parameters, or a deployment as a whole.
+
+In: problems of the evaluator, errors of resources. Out: ArmError with ARM's codes. Sentences of ARM were read in public issues of
+Azure/azure-cli and Azure/bicep; ARM reports a template's first problem, here all of them are told.
+"""
+
+import re
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from catalog.problems import Problem
+from localazure.arm.errors import ArmError, not_implemented
+
+FILE = "template"  # what the documents of requests are called
+_PLACE = re.compile(r"[^:]*:(?P<line>[0-9]+)(?:: (?P<path>.*))?", re.DOTALL)
+
+
+class TemplateError(ArmError):
+    """InvalidTemplate, with the place of each violation as clients show it."""
+
+    def __init__(self, message: str, places: Sequence[tuple[int, str]]) -> None:
+        super().__init__(400, "InvalidTemplate", message, target=places[0][1])
+        self._places = places
+
+    def content(self) -> dict[str, Any]:
+        violations = [
+            {"type": "TemplateViolation", "info": {"lineNumber": line, "linePosition": 0, "path": path}}
+            for line, path in self._places
+        ]
+        return {**super().content(), "additionalInfo": violations}
+
+
+def invalid_template(problems: Sequence[Problem]) -> ArmError:
+    """One error for all problems of a template."""
+    sentences = " ".join(_sentence(problem) for problem in problems)
+    return TemplateError(f"Deployment template validation failed: '{sentences}'.", [place_of(problem) for problem in problems])
+
+
+def unprocessed(problems: Sequence[Problem], resource_id: str) -> ArmError:
+    """An expression that failed while the deployment was running."""
+    line, _ = place_of(problems[0])
+    sentences = " ".join(_sentence(problem) for problem in problems)
+    return ArmError(
+        400,
+        "InvalidTemplate",
+        f"Unable to process template language expressions for resource '{resource_id}' at line '{line}'. '{sentences}'",
+        target=resource_id,
+    )
+
+
+def not_valid(name: str, errors: Sequence[ArmError]) -> ArmError:
+    """What would be refused when the resources are made, found before any is."""
+    return ArmError(
+        400,
+        "InvalidTemplateDeployment",
+        f"The template deployment '{name}' is not valid according to the validation procedure. The tracking id is "
+        f"'{uuid.uuid4()}'. See inner errors for details.",
+        details=errors,
+    )
+
+
+def failed(target: str, errors: Sequence[ArmError]) -> ArmError:
+    return ArmError(
+        409,
+        "DeploymentFailed",
+        "At least one resource deployment operation failed. Please list deployment operations for details. Please see "
+        "https://aka.ms/arm-deployment-operations for usage details.",
+        target=target,
+        details=errors,
+    )
+
+
+def parameter_values(problems: Sequence[Problem]) -> ArmError:
+    """A parameter that came without a value."""
+    for problem in problems:
+        if "key vault" in problem.message:
+            return not_implemented("parameters that are read from a key vault")
+    sentences = " ".join(_sentence(problem) for problem in problems)
+    return ArmError(
+        400, "InvalidDeploymentParameterValue", f"{sentences} Please specify the value or use the parameter reference."
+    )
+
+
+def unreadable(problems: Sequence[Problem]) -> ArmError:
+    """A body that isn't the JSON that ARM takes."""
+    sentences = " ".join(_sentence(problem) for problem in problems)
+    return ArmError(
+        400, "InvalidRequestContent", f"The request content was invalid and could not be deserialized: '{sentences}'."
+    )
+
+
+def place_of(problem: Problem) -> tuple[int, str]:
+    """Line and path of a problem; the path as the template's author knows it."""
+    found = _PLACE.fullmatch(problem.path)
+    if found is None:
+        return 0, problem.path
+    path = found["path"] or ""
+    return int(found["line"]), path.removeprefix("properties.template.").removeprefix("properties.")
+
+
+def _sentence(problem: Problem) -> str:
+    line, path = place_of(problem)
+    where = f" at line '{line}'" + (f" ({path})" if path else "")
+    shown = f": {problem.value}" if isinstance(problem.value, str) and problem.value.startswith("[") else ""
+    allowed = f"; allowed: {problem.allowed}" if problem.allowed else ""
+    fix = f"; {problem.fix}" if problem.fix else ""
+    message = problem.message[:1].upper() + problem.message[1:]
+    return f"{message}{where}{shown}{allowed}{fix}".rstrip("?.") + "."

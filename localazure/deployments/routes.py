@@ -1,0 +1,343 @@
+"""Deployments over HTTP: PUT, GET, DELETE, lists, validate, what-if, cancel, export, and the operations of each.
+
+In: requests that the router has recognised by their path. Out: ARM's answers. One deployment of a name at a time in a group.
+"""
+
+import re
+import uuid
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from formats.arm_ids import ArmId, parse
+from formats.arm_template import Expanded, Nested, Scope, TemplateResource
+from formats.document import Document
+from localazure.arm import answers, checks, filters
+from localazure.arm.as_of import request_date
+from localazure.arm.door import Door
+from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.kind import Caller
+from localazure.arm.operations import Operations
+from localazure.arm.requests import content_of
+from localazure.arm.store import Body, Resource
+from localazure.deployments import checking, refusals, request, view, what_if
+from localazure.deployments.kind import ACTIVE, TYPE, Deployments
+from localazure.deployments.running import Run
+from localazure.entra.endpoints import CLOUD_NAME
+from localazure.services import SUBSCRIPTION, Services
+
+# REST reference of Microsoft.Resources 2025-04-01, "Deployments - Create Or Update": pattern and length.
+_NAME = re.compile(r"[-\w._()]{1,64}", re.ASCII)
+_WRITTEN = "%m/%d/%Y %I:%M:%S %p"
+
+
+class Path(NamedTuple):
+    """A path below `…/deployments`. `name` is "" for the list; `tail` what follows the name."""
+
+    group: str  # "" for the subscription's own deployments
+    name: str
+    tail: tuple[str, ...]
+
+
+def path_of(segments: list[str]) -> Path | None:
+    """The deployment that a path is about; None for any other path. Operations are asked for without the provider too."""
+    lower = [segment.lower() for segment in segments]
+    in_group = lower[2:3] == ["resourcegroups"] and len(segments) > 4
+    below, group = (lower[4:], segments[3]) if in_group else (lower[2:], "")
+    if below[:3] == ["providers", "microsoft.resources", "deployments"]:
+        rest = segments[-(len(below) - 3) :] if len(below) > 3 else []
+    elif in_group and below[:1] == ["deployments"] and len(below) > 2:
+        rest = segments[5:]
+    else:
+        return None
+    return Path(group, rest[0] if rest else "", tuple(segment.lower() for segment in rest[1:]))
+
+
+class DeploymentRoutes:
+    """The deployments of this server. Made by the router, which hands over what changes resources."""
+
+    def __init__(self, services: Services, operations: Operations) -> None:
+        self.kind = Deployments(self._resume)
+        self._services = services
+        self._store = services.store
+        self._operations = operations
+        self._door: Door
+
+    def open(self, door: Door) -> None:
+        """The way to the resources, which exists once all kinds are known."""
+        self._door = door
+
+    async def answer(self, path: Path, sent: Request, query: Mapping[str, str], caller: Caller) -> Response:
+        """`query` by lower-case name."""
+        checks.api_version(self.kind, query.get("api-version", ""))
+        if not path.group:
+            raise not_implemented("deployments to a subscription")
+        group = self._group(path.group)
+        self._services.deviations.check_change(sent.method, TYPE, group.id.text, caller)
+        if not path.name:
+            return self._list(group, query) if sent.method == "GET" else _unknown(sent.method, "deployments")
+        deployment_id = f"{group.id.text}/providers/{TYPE}/{path.name}"
+        stored = self._store.get(deployment_id)
+        match (sent.method, *path.tail):
+            case ("PUT",):
+                return await self._put(group, deployment_id, await content_of(sent), caller)
+            case ("GET",):
+                return answers.respond(200, view.document(_there(stored, path.name)))
+            case ("HEAD",):
+                return answers.respond(204 if stored else 404)
+            case ("DELETE",):
+                return self._delete(stored)
+            case ("POST", "validate"):
+                return self._validate(group, deployment_id, await content_of(sent), caller)
+            case ("POST", "whatif"):
+                return self._what_if(group, deployment_id, await content_of(sent), caller)
+            case ("POST", "cancel"):
+                return await self._cancel(_there(stored, path.name))
+            case ("POST", "exporttemplate"):
+                return answers.respond(200, {"template": _there(stored, path.name).body["properties"]["template"]})
+            case ("GET", "operations"):
+                record = _there(stored, path.name)
+                return answers.listed(view.operation(record, step) for step in _steps(record))
+            case ("GET", "operations", operation_id):
+                record = _there(stored, path.name)
+                found = [step for step in _steps(record) if step["id"].lower() == operation_id]
+                if not found:
+                    raise ArmError(
+                        404, "DeploymentOperationNotFound", f"Deployment operation '{operation_id}' could not be found."
+                    )
+                return answers.respond(200, view.operation(record, found[0]))
+            case _:
+                return _unknown(sent.method, "/".join(["deployments", *path.tail]))
+
+    # Reading
+
+    def _list(self, group: Resource, query: Mapping[str, str]) -> Response:
+        deployments = [each for each in self._store.of_type(TYPE, group.id.text) if each.id.scope.lower() == group.key]
+        state = _state_filter(query.get("$filter", ""))
+        deployments = [each for each in deployments if not state or each.state.lower() == state]
+        newest = sorted(deployments, key=lambda each: each.created_at, reverse=True)
+        top = query.get("$top", "")
+        return answers.listed(view.document(each) for each in newest[: int(top) if top.isdigit() else None])
+
+    def _validate(self, group: Resource, deployment_id: str, content: bytes, caller: Caller) -> Response:
+        _check_name(deployment_id)
+        asked = request.read(content)
+        expanded = self._checked(group, deployment_id, asked, caller)
+        now = self._services.clock.stamp()
+        properties = {
+            **view.described(expanded, asked.template, asked.mode),
+            "provisioningState": "Succeeded",
+            "timestamp": now,
+            "duration": "PT0S",
+            "validatedResources": [{"id": each.id} for each in expanded.everything()],
+        }
+        name = deployment_id.rsplit("/", 1)[1]
+        return answers.respond(200, {"id": deployment_id, "name": name, "type": TYPE, "properties": properties})
+
+    def _what_if(self, group: Resource, deployment_id: str, content: bytes, caller: Caller) -> Response:
+        _check_name(deployment_id)
+        try:
+            asked = request.read(content)
+            expanded = self._checked(group, deployment_id, asked, caller)
+            found = what_if.changes(expanded, group.id.text, asked.mode, self._door, caller, only_ids=asked.only_ids)
+        except ArmError as error:
+            # Also with status 200: what-if itself went well, the error is the template's (azure-cli 2.91, resource/custom.py).
+            return answers.respond(200, {"status": "Failed", "error": error.content()})
+        return answers.respond(200, {"status": "Succeeded", "properties": {"correlationId": "", "changes": found}})
+
+    def _checked(self, group: Resource, deployment_id: str, asked: request.Asked, caller: Caller) -> Expanded:
+        checks.tags({"tags": asked.tags})
+        name = deployment_id.rsplit("/", 1)[1]
+        expanded = checking.evaluated(asked, self._scope(group.id.name, name), self._scope)
+        checking.check(expanded, name, self._door, caller)
+        return expanded
+
+    # Changing
+
+    async def _put(self, group: Resource, deployment_id: str, content: bytes, caller: Caller) -> Response:
+        previous = self._store.get(deployment_id)
+        if previous is None:
+            _check_name(deployment_id)
+        elif previous.state in ACTIVE:
+            raise _active(previous)
+        if group.state == "Deleting":
+            checks.parent(self.kind, _parsed(deployment_id), group, self._store)
+        asked = request.read(content)
+        expanded = self._checked(group, deployment_id, asked, caller)
+        record = self._record(deployment_id, asked.template, asked.mode, asked.tags, expanded)
+        record.private |= {
+            "parameters": dict(expanded.parameters),
+            "caller": [caller.object_id, caller.app_id],
+            "body": {"properties": {"template": asked.template, "mode": asked.mode}},
+            "lines": dict(asked.document.lines),
+        }
+        self._store.put(record)
+        operation = self._operations.act(record, "deploy", self._as_of(group), lambda: self._carry_out(record, expanded, caller))
+        status = 201 if previous is None else 200
+        return answers.respond(status, view.document(record), self._operations.headers(operation))
+
+    def _begin_nested(self, resource: TemplateResource, nested: Nested, expanded: Expanded, above: Resource) -> Resource:
+        """The record of a deployment in another one. What the last server left unfinished goes on."""
+        self._group(_parsed(resource.id).resource_group)
+        previous = self._store.get(resource.id)
+        mode = request.MODES.get(nested.mode.lower(), "")
+        if mode != "Incremental":
+            raise not_implemented(f"the mode '{nested.mode}' of a nested deployment")
+        record = self._record(resource.id, nested.template, mode, {}, expanded)
+        record.private["top"] = above.private.get("top", above.key)
+        if previous is not None and previous.private.get("top") == record.private["top"]:
+            record.private["steps"] = previous.private["steps"]
+        self._store.put(record)
+        return record
+
+    def _record(self, deployment_id: str, template: Any, mode: str, tags: dict[str, str], expanded: Expanded) -> Resource:
+        now = self._services.clock.stamp()
+        properties = {
+            **view.described(expanded, template, mode),
+            "timestamp": now,
+            "duration": "PT0S",
+            "correlationId": str(uuid.uuid4()),
+        }
+        return Resource(
+            id=_parsed(deployment_id),
+            body={"properties": {"template": template, "mode": mode}, **({"tags": tags} if tags else {})},
+            service={"properties": properties},
+            private={"steps": {}},
+            state="Accepted",
+            created_at=now,
+            changed_at=now,
+        )
+
+    async def _carry_out(self, record: Resource, expanded: Expanded, caller: Caller) -> None:
+        run = Run(self._services, self._door, record, expanded, caller, self._begin_nested, self._scope)
+        if record.body["properties"]["mode"] == "Complete":
+            await run.whole(lambda: self._delete_others(record, run))
+        else:
+            await run.whole()
+
+    async def _delete_others(self, record: Resource, run: Run) -> None:
+        """Complete mode: what the group holds and the template doesn't name goes, in an order that works."""
+        kept = {resource_id.lower() for resource_id in run.made}
+        left = [each.id.text for each in self._door.listed_in(record.id.scope) if each.key not in kept]
+        while left:
+            errors: dict[str, ArmError] = {}
+            for resource_id in left:
+                error = await run.delete(resource_id)
+                if error is not None:
+                    errors[resource_id] = error
+            if len(errors) == len(left):
+                raise refusals.failed(record.id.text, list(errors.values()))
+            left = list(errors)
+
+    async def _resume(self, record: Resource) -> None:
+        """Goes on with a deployment that the last server left."""
+        private = record.private
+        document = Document("template", private["body"], private["lines"])
+        asked = request.of_document(document)._replace(parameters=private["parameters"])
+        expanded = checking.evaluated(asked, self._scope(record.id.resource_group, record.id.name), self._scope)
+        object_id, app_id = private["caller"]
+        await self._carry_out(record, expanded, Caller(object_id, app_id))
+
+    def _delete(self, stored: Resource | None) -> Response:
+        """The record goes; what it deployed stays."""
+        if stored is not None:
+            if stored.state in ACTIVE:
+                raise _active(stored)
+            self._store.delete(stored.key)
+        return answers.respond(204)
+
+    async def _cancel(self, record: Resource) -> Response:
+        if record.state not in ACTIVE:
+            raise conflict(
+                f"The deployment '{record.id.name}' cannot be cancelled, because its provisioning state is '{record.state}'.",
+                "DeploymentCannotBeCancelled",
+            )
+        await self._operations.cancel(record.key, "The deployment was cancelled.")
+        for each in self._store.of_type(TYPE):
+            if each.state in ACTIVE and record.key in (each.key, each.private.get("top")):
+                each.state = "Canceled"
+                each.private = {"steps": each.private["steps"]}
+                self._store.put(each)
+        return answers.respond(204)
+
+    # Around
+
+    def _group(self, name: str) -> Resource:
+        group_id = _parsed(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{name}")
+        return checks.exists(self._store.get(group_id.key), self._door.target(group_id.text)[0], group_id)
+
+    def _scope(self, group: str, deployment: str | None = None) -> Scope:
+        stored = self._group(group)
+        settings = self._services.settings
+        return Scope(
+            subscription_id=SUBSCRIPTION,
+            tenant_id=settings.tenant_id,
+            resource_group=stored.id.name,
+            location=stored.location,
+            deployment=deployment,
+            tags=stored.tags,
+            environment=_environment(settings.url, settings.tenant_id),
+        )
+
+    def _as_of(self, group: Resource) -> date:
+        return request_date(None, None, group, self._services.clock)
+
+
+def _environment(url: str, tenant: str) -> Body:
+    """What environment() tells of the embedded Azure."""
+    return {
+        "name": CLOUD_NAME,
+        "resourceManager": url,
+        "authentication": {"loginEndpoint": url, "audiences": [url], "tenant": tenant, "identityProvider": "AAD"},
+    }
+
+
+def _there(record: Resource | None, name: str) -> Resource:
+    if record is None:
+        raise ArmError(404, "DeploymentNotFound", f"Deployment '{name}' could not be found.")
+    return record
+
+
+def _steps(record: Resource) -> list[Body]:
+    """The operations of a deployment, the latest first."""
+    return sorted(record.private.get("steps", {}).values(), key=lambda step: step["timestamp"], reverse=True)
+
+
+def _parsed(resource_id: str) -> ArmId:
+    parsed = parse(resource_id)
+    if parsed is None:
+        raise ArmError(400, "InvalidRequestUri", f"'{resource_id}' is not the id of a resource.")
+    return parsed
+
+
+def _check_name(deployment_id: str) -> None:
+    name = deployment_id.rsplit("/", 1)[1]
+    if not _NAME.fullmatch(name):
+        raise ArmError(
+            400,
+            "InvalidDeploymentName",
+            f"The provided deployment name '{name}' is not valid. It takes 1 to 64 letters, digits, and -._().",
+            target="deploymentName",
+        )
+
+
+def _active(record: Resource) -> ArmError:
+    started = datetime.fromisoformat(record.created_at)
+    return conflict(
+        f"Unable to edit or replace deployment '{record.id.name}': previous deployment from '{started:{_WRITTEN}}' is still "
+        f"active (expiration time is '{started + timedelta(days=7):{_WRITTEN}}'). "
+        "Please see https://aka.ms/arm-deploy for usage details.",
+        "DeploymentActive",
+    )
+
+
+def _state_filter(conditions: str) -> str:
+    """The state that a list is asked for, in lower case; "" for all."""
+    return filters.parse(conditions, ("provisioningState",)).get("provisioningstate", "").lower()
+
+
+def _unknown(method: str, what: str) -> Response:
+    raise not_implemented(f"{method} on '{what}'")

@@ -1,0 +1,210 @@
+"""Carrying a template out: each resource as soon as what it depends on is there, others at the same time.
+
+In: an expanded template, and the record of its deployment. Out: resources, the record's steps, outputs; ArmError DeploymentFailed
+with what failed. Steps are stored as they begin and end, so that the next server goes on where this one was killed.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from http import HTTPStatus
+
+from formats.arm_template import Expanded, Nested, ScopeOf, TemplateResource, expand_nested, finish, finish_outputs
+from localazure.arm.door import Door
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller
+from localazure.arm.store import Body, Resource
+from localazure.deployments import refusals, view
+from localazure.deployments.runtime import Answers
+from localazure.services import Services
+
+# Begins the record of a nested deployment: its resource, its template, what that says, and the record of the one around it.
+BeginNested = Callable[[TemplateResource, Nested, Expanded, Resource], Resource]
+OUTPUTS = "EvaluateDeploymentOutput"
+
+
+class Run:
+    """One deployment under way. `record.private` holds its steps by key."""
+
+    def __init__(
+        self,
+        services: Services,
+        door: Door,
+        record: Resource,
+        expanded: Expanded,
+        caller: Caller,
+        begin: BeginNested,
+        scope_of: ScopeOf,
+    ) -> None:
+        self._services = services
+        self._store = services.store
+        self._door = door
+        self._record = record
+        self._expanded = expanded
+        self._caller = caller
+        self._begin = begin
+        self._scope_of = scope_of
+        self._ended = {resource.key: asyncio.Event() for resource in expanded.resources}
+        self._failed: set[str] = set()
+        self._errors: list[ArmError] = []
+        self.made: list[str] = []  # ids of the resources that the template names, those of nested deployments included
+
+    async def run(self) -> None:
+        """Everything, to the end. ArmError where something failed; what doesn't depend on it is carried out nevertheless."""
+        tasks = [asyncio.create_task(self._one(resource)) for resource in self._expanded.resources]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+        if self._errors:
+            raise refusals.failed(self._record.id.text, self._errors)
+        await self._outputs()
+
+    async def _one(self, resource: TemplateResource) -> None:
+        """One resource, when its turn has come. What depends on a failed one is left out, as in ARM."""
+        for key in resource.depends_on:
+            await self._ended[key].wait()
+        if resource.nested is None:
+            self.made.append(resource.id)
+        if not self._failed.isdisjoint(resource.depends_on):
+            self._failed.add(resource.key)
+        elif (error := await self._step(resource.key, resource.id, "Create", lambda: self._deploy(resource))) is not None:
+            self._failed.add(resource.key)
+            self._errors.append(error)
+        if resource.nested is not None:
+            self.made += self._made_by(resource.id)
+        self._ended[resource.key].set()
+
+    def _made_by(self, nested_id: str) -> list[str]:
+        """What a nested deployment has made, here or before a restart."""
+        record = self._store.get(nested_id)
+        made = record.service["properties"].get("outputResources", []) if record else []
+        return [each["id"] for each in made]
+
+    async def delete(self, resource_id: str) -> ArmError | None:
+        """A resource that the template doesn't name; why it couldn't be deleted."""
+
+        async def work() -> int:
+            await self._door.delete(resource_id)
+            return HTTPStatus.OK
+
+        return await self._step(f"delete {resource_id}", resource_id, "Delete", work)
+
+    async def _step(self, key: str, resource_id: str, what: str, work: Callable[[], Awaitable[int]]) -> ArmError | None:
+        """One operation of the deployment, with its record. What the last server has ended already isn't done again."""
+        steps: dict[str, Body] = self._record.private["steps"]
+        if steps.get(key, {}).get("state") == "Succeeded":
+            return None
+        step = steps[key] = view.started_step(uuid.uuid4().hex[:16].upper(), resource_id, self._now(), what)
+        self._save()
+        failure = None
+        try:
+            status = await work()
+        except ArmError as error:
+            failure = error
+            step |= {"state": "Failed", "status_code": _phrase(error.status), "error": error.content()}
+        else:
+            step |= {"state": "Succeeded", "status_code": _phrase(status)}
+        ended = self._now()
+        step |= {"timestamp": ended, "duration": duration(step["started"], ended)}
+        self._save()
+        return failure
+
+    async def _deploy(self, resource: TemplateResource) -> int:
+        body, nested = await self._finished(resource)
+        if nested is not None:
+            return await self._deploy_nested(resource, nested)
+        await self._adopt(resource.id)
+        sent = {name: value for name, value in body.items() if name not in ("type", "apiVersion", "name")}
+        return await self._door.put(resource.id, str(body["apiVersion"]), sent, self._caller)
+
+    async def _adopt(self, resource_id: str) -> None:
+        """Waits for what the last server began for this resource; a failure of it is tried again."""
+        try:
+            await self._door.settled(resource_id)
+        except ArmError:
+            return
+
+    async def _finished(self, resource: TemplateResource) -> tuple[Body, Nested | None]:
+        """The resource's body, with everything in it that others answer."""
+        answers = Answers(self._door, self._store, self._caller)
+        while True:
+            finished = finish(resource, answers)
+            if finished.problems:
+                raise refusals.unprocessed(finished.problems, resource.id)
+            if not await answers.fetch():
+                return finished.body, finished.nested
+
+    async def _deploy_nested(self, resource: TemplateResource, nested: Nested) -> int:
+        """A deployment in this one: its record, and everything in its template."""
+        scope = self._scope_of(nested.resource_group or self._record.id.resource_group)
+        expanded = expand_nested(resource, nested, scope._replace(deployment=resource.name))
+        if expanded.problems:
+            raise refusals.invalid_template(expanded.problems)
+        record = self._begin(resource, nested, expanded, self._record)
+        inner = Run(self._services, self._door, record, expanded, self._caller, self._begin, self._scope_of)
+        await inner.whole()
+        return HTTPStatus.OK
+
+    async def whole(self, last: Callable[[], Awaitable[None]] | None = None) -> None:
+        """The deployment from its record's first state to its last. `last` is done when all of the template is."""
+        self._record.state = "Running"
+        self._save()
+        try:
+            await self.run()
+            if last is not None:
+                await last()
+        except ArmError as error:
+            self._end("Failed", error)
+            raise
+        self._end("Succeeded")
+
+    def _end(self, state: str, error: ArmError | None = None) -> None:
+        properties = self._record.service["properties"]
+        now = self._now()
+        properties |= {"timestamp": now, "duration": duration(self._record.created_at, now)}
+        properties["outputResources"] = [{"id": resource_id} for resource_id in self.made]
+        if error is not None:
+            properties["error"] = error.content()
+        self._record.state = state
+        # Nothing of what was secret is needed any more.
+        self._record.private = {"steps": self._record.private["steps"]}
+        self._save()
+
+    async def _outputs(self) -> None:
+        if not self._expanded.outputs:
+            return
+        error = await self._step("outputs", "", OUTPUTS, self._evaluate_outputs)
+        if error is not None:
+            raise refusals.failed(self._record.id.text, [error])
+
+    async def _evaluate_outputs(self) -> int:
+        answers = Answers(self._door, self._store, self._caller)
+        while True:
+            finished = finish_outputs(self._expanded, answers)
+            if finished.problems:
+                raise refusals.unprocessed(finished.problems, self._record.id.text)
+            if not await answers.fetch():
+                self._record.service["properties"]["outputs"] = view.outputs(finished.outputs)
+                return HTTPStatus.OK
+
+    def _save(self) -> None:
+        self._record.changed_at = self._now()
+        self._store.put(self._record)
+
+    def _now(self) -> str:
+        return self._services.clock.stamp()
+
+
+def duration(start: str, end: str) -> str:
+    """The time between two instants, as ISO 8601 has it."""
+    seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    return f"PT{max(seconds, 0):.7g}S"
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase.replace(" ", "") if status in {one.value for one in HTTPStatus} else str(status)

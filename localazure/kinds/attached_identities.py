@@ -1,0 +1,69 @@
+"""Managed identities of a resource: those that are attached have to be there, and one of its own gets a principal.
+
+In: a body with `identity` as ARM has it for every type that takes one. Shared by the kinds whose resources run something.
+"""
+
+import uuid
+
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Change
+from localazure.arm.store import Body, Resource
+from localazure.services import Services
+
+
+def check(change: Change) -> None:
+    """ArmError 400 for an attached identity that isn't there."""
+    for identity_id in (change.body.get("identity") or {}).get("userAssignedIdentities") or {}:
+        if principal_of(identity_id, change.services) is None:
+            # The service's own code for this isn't known.
+            raise ArmError(
+                400,
+                "FailedIdentityOperation",
+                f"Identity operation for resource '{change.id.text}' failed: there is no user-assigned identity '{identity_id}'.",
+                target="identity.userAssignedIdentities",
+            )
+
+
+def own(resource: Resource, services: Services) -> Body:
+    """What the service sets: the principal of an identity of the resource's own, which it keeps over updates."""
+    if "SystemAssigned" not in (resource.body.get("identity") or {}).get("type", ""):
+        return {}
+    before = resource.service.get("identity") or {}
+    return {"identity": {"principalId": str(uuid.uuid4()), "tenantId": services.settings.tenant_id, **before}}
+
+
+def shown(body: Body, services: Services) -> Body:
+    """`body` with the ids of the attached identities; nothing for one that was deleted since."""
+    attached = (body.get("identity") or {}).get("userAssignedIdentities")
+    if not attached:
+        return body
+    ids = {identity_id: _ids(identity_id, services) for identity_id in attached}
+    return {**body, "identity": {**body["identity"], "userAssignedIdentities": ids}}
+
+
+def is_attached(body: Body, identity_id: str) -> bool:
+    attached = (body.get("identity") or {}).get("userAssignedIdentities") or {}
+    return identity_id.lower() in {one.lower() for one in attached}
+
+
+def principal_of(identity_id: str, services: Services) -> str | None:
+    """The principal of a user-assigned identity; None where there is none of this id."""
+    identity = _identity(identity_id, services)
+    return None if identity is None else str(identity.service["properties"]["principalId"])
+
+
+def _ids(identity_id: str, services: Services) -> Body:
+    identity = _identity(identity_id, services)
+    if identity is None:
+        return {}
+    properties = identity.service["properties"]
+    return {"principalId": properties["principalId"], "clientId": properties["clientId"]}
+
+
+def _identity(identity_id: str, services: Services) -> Resource | None:
+    parsed = parse(identity_id)
+    if parsed is None or not parsed.is_type(azure_types.USER_ASSIGNED_IDENTITY.arm_type):
+        return None
+    return services.store.get(parsed.key)

@@ -1,0 +1,120 @@
+"""The volumes of a container group: what is refused of them, and what the runtime makes of them.
+
+An Azure file share is a folder of the state folder, opened by a key of its storage account; a git repository is this server's own
+checkout. Codes of the service were read in
+  - InvalidStorageAccountKey: hashicorp/terraform-provider-azurerm issue 26631 (its sentence isn't known)
+  - CannotAccessStorageAccount: public deployment notes, for an account that refuses keys (its sentence isn't known)
+  - FailedMountAzureFileVolume, an event: MicrosoftDocs/azure-docs issue 70920
+"""
+
+import base64
+import binascii
+import hmac
+from collections.abc import Iterator
+from pathlib import Path
+
+from catalog import names
+from catalog.services.container_instances_parts import MOST_VOLUMES
+from formats import azure_types
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.store import Body
+from localazure.containers.volumes import GitRepository, MountFailedError, Volume, Volumes
+from localazure.kinds import storage
+from localazure.kinds.container_group_form import refusal
+from localazure.services import Services, Settings
+
+FAILED_MOUNT = ("FailedMountAzureFileVolume", "Failed to mount Azure File Volume.")
+_KINDS = ("azureFile", "emptyDir", "gitRepo", "secret")
+
+
+def malformed(volumes: list[Body]) -> Iterator[ArmError]:
+    """What is wrong with the volumes themselves."""
+    path = "properties.volumes"
+    if len(volumes) > MOST_VOLUMES:
+        yield refusal(path, f"A container group takes at most {MOST_VOLUMES} volumes.")
+    seen: set[str] = set()
+    for index, volume in enumerate(volumes):
+        name, target = volume["name"], f"{path}[{index}]"
+        for problem in names.check(names.CONTAINER, name, f"{target}.name"):
+            yield refusal(problem.path, f"'{name}' is no name of a volume; it takes {problem.allowed}.")
+        if name in seen:
+            yield refusal(f"{target}.name", f"Two volumes are called '{name}'.")
+        seen.add(name)
+        if sum(volume.get(kind) is not None for kind in _KINDS) != 1:
+            yield refusal(target, f"The volume '{name}' takes exactly one of {', '.join(_KINDS)}.")
+        for file, value in (volume.get("secret") or {}).items():
+            if not file or file in (".", "..") or any(each in file for each in "/\0"):
+                yield refusal(f"{target}.secret", f"'{file}' of the volume '{name}' is no name of a file.")
+            elif _decoded(value) is None:
+                yield refusal(f"{target}.secret.{file}", f"'{file}' of the volume '{name}' isn't base64.")
+        directory = (volume.get("gitRepo") or {}).get("directory") or ""
+        if directory.startswith("/") or ".." in directory.split("/"):
+            yield refusal(f"{target}.gitRepo.directory", f"The directory '{directory}' lies outside of the volume '{name}'.")
+
+
+def check_access(group: str, body: Body, services: Services) -> None:
+    """ArmError for a share that the group's key doesn't open, or a repository that this server can't reach."""
+    for index, volume in enumerate(body["properties"].get("volumes") or []):
+        target = f"properties.volumes[{index}]"
+        if volume.get("azureFile") is not None:
+            error = _no_share(group, volume, f"{target}.azureFile", services)
+            if error is not None:
+                raise error
+        if volume.get("gitRepo") is not None and not _is_checkout(volume["gitRepo"]["repository"], services.settings):
+            raise not_implemented(
+                f"a gitRepo volume of another repository than its own checkout, {services.settings.checkout_url}"
+            )
+
+
+def made_of(group: str, run: str, body: Body, services: Services) -> Volumes:
+    """The volumes as the runtime makes them. MountFailedError for a share that can't be opened any more."""
+    volumes: list[Volume] = []
+    for volume in body["properties"].get("volumes") or []:
+        error = _no_share(group, volume, "", services) if volume.get("azureFile") is not None else None
+        if error is not None:
+            raise MountFailedError(error.message)
+        volumes.append(_volume(volume, services.settings))
+    return Volumes(run=run, volumes=tuple(volumes))
+
+
+def _volume(volume: Body, settings: Settings) -> Volume:
+    name, share, repository = volume["name"], volume.get("azureFile"), volume.get("gitRepo")
+    if share is not None:
+        return Volume(name=name, shared=storage.share_folder(settings, share["storageAccountName"], share["shareName"]))
+    if repository is not None:
+        directory = repository.get("directory") or Path(settings.checkout_url).stem
+        return Volume(name=name, repository=GitRepository(settings.checkout, repository.get("revision") or "", directory))
+    if volume.get("secret") is not None:
+        return Volume(name=name, files={file: _decoded(value) or b"" for file, value in volume["secret"].items()})
+    return Volume(name=name)
+
+
+def _no_share(group: str, volume: Body, target: str, services: Services) -> ArmError | None:
+    """Why a share can't be opened. The service's sentences aren't known."""
+    share = volume["azureFile"]
+    name, given = share["storageAccountName"], share.get("storageAccountKey") or ""
+    where = f"the volume '{volume['name']}' of container group '{group}'"
+    accounts = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
+    if not accounts or accounts[0].properties.get("allowSharedKeyAccess") is False:
+        reason = "it takes no key" if accounts else "there is no such account"
+        message = f"Cannot access the storage account '{name}' of {where}: {reason}."
+        return refusal(f"{target}.storageAccountName", message, "CannotAccessStorageAccount")
+    keys = [key["value"] for key in accounts[0].private["keys"].values()]
+    if not any(hmac.compare_digest(key.encode(), given.encode()) for key in keys):
+        message = f"The storage account key of {where} isn't a key of the storage account '{name}'."
+        return refusal(f"{target}.storageAccountKey", message, "InvalidStorageAccountKey")
+    if not storage.SHARE_NAME.fullmatch(share["shareName"]):
+        message = f"'{share['shareName']}' of {where} is no name of a share; it takes {storage.SHARE_RULE}."
+        return refusal(f"{target}.shareName", message)
+    return None
+
+
+def _is_checkout(repository: str, settings: Settings) -> bool:
+    return repository.rstrip("/") in (settings.checkout_url, settings.checkout_url.replace("//localhost:", "//127.0.0.1:"))
+
+
+def _decoded(value: object) -> bytes | None:
+    try:
+        return base64.b64decode(value, validate=True) if isinstance(value, str) else None
+    except (binascii.Error, ValueError):
+        return None

@@ -1,0 +1,124 @@
+"""Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
+
+Of managed environments alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs for
+microsoft.app/managedenvironments.
+"""
+
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Change, Kind
+from localazure.arm.store import Body, Resource
+from localazure.services import Services
+
+CATEGORIES = (
+    "ContainerAppConsoleLogs",
+    "ContainerAppSystemLogs",
+    "AppEnvSpringAppConsoleLogs",
+    "AppEnvSessionConsoleLogs",
+    "AppEnvSessionLifeCycleLogs",
+    "AppEnvSessionPoolEventLogs",
+)
+CATEGORY_GROUPS = ("allLogs", "audit")
+METRICS = ("AllMetrics",)
+MOST = 5  # Microsoft Learn, azure-monitor/essentials/diagnostic-settings: settings of one resource
+_LEFT_OUT = ("eventHubAuthorizationRuleId", "eventHubName", "marketplacePartnerId", "serviceBusRuleId", "storageAccountId")
+
+
+class DiagnosticSettings(Kind):
+    """An extension of a managed environment."""
+
+    azure_type = azure_types.DIAGNOSTIC_SETTING
+    location = "none"
+    created_status = 200
+    patchable = False
+    shows_state = False
+
+    def check(self, change: Change) -> None:
+        scope = parse(change.id.scope)
+        resource = change.services.store.get(change.id.scope)
+        if scope is None or resource is None:
+            raise ArmError(404, "ResourceNotFound", f"The resource '{change.id.scope}' was not found.")
+        if not scope.is_type(azure_types.MANAGED_ENVIRONMENT.arm_type):
+            # The sentence: Azure/azure-quickstart-templates and others quote it for types without diagnostic settings.
+            message = f"The resource type '{scope.type}' does not support diagnostic settings."
+            raise ArmError(400, "ResourceTypeNotSupported", message)
+        _check_destination(change)
+        _check_categories(change.properties)
+        others = [one for one in _of(change.id.scope, change.services) if one.key != change.id.key]
+        if change.creating and len(others) >= MOST:
+            message = f"The limit of {MOST} diagnostic settings was reached."
+            raise ArmError(409, "Conflict", message)
+        same = [one for one in others if _same_sink(one.properties, change.properties)]
+        if same:
+            # microsoft/azure-quickstart issues quote this sentence of the service.
+            message = (
+                f"Data sink '{change.properties['workspaceId']}' is already used in diagnostic setting '{same[0].id.name}' for "
+                f"category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be reused in different settings "
+                "on the same category for the same resource."
+            )
+            raise ArmError(409, "Conflict", message)
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"logs": [], "metrics": []}}
+
+    def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
+        if conditions:
+            raise not_implemented(f"$filter on the list of '{self.arm_type}'")
+        if services.store.get(scope) is None:
+            raise ArmError(404, "ResourceNotFound", f"The resource '{scope}' was not found.")
+        return _of(scope, services)
+
+
+def _of(scope: str, services: Services) -> list[Resource]:
+    return [
+        one
+        for one in services.store.of_type(DiagnosticSettings.azure_type.arm_type, scope)
+        if one.id.scope.lower() == scope.lower()
+    ]
+
+
+def _check_destination(change: Change) -> None:
+    properties = change.body.setdefault("properties", {})
+    for name in _LEFT_OUT:
+        if properties.get(name):
+            raise not_implemented(f"'properties.{name}' of a diagnostic setting")
+    given = properties.get("workspaceId")
+    target = "properties.workspaceId"
+    if not given:
+        message = "At least one data sink needs to be specified."
+        raise ArmError(400, "BadRequest", message, target=target)
+    parsed = parse(given)
+    is_one = parsed is not None and parsed.is_type(azure_types.LOG_WORKSPACE.arm_type)
+    if parsed is None or not is_one or change.services.store.get(parsed.key) is None:
+        raise ArmError(404, "ResourceNotFound", f"The Log Analytics workspace '{given}' was not found.", target=target)
+
+
+def _check_categories(properties: Body) -> None:
+    for index, log in enumerate(properties.get("logs") or []):
+        target = f"properties.logs[{index}]"
+        category, group = log.get("category"), log.get("categoryGroup")
+        if bool(category) == bool(group):
+            raise ArmError(400, "BadRequest", "A log setting names either a category or a categoryGroup.", target=target)
+        if category and category not in CATEGORIES:
+            raise ArmError(400, "BadRequest", f"Category '{category}' is not supported.", target=f"{target}.category")
+        if group and group.lower() not in {one.lower() for one in CATEGORY_GROUPS}:
+            message = f"Category group '{group}' is not supported."
+            raise ArmError(400, "BadRequest", message, target=f"{target}.categoryGroup")
+    for index, metric in enumerate(properties.get("metrics") or []):
+        category = metric.get("category")
+        if category and category not in METRICS:
+            message = f"Metric category '{category}' is not supported."
+            raise ArmError(400, "BadRequest", message, target=f"properties.metrics[{index}].category")
+
+
+def _enabled(properties: Body) -> set[str]:
+    return {str(log.get("category") or log.get("categoryGroup")) for log in properties.get("logs") or [] if log.get("enabled")}
+
+
+def _same_sink(one: Body, other: Body) -> bool:
+    return str(one.get("workspaceId")).lower() == str(other.get("workspaceId")).lower() and bool(_enabled(one) & _enabled(other))
+
+
+def _shared(one: Body, other: Body) -> str:
+    return min(_enabled(one) & _enabled(other))

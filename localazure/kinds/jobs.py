@@ -1,0 +1,297 @@
+"""Jobs of Azure Container Apps: what is to run, when, and its executions, whose replicas are processes of this machine.
+
+`job_rules` says what is refused, `job_images` what can be pulled, `localazure/apps` how executions run, and `job_views` what is
+answered about them. A job is created in the background; the minutes until a GPU is found aren't imitated.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from formats import azure_types
+from localazure import shapes
+from localazure.apps import log_stream, records, room, schedule
+from localazure.apps.executions import Work
+from localazure.arm.errors import ArmError, resource_not_found
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.containers.container_spec import ContainerSpec
+from localazure.containers.images import Image
+from localazure.kinds import attached_identities, job_images, job_rules, job_views
+from localazure.kinds.managed_environments import API_VERSIONS, EVENTS
+from localazure.services import Services
+from localazure.shapes import ObjectShape
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+STATES = {"Creating": "InProgress", "Updating": "InProgress"}  # ours -> the service's
+
+
+class Jobs(Kind):
+    azure_type = azure_types.JOB
+    extra_api_versions = API_VERSIONS
+    long_running = True
+    long_running_delete = True
+
+    def __init__(self) -> None:
+        self._clock: asyncio.Task[None] | None = None  # starts what is scheduled, for as long as the server runs
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {
+            "start": self.start,
+            "stop": self.stop,
+            "executions/{execution}/stop": self.stop_execution,
+            "stop/{execution}": self.stop_execution,  # the Azure CLI asks here
+            "listSecrets": self.list_secrets,
+            "getAuthToken": self.auth_token,
+        }
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {
+            "executions": self.list_executions,
+            "executions/{execution}": self.show_execution,
+            "executions/{execution}/replicas": self.list_replicas,
+        }
+
+    def routes(self, services: Services) -> list["BaseRoute"]:
+        return log_stream.routes(f"/{EVENTS}", services)
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
+        return ArmError(
+            400,
+            "ContainerAppInvalidName",
+            f"Invalid ContainerAppsJob name '{name}'. A name must consist of lower case alphanumeric characters or '-', start "
+            "with an alphabetic character, and end with an alphanumeric character and cannot have '--'. The length must be "
+            "between 2 and 32 characters inclusive.",
+            target="name",
+        )
+
+    def check(self, change: Change) -> None:
+        job_rules.check(change)
+        attached_identities.check(change)
+        job_images.check(change.body, _all_containers(change.properties["template"]), change.previous, change.services)
+
+    def defaults(self, change: Change) -> Body:
+        trigger = job_rules.TRIGGERS[change.properties["configuration"]["triggerType"]]
+        return {
+            "properties": {
+                "configuration": {"replicaRetryLimit": 0, trigger: {"parallelism": 1, "replicaCompletionCount": 1}},
+                "workloadProfileName": "Consumption",
+            }
+        }
+
+    async def provision(self, change: Change) -> Body:
+        resource = change.resource
+        if resource is None:
+            raise ValueError("a change is provisioned with its stored record")
+        scope = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"
+        stream = f"{change.services.settings.url}/{EVENTS}{scope}/jobs/{change.id.name}/eventstream"
+        own = attached_identities.own(resource, change.services)
+        return {
+            **own,
+            "properties": {"eventStreamEndpoint": stream, "outboundIpAddresses": ["127.0.0.1"], "runningState": "Ready"},
+        }
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await services.executions.forget(resource.key)
+        log_stream.forget_tokens(services.store, resource.key)
+
+    async def started(self, services: Services) -> None:
+        jobs = services.store.of_type(self.arm_type)
+        await services.executions.adopt({job.key: _work(job.key, services) for job in jobs})
+        self._clock = asyncio.create_task(schedule.keep(services, self._begin))
+
+    async def stopping(self, services: Services) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+        await services.executions.close()
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        properties = {**body["properties"], "provisioningState": STATES.get(resource.state, resource.state)}
+        template = properties["template"]
+        shown = {
+            kind: [
+                {**one, "resources": {**job_rules.DEFAULT_RESOURCES, **(one.get("resources") or {})}}
+                for one in template[kind] or []
+            ]
+            for kind in ("containers", "initContainers")
+            if kind in template
+        }
+        return {**body, "properties": {**properties, "template": {**template, **shown}}}
+
+    # Executions
+
+    async def start(self, resource: Resource, call: Call) -> Answer:
+        """Starts an execution: of the job's template, or of the one in the body, which stands in its place."""
+        template = _template(resource, call)
+        job_images.check(resource.body, _all_containers(template), resource, call.services)
+        record = self._begin(resource, template, call.services)
+        return Answer(body={"id": f"{resource.id.text}/executions/{record['name']}", "name": record["name"]})
+
+    async def stop(self, resource: Resource, call: Call) -> Answer:
+        """Ends every execution that runs, and answers them."""
+        running = [one for one in call.services.executions.all_of(resource.key) if one["status"] == records.RUNNING]
+        await asyncio.gather(*(call.services.executions.stop(resource.key, one["name"]) for one in running))
+        return Answer(body={"value": [job_views.execution(resource, one, call.services) for one in running]})
+
+    async def stop_execution(self, resource: Resource, call: Call) -> Answer:
+        record = _record(resource, call)
+        await call.services.executions.stop(resource.key, record["name"])
+        return Answer(status=200)
+
+    async def list_executions(self, resource: Resource, call: Call) -> Answer:
+        if call.query.get("$filter"):
+            raise ArmError(400, "InvalidFilterInQueryString", "The embedded Azure takes no $filter on the executions of a job.")
+        found = call.services.executions.all_of(resource.key)
+        return Answer(body={"value": [job_views.execution(resource, record, call.services) for record in found]})
+
+    async def show_execution(self, resource: Resource, call: Call) -> Answer:
+        return Answer(body=job_views.execution(resource, _record(resource, call), call.services))
+
+    async def list_replicas(self, resource: Resource, call: Call) -> Answer:
+        record = _record(resource, call)
+        return Answer(body={"value": [job_views.replica(resource, record, one, call.services) for one in record["replicas"]]})
+
+    # Secrets and tokens
+
+    async def list_secrets(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        return Answer(body={"value": resource.properties["configuration"].get("secrets") or []})
+
+    async def auth_token(self, resource: Resource, call: Call) -> Answer:
+        """A token that opens the logs of this job's replicas, and nothing else, for a short while."""
+        token, expires = log_stream.issue_token(call.services, resource.key)
+        return Answer(
+            body={
+                "id": resource.id.text,
+                "name": resource.id.name,
+                "type": self.arm_type,
+                "location": resource.location,
+                "properties": {"token": token, "expires": expires},
+            }
+        )
+
+    def _begin(self, job: Resource, template: Body | None, services: Services) -> Body:
+        """A new execution, of the job's own template where none is given."""
+        configuration = job.properties["configuration"]
+        amounts = configuration.get(job_rules.TRIGGERS[configuration["triggerType"]]) or {}
+        limits = {
+            "parallelism": amounts.get("parallelism", 1),
+            "completions": amounts.get("replicaCompletionCount", 1),
+            "retries": configuration.get("replicaRetryLimit", 0),
+            "timeout": configuration["replicaTimeout"],
+        }
+        chosen = template or _without_nothing(job.properties["template"])
+        taken = {
+            "gpus": sum(int((one.get("resources") or {}).get("gpu") or 0) for one in chosen["containers"]),
+            "profile": job_rules.profile_type_of(job.body, services),
+            "location": job.location,
+        }
+        record = records.new(job.id.name, chosen, {**limits, **taken}, services.clock.stamp())
+        services.executions.begin(job.key, record, _work(job.key, services))
+        return record
+
+
+def _record(resource: Resource, call: Call) -> Body:
+    name = call.path["execution"]
+    record = call.services.executions.find(resource.key, name)
+    if record is None:
+        raise resource_not_found("Microsoft.App/jobs/executions", f"{resource.id.name}/{name}", resource.id.resource_group)
+    return record
+
+
+def _template(resource: Resource, call: Call) -> Body:
+    """The template of a new execution, checked. A container that says nothing of its resources has those of the job's."""
+    if not call.body:
+        return _without_nothing(resource.properties["template"])
+    problems = shapes.body_problems(_template_shape(), call.body, creating=True)
+    if problems:
+        details = [ArmError(400, job_rules.INVALID, problem.message, target=problem.path) for problem in problems]
+        message = "The request content was invalid: " + "; ".join(problem.message for problem in problems) + "."
+        raise ArmError(400, job_rules.INVALID, message, target=problems[0].path, details=details)
+    sizes = {one["name"]: one.get("resources") for one in _all_containers(resource.properties["template"])}
+    template = {
+        kind: [
+            {**one, "resources": one.get("resources") or sizes.get(one.get("name")) or dict(job_rules.DEFAULT_RESOURCES)}
+            for one in call.body[kind] or []
+        ]
+        for kind in ("containers", "initContainers")
+        if kind in call.body
+    }
+    job_rules.check_template(template, resource.body, job_rules.profile_type_of(resource.body, call.services), call.as_of)
+    return template
+
+
+def _template_shape() -> ObjectShape:
+    """Of an execution's template: a job's, without volumes."""
+    properties = shapes.arm_shape(azure_types.JOB).properties["properties"].shape
+    if not isinstance(properties, ObjectShape) or not isinstance(
+        template := properties.properties["template"].shape, ObjectShape
+    ):
+        raise TypeError("the SDK's class of a job has no template")
+    kept = {name: each for name, each in template.properties.items() if name in ("containers", "initContainers")}
+    return ObjectShape("app:JobExecutionTemplate", kept)
+
+
+def _all_containers(template: Body) -> list[Body]:
+    return [*(template.get("initContainers") or []), *(template.get("containers") or [])]
+
+
+def _without_nothing(template: Body) -> Body:
+    return {kind: template[kind] for kind in ("containers", "initContainers") if template.get(kind)}
+
+
+def _work(job_key: str, services: Services) -> Work:
+    """What makes a replica's containers, from what the job is when the replica begins."""
+
+    async def make(record: Body, replica: Body) -> tuple[list[ContainerSpec], list[ContainerSpec]]:
+        job = services.store.get(job_key)
+        if job is None:
+            raise ArmError(404, "ResourceNotFound", "The job was deleted.")
+        template = record["template"]
+        job_images.check(job.body, _all_containers(template), job, services)
+        found: list[list[ContainerSpec]] = []
+        for kind in ("initContainers", "containers"):
+            images = [await job_images.pull(one["image"], services) for one in template.get(kind) or []]
+            found.append(
+                [_spec(job, record, replica, one, image) for one, image in zip(template.get(kind) or [], images, strict=True)]
+            )
+        return found[0], found[1]
+
+    return Work(make, lambda record: room.shortage(record, services))
+
+
+def _spec(job: Resource, record: Body, replica: Body, container: Body, image: Image) -> ContainerSpec:
+    secret_values = {one["name"]: one.get("value", "") for one in job.properties["configuration"].get("secrets") or []}
+    # Microsoft Learn, container-apps/environment-variables: what a job's containers are told.
+    told = {
+        "CONTAINER_APP_JOB_NAME": job.id.name,
+        "CONTAINER_APP_JOB_EXECUTION_NAME": record["name"],
+        "CONTAINER_APP_REPLICA_NAME": replica["name"],
+    }
+    amounts = {**job_rules.DEFAULT_RESOURCES, **(container.get("resources") or {})}
+    given = {
+        one["name"]: secret_values.get(one["secretRef"], "") if one.get("secretRef") else one.get("value") or ""
+        for one in container.get("env") or []
+    }
+    return ContainerSpec(
+        name=container["name"],
+        image=image,
+        command=_command(container, image),
+        env={**told, **given},
+        restart_policy="Never",
+        gpu_count=int(amounts.get("gpu") or 0),
+        run=replica["name"],
+        memory_bytes=int(job_rules.memory_gib(amounts["memory"]) * 1024**3),
+    )
+
+
+def _command(container: Body, image: Image) -> tuple[str, ...]:
+    """As Kubernetes has it: `command` stands for ENTRYPOINT and CMD, `args` alone for CMD. Empty: the image's own."""
+    command, arguments = container.get("command") or [], container.get("args") or []
+    if command:
+        return (*command, *arguments)
+    return (*image.entrypoint, *arguments) if arguments else ()

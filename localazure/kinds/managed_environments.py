@@ -1,0 +1,163 @@
+"""Managed environments of Azure Container Apps: what jobs run in, with their workload profiles and the way their logs take.
+
+Created in the background; the minutes that the service takes aren't imitated. There is no network around it and no ingress.
+"""
+
+import secrets
+from collections.abc import Mapping
+
+from formats import azure_types
+from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import attached_identities, environment_profiles
+from localazure.services import Services
+
+# 2026-07-01: azure-mgmt-appcontainers 5.1.
+API_VERSIONS = frozenset({"2026-07-01"})
+DOMAIN_SUFFIX = "azurecontainerapps.local"
+EVENTS = "container-apps"  # first part of the paths that event streams and logs are read at
+LOG_DESTINATIONS = ("log-analytics", "azure-monitor", "none", "")
+STATES = {"Creating": "Waiting", "Updating": "Waiting", "Deleting": "ScheduledForDelete"}  # ours -> the service's
+_LEFT_OUT = (
+    "appInsightsConfiguration",
+    "customDomainConfiguration",
+    "daprAIConnectionString",
+    "daprAIInstrumentationKey",
+    "diskEncryptionConfiguration",
+    "ingressConfiguration",
+    "openTelemetryConfiguration",
+    "vnetConfiguration",
+)
+
+
+class ManagedEnvironments(Kind):
+    azure_type = azure_types.MANAGED_ENVIRONMENT
+    extra_api_versions = API_VERSIONS
+    long_running = True
+    long_running_delete = True
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {"workloadProfileStates": self.profile_states}
+
+    def busy(self, resource: Resource) -> ArmError:
+        # Quoted in the documentation of Aspire.Hosting.Azure.AppContainers
+        message = f"The managed environment '{resource.id.name}' has an operation in progress. Please try again later."
+        return ArmError(409, "ManagedEnvironmentOperationInProgress", message)
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        jobs = _jobs_of(resource, services)
+        if jobs:
+            # The sentence is that of builders in microsoft/azure-container-apps issue 1012; the code is assumed after it.
+            raise conflict(
+                f"The specified environment {resource.id.name} cannot be deleted because it still contains {len(jobs)} Jobs: "
+                f"{', '.join(job.id.name for job in jobs)}.",
+                "ManagedEnvironmentHasJobs",
+            )
+
+    def check(self, change: Change) -> None:
+        properties = change.body.setdefault("properties", {})
+        for name in _LEFT_OUT:
+            if properties.get(name):
+                raise not_implemented(f"'properties.{name}' of a managed environment")
+        if properties.get("zoneRedundant"):
+            raise not_implemented("zone-redundant managed environments: they need a virtual network")
+        environment_profiles.check(change.body, change.previous, change.as_of)
+        attached_identities.check(change)
+        _check_logs(change)
+        _check_profiles_in_use(change)
+
+    def defaults(self, change: Change) -> Body:
+        return {
+            "properties": {
+                "infrastructureResourceGroup": f"ME_{change.id.name}_{change.id.resource_group}_{change.body['location']}",
+                "peerAuthentication": {"mtls": {"enabled": False}},
+                "peerTrafficConfiguration": {"encryption": {"enabled": False}},
+                "publicNetworkAccess": "Enabled",
+                "zoneRedundant": False,
+            }
+        }
+
+    async def provision(self, change: Change) -> Body:
+        resource = change.resource
+        if resource is None:
+            raise ValueError("a change is provisioned with its stored record")
+        region, settings = change.body["location"], change.services.settings
+        domain = f"{change.id.name.lower()[:20]}-{secrets.token_hex(4)}.{region}.{DOMAIN_SUFFIX}"
+        path = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"
+        made: Body = {
+            "defaultDomain": domain,
+            "eventStreamEndpoint": f"{settings.url}/{EVENTS}{path}/managedEnvironments/{change.id.name}/eventstream",
+            "privateEndpointConnections": [],
+            "staticIp": "127.0.0.1",
+        }
+        return {
+            **attached_identities.own(resource, change.services),
+            "properties": merged(made, resource.service.get("properties", {})),
+        }
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        properties = {**body["properties"], "provisioningState": STATES.get(resource.state, resource.state)}
+        return {**body, "properties": properties}
+
+    async def profile_states(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        """How many nodes of each profile there are: as many as its least count says, and none of a serverless one."""
+        value = [
+            {
+                "id": f"{resource.id.text}/workloadProfileStates/{profile['name']}",
+                "name": profile["name"],
+                "type": "Microsoft.App/managedEnvironments/workloadProfileStates",
+                "properties": {
+                    "minimumCount": profile.get("minimumCount", 0),
+                    "maximumCount": profile.get("maximumCount", 0),
+                    "currentCount": profile.get("minimumCount", 0),
+                },
+            }
+            for profile in resource.properties.get("workloadProfiles") or []
+        ]
+        return Answer(body={"value": value})
+
+
+def _jobs_of(environment: Resource, services: Services) -> list[Resource]:
+    jobs = services.store.of_type(azure_types.JOB.arm_type)
+    return [job for job in jobs if str(job.properties.get("environmentId")).lower() == environment.key]
+
+
+def _check_profiles_in_use(change: Change) -> None:
+    """A profile that jobs run on can't be taken away."""
+    if change.previous is None:
+        return
+    kept = {one["name"] for one in change.properties.get("workloadProfiles") or []}
+    for job in _jobs_of(change.previous, change.services):
+        used = job.properties.get("workloadProfileName")
+        if used and used not in kept and used != environment_profiles.CONSUMPTION:
+            # The service's own code isn't known.
+            message = f"The workload profile '{used}' can't be removed: the job '{job.id.name}' runs on it."
+            raise ArmError(409, "WorkloadProfileInUse", message, target="properties.workloadProfiles")
+
+
+def _check_logs(change: Change) -> None:
+    """Where logs go. The service's own codes aren't known."""
+    logs = change.properties.get("appLogsConfiguration") or {}
+    target = "properties.appLogsConfiguration"
+    destination = logs.get("destination") or ""
+    if destination not in LOG_DESTINATIONS:
+        allowed = ", ".join(f"'{one}'" for one in LOG_DESTINATIONS if one)
+        message = f"The destination '{destination}' of appLogsConfiguration isn't one of {allowed}."
+        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.destination")
+    analytics = logs.get("logAnalyticsConfiguration")
+    if destination != "log-analytics":
+        return
+    if not analytics or not analytics.get("customerId") or not analytics.get("sharedKey"):
+        message = "The destination 'log-analytics' needs a logAnalyticsConfiguration with customerId and sharedKey."
+        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration")
+    workspaces = change.services.store.of_type(azure_types.LOG_WORKSPACE.arm_type)
+    workspace = next((one for one in workspaces if one.service["properties"]["customerId"] == analytics["customerId"]), None)
+    if workspace is None:
+        message = f"There is no Log Analytics workspace with the customer id '{analytics['customerId']}'."
+        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration.customerId")
+    if analytics["sharedKey"] not in workspace.private["keys"].values():
+        message = f"The sharedKey isn't a key of the Log Analytics workspace '{workspace.id.name}'."
+        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration.sharedKey")

@@ -1,0 +1,60 @@
+"""Whatever a client sends to start a job or to schedule a build, the answer is a refusal or success, never the server's error."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.localazure.apps.sdk import VERSION, Apps
+from tests.localazure.containers.sdk import TASK_RUN
+
+NAMES = ["containers", "initContainers", "image", "name", "resources", "cpu", "memory", "gpu", "env", "value", "args", "type"]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=10,
+)
+CONTAINERS = st.lists(
+    st.fixed_dictionaries(
+        {"name": st.just("main") | JSON, "image": st.just("none:1") | JSON},
+        optional={name: JSON for name in ("resources", "env", "args", "command", "other")},
+    ),
+    max_size=2,
+)
+TEMPLATES = st.fixed_dictionaries({}, optional={"containers": CONTAINERS | JSON, "initContainers": CONTAINERS | JSON, "x": JSON})
+REQUESTS = st.fixed_dictionaries(
+    {"type": st.just("DockerBuildRequest") | JSON, "dockerFilePath": st.just("Dockerfile") | JSON, "platform": JSON},
+    optional={name: JSON for name in ("sourceLocation", "imageNames", "arguments", "timeout", "credentials", "other")},
+)
+SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def job(apps: Apps) -> str:
+    name = "any-template"
+    apps.create(name, apps.body("exit", "0"))
+    return apps.job_path(name)
+
+
+@SOME
+@given(body=TEMPLATES)
+def test_no_template_of_an_execution_upsets_the_server(apps: Apps, job: str, body: dict[str, Any]) -> None:
+    answer = apps.azure.post(f"{job}/start", VERSION, body)
+    assert answer.status_code < 500 or answer.json()["error"]["code"] == "NotImplemented", answer.text
+
+
+@SOME
+@given(body=REQUESTS)
+def test_no_request_of_a_build_upsets_the_server(apps: Apps, body: dict[str, Any]) -> None:
+    answer = apps.azure.post(f"{apps.registry.id}/scheduleRun", TASK_RUN, body)
+    assert answer.status_code < 500 or answer.json()["error"]["code"] == "NotImplemented", answer.text
+
+
+@SOME
+@given(body=st.fixed_dictionaries({"containers": CONTAINERS}))
+def test_no_template_of_a_job_upsets_the_server(apps: Apps, body: dict[str, Any]) -> None:
+    sent = apps.body()
+    sent["properties"]["template"] = body
+    answer = apps.azure.put(apps.job_path("any-job"), sent, VERSION)
+    assert answer.status_code < 500 or answer.json()["error"]["code"] == "NotImplemented", answer.text

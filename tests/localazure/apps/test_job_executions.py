@@ -1,0 +1,181 @@
+"""Executions of jobs over HTTP: started, retried, timed out, stopped, read. The replicas are real processes."""
+
+from typing import Any
+
+from tests.localazure.apps.sdk import VERSION, Apps, containers, lines
+from tests.support.embedded import until
+
+
+def test_an_execution_runs_to_its_end_and_shows_status_exit_code_and_log(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("say", "hi", "exit", "0"))
+    execution = apps.start(job_name)
+    assert execution.startswith(f"{job_name}-")
+    ended = apps.ended(job_name, execution)
+    assert ended["status"] == "Succeeded"
+    assert ended["startTime"] < ended["endTime"]
+    assert [(one["name"], one["code"], one["status"]) for one in containers(ended)] == [("main", 0, "Succeeded")]
+    (replica,) = apps.replicas(job_name, execution)
+    assert replica["name"].startswith(f"{execution}-")
+    assert lines(apps.log(job_name, replica["containers"][0]["logStreamEndpoint"]).text) == ["hi"]
+
+
+def test_an_exit_code_that_isnt_zero_fails_the_execution(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("exit", "7"))
+    ended = apps.ended(job_name, apps.start(job_name))
+    assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Failed", [7])
+    assert ended["reason"] == "BackoffLimitExceeded"
+
+
+def test_a_failed_replica_is_retried_as_often_as_the_limit_says(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("exit", "3", replicaRetryLimit=2))
+    execution = apps.start(job_name)
+    ended = apps.ended(job_name, execution)
+    assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Failed", [3, 3, 3])
+    assert len({one["name"] for one in apps.replicas(job_name, execution)}) == 3
+
+
+def test_a_replica_that_takes_too_long_is_ended_and_not_retried(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("wait", replicaTimeout=1, replicaRetryLimit=3))
+    ended = apps.ended(job_name, apps.start(job_name))
+    assert (ended["status"], ended["reason"]) == ("Failed", "DeadlineExceeded")
+    assert "replicaTimeout of 1 seconds" in ended["message"]
+    assert [one["code"] for one in containers(ended)] == [143]  # ended by SIGTERM
+
+
+def test_several_replicas_run_at_a_time(apps: Apps, job_name: str) -> None:
+    amounts = {"parallelism": 2, "replicaCompletionCount": 3}
+    apps.create(job_name, apps.body("say", "one", manualTriggerConfig=amounts))
+    ended = apps.ended(job_name, apps.start(job_name))
+    assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Succeeded", [0, 0, 0])
+
+
+def test_an_execution_is_stopped_and_its_container_ends(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("say", "up", "wait"))
+    execution = apps.start(job_name)
+    apps.running_replica(job_name, execution)
+    assert apps.azure.post(f"{apps.job_path(job_name)}/executions/{execution}/stop", VERSION).status_code == 200
+    stopped = apps.execution(job_name, execution)
+    assert (stopped["status"], [one["status"] for one in containers(stopped)]) == ("Stopped", ["Failed"])
+
+
+def test_stopping_a_job_stops_all_of_its_executions(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("wait"))
+    started = {apps.start(job_name), apps.start(job_name)}
+    third = apps.start(job_name)
+    assert apps.azure.post(f"{apps.job_path(job_name)}/stop/{third}", VERSION).status_code == 200  # as the Azure CLI asks
+    assert apps.execution(job_name, third)["status"] == "Stopped"
+    stopped = apps.azure.post(f"{apps.job_path(job_name)}/stop", VERSION).json()["value"]
+    assert {one["name"] for one in stopped} == started
+    assert {one["properties"]["status"] for one in stopped} == {"Stopped"}
+
+
+def test_a_template_stands_in_place_of_the_jobs_own(apps: Apps, job_name: str) -> None:
+    variables = [{"name": "WHO", "value": "the job"}]
+    apps.create(job_name, apps.body("say", "of the job", container={"env": variables}))
+    template = {"containers": [{"name": "main", "image": apps.image, "args": ["env"], "env": [{"name": "OTHER", "value": "x"}]}]}
+    execution = apps.start(job_name, template)
+    assert apps.ended(job_name, execution)["status"] == "Succeeded"
+    (replica,) = apps.replicas(job_name, execution)
+    printed = lines(apps.log(job_name, replica["containers"][0]["logStreamEndpoint"]).text)
+    assert "OTHER=x" in printed
+    assert not any(line.startswith("WHO=") for line in printed)
+    assert f"CONTAINER_APP_JOB_EXECUTION_NAME={execution}" in printed
+    assert apps.execution(job_name, execution)["template"]["containers"][0]["resources"] == {"cpu": 0.5, "memory": "1Gi"}
+
+
+def test_a_template_of_an_execution_is_judged_as_a_jobs(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("say", "x"))
+
+    def refused(template: Any) -> str:
+        answer = apps.azure.post(f"{apps.job_path(job_name)}/start", VERSION, template)
+        assert answer.status_code == 400, answer.text
+        return answer.json()["error"]["code"]
+
+    assert refused({"containers": [{"name": "main"}]}) == "ContainerAppImageRequired"
+    assert refused({"containers": [{"name": "main", "image": apps.image, "bogus": 1}]}) == "InvalidRequestContent"
+    assert refused({"volumes": []}) == "InvalidRequestContent"
+    secret = {"name": "main", "image": apps.image, "env": [{"name": "A", "secretRef": "nobody"}]}
+    assert refused({"containers": [secret]}) == "ContainerAppSecretRefNotFound"
+    elsewhere = {"name": "main", "image": f"{apps.registry.server}/hello:2"}
+    assert refused({"containers": [elsewhere]}) == "InvalidParameterValueInContainerTemplate"
+
+
+def test_a_command_stands_for_the_entry_point_and_arguments_for_what_follows_it(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body(container={"command": ["echo", "a"], "args": ["b"]}))
+    execution = apps.start(job_name)
+    apps.ended(job_name, execution)
+    (replica,) = apps.replicas(job_name, execution)
+    assert lines(apps.log(job_name, replica["containers"][0]["logStreamEndpoint"]).text) == ["a b"]
+
+
+def test_init_containers_run_first_and_one_that_fails_ends_the_replica(apps: Apps, job_name: str) -> None:
+    body = apps.body("say", "main")
+    body["properties"]["template"]["initContainers"] = [{"name": "first", "image": apps.image, "args": ["exit", "5"]}]
+    apps.create(job_name, body)
+    ended = apps.ended(job_name, apps.start(job_name))
+    assert (ended["status"], [(one["name"], one["code"]) for one in containers(ended)]) == ("Failed", [("first", 5)])
+
+
+def test_secrets_reach_the_container_and_no_answer(apps: Apps, job_name: str) -> None:
+    secret = {"name": "token", "value": "s3cret"}
+    body = apps.body("env", container={"env": [{"name": "TOKEN", "secretRef": "token"}]}, secrets=[secret])
+    apps.create(job_name, body)
+    execution = apps.start(job_name)
+    apps.ended(job_name, execution)
+    (replica,) = apps.replicas(job_name, execution)
+    assert "TOKEN=s3cret" in lines(apps.log(job_name, replica["containers"][0]["logStreamEndpoint"]).text)
+    shown = apps.azure.get(apps.job_path(job_name), VERSION)
+    assert shown.json()["properties"]["configuration"]["secrets"] == [{"name": "token"}]
+    for path in ("", "/executions", f"/executions/{execution}", f"/executions/{execution}/replicas"):
+        assert "s3cret" not in apps.azure.get(apps.job_path(job_name) + path, VERSION).text
+    assert apps.azure.post(f"{apps.job_path(job_name)}/listSecrets", VERSION).json() == {"value": [secret]}
+
+
+def test_the_public_sample_image_prints_its_line_and_ends(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body(container={"image": "mcr.microsoft.com/k8se/quickstart-jobs:latest"}, registries=[]))
+    execution = apps.start(job_name)
+    assert apps.ended(job_name, execution)["status"] == "Succeeded"
+    (replica,) = apps.replicas(job_name, execution)
+    (line,) = lines(apps.log(job_name, replica["containers"][0]["logStreamEndpoint"]).text)
+    assert line.endswith("This is a sample application that demonstrates how to use Azure Container Apps jobs")
+
+
+def test_a_job_takes_its_executions_with_it(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("wait"))
+    execution = apps.start(job_name)
+    apps.running_replica(job_name, execution)
+    assert apps.azure.finished(apps.azure.delete(apps.job_path(job_name), VERSION))["status"] == "Succeeded"
+    assert not list((apps.azure.state / "replicas").glob(f"{execution}*"))
+    apps.create(job_name, apps.body("wait"))
+    assert apps.azure.get(f"{apps.job_path(job_name)}/executions", VERSION).json() == {"value": []}
+
+
+def test_an_execution_that_isnt_there_is_not_found(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body())
+    answer = apps.azure.get(f"{apps.job_path(job_name)}/executions/none", VERSION)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "ResourceNotFound")
+
+
+def test_an_image_that_went_away_fails_the_replica_with_its_reason(apps: Apps, job_name: str) -> None:
+    build = apps.registry.build("hello", f"gone-{job_name}:1", run=f"run-{job_name}")
+    assert build["status"] == "Succeeded"
+    apps.create(job_name, apps.body(container={"image": f"{apps.registry.server}/gone-{job_name}:1"}))
+    role = f"{apps.registry.id}/providers/Microsoft.Authorization/roleAssignments/11111111-1111-1111-1111-111111111111"
+    apps.azure.delete(role, "2022-04-01").raise_for_status()
+    try:
+        answer = apps.azure.post(f"{apps.job_path(job_name)}/start", VERSION)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidParameterValueInContainerTemplate")
+        assert "UNAUTHORIZED" in answer.json()["error"]["message"]
+    finally:
+        apps.registry.allow_pull()
+
+
+def test_executions_are_listed_the_newest_first(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("exit", "0"))
+    first = apps.start(job_name)
+    apps.ended(job_name, first)
+    second = apps.start(job_name)
+    apps.ended(job_name, second)
+    listed = apps.azure.get(f"{apps.job_path(job_name)}/executions", VERSION).json()["value"]
+    assert [one["name"] for one in listed] == [second, first]
+    assert until(lambda: listed[0]["properties"]["status"] == "Succeeded", "it has ended")

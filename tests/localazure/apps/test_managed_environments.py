@@ -1,0 +1,214 @@
+"""Managed environments over HTTP: workload profiles, logs, identity, diagnostic settings, and what they refuse."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from tests.localazure.apps.sdk import CONSUMPTION, GPU, VERSION, Apps
+from tests.localazure.conftest import new_group
+from tests.oracle import arm_types
+from tests.support.embedded import EmbeddedAzure
+
+WORKSPACE = "2023-09-01"
+SETTING = "2021-05-01-preview"
+
+
+@pytest.fixture
+def path(azure: EmbeddedAzure) -> str:
+    return f"{new_group(azure)}/providers/Microsoft.App/managedEnvironments/env"
+
+
+def body(*profiles: dict[str, Any], location: str = "westeurope", **properties: Any) -> dict[str, Any]:
+    return {"location": location, "properties": {"workloadProfiles": list(profiles), **properties}}
+
+
+def refused(azure: EmbeddedAzure, path: str, sent: dict[str, Any]) -> tuple[int, str, str]:
+    answer = azure.put(path, sent, VERSION)
+    assert answer.status_code >= 400, answer.text
+    error = answer.json()["error"]
+    return answer.status_code, error["code"], error["message"]
+
+
+def create(azure: EmbeddedAzure, path: str, sent: dict[str, Any]) -> dict[str, Any]:
+    answer = azure.put(path, sent, VERSION)
+    assert answer.status_code in (200, 201), answer.text
+    assert azure.finished(answer)["status"] == "Succeeded"
+    return azure.get(path, VERSION).json()
+
+
+def workspace(azure: EmbeddedAzure, path: str) -> tuple[str, str, str]:
+    """Its ARM id, customer id and key."""
+    made = f"{path.rsplit('/providers/', 1)[0]}/providers/Microsoft.OperationalInsights/workspaces/logs-{uuid.uuid4().hex[:6]}"
+    shown = azure.put(made, {"location": "westeurope", "properties": {"sku": {"name": "PerGB2018"}}}, WORKSPACE).json()
+    key = azure.post(f"{made}/sharedKeys", WORKSPACE).json()["primarySharedKey"]
+    return made, shown["properties"]["customerId"], key
+
+
+def test_an_environment_shows_what_the_service_sets(azure: EmbeddedAzure, path: str) -> None:
+    created = azure.put(path, body(CONSUMPTION, GPU), VERSION)
+    assert created.status_code == 201
+    assert created.json()["properties"]["provisioningState"] == "Waiting"
+    assert azure.finished(created)["status"] == "Succeeded"
+    made = azure.get(path, VERSION).json()
+    properties = made["properties"]
+    assert properties["provisioningState"] == "Succeeded"
+    assert properties["workloadProfiles"] == [CONSUMPTION, GPU]
+    assert properties["defaultDomain"].endswith(".westeurope.azurecontainerapps.local")
+    assert properties["staticIp"]
+    assert create(azure, path, body(CONSUMPTION, GPU))["properties"]["defaultDomain"] == properties["defaultDomain"]
+    states = azure.get(f"{path}/workloadProfileStates", "2026-07-01").json()["value"]
+    assert [(one["name"], one["properties"]["currentCount"]) for one in states] == [("Consumption", 0), ("gpu-t4", 0)]
+
+
+def test_a_serverless_profile_takes_no_minimum(azure: EmbeddedAzure, path: str) -> None:
+    # hashicorp/terraform-provider-azurerm issue 31763, Azure/azure-cli issue 30526
+    for profile in (
+        {**GPU, "minimumCount": 0},
+        {**CONSUMPTION, "minimumCount": 1},
+        {**GPU, "minimumCount": 1, "maximumCount": 10},
+    ):
+        assert refused(azure, path, body(profile)) == (
+            400,
+            "WorkloadProfilePropertyNotSupported",
+            "Workload Profile property is not supported",
+        )
+
+
+def test_the_name_of_a_profile_is_shorter_than_16_characters(azure: EmbeddedAzure, path: str) -> None:
+    # Azure/azure-cli issue 31239
+    status, code, _ = refused(azure, path, body({**GPU, "name": GPU["workloadProfileType"]}))
+    assert (status, code) == (400, "WorkloadProfileInvalidNameTooLong")
+    made = create(azure, path, body({**GPU, "name": "a" * 15, "workloadProfileType": "CONSUMPTION-GPU-NC8AS-T4"}))
+    assert made["properties"]["workloadProfiles"] == [{**GPU, "name": "a" * 15}]  # as the Azure CLI sends it, and as it is
+
+
+def test_a_region_without_the_gpu_is_refused(azure: EmbeddedAzure, path: str) -> None:
+    status, _, message = refused(azure, path, body(GPU, location="eastus2"))  # Microsoft Learn: not sold in East US 2
+    assert status == 400
+    assert "no Consumption-GPU-NC8as-T4 in this region" in message
+
+
+@pytest.mark.parametrize(
+    ("profile", "word"),
+    [
+        ({"name": "x", "workloadProfileType": "Consumption-GPU-NC8as-V100"}, "isn't one of"),
+        ({"name": "x", "workloadProfileType": "D4"}, "needs a minimumCount and a maximumCount"),
+        ({"name": "x", "workloadProfileType": "D4", "minimumCount": 2, "maximumCount": 1}, "counts"),
+    ],
+)
+def test_a_profile_that_makes_no_sense_is_refused(azure: EmbeddedAzure, path: str, profile: dict[str, Any], word: str) -> None:
+    status, _, message = refused(azure, path, body(profile))
+    assert status == 400
+    assert word in message
+
+
+def test_logs_to_a_workspace_need_its_id_and_its_key(azure: EmbeddedAzure, path: str) -> None:
+    _, customer, key = workspace(azure, path)
+
+    def logs(**analytics: str) -> dict[str, Any]:
+        return body(CONSUMPTION, appLogsConfiguration={"destination": "log-analytics", "logAnalyticsConfiguration": analytics})
+
+    assert "needs a logAnalyticsConfiguration" in refused(azure, path, logs())[2]
+    assert "There is no Log Analytics workspace" in refused(azure, path, logs(customerId=str(uuid.uuid4()), sharedKey=key))[2]
+    wrong = azure.put(path, logs(customerId=customer, sharedKey="s3cret"), VERSION)
+    assert wrong.status_code == 400
+    assert "s3cret" not in wrong.text
+    made = create(azure, path, logs(customerId=customer, sharedKey=key))
+    assert made["properties"]["appLogsConfiguration"]["logAnalyticsConfiguration"] == {"customerId": customer}
+    bad = body(CONSUMPTION, appLogsConfiguration={"destination": "elsewhere"})
+    assert refused(azure, path, bad)[0] == 400
+
+
+def test_an_identity_of_its_own_keeps_its_principal(azure: EmbeddedAzure, path: str) -> None:
+    sent = {**body(CONSUMPTION), "identity": {"type": "SystemAssigned"}}
+    first = create(azure, path, sent)["identity"]
+    assert uuid.UUID(first["principalId"])
+    assert create(azure, path, sent)["identity"] == first
+    none = {**body(CONSUMPTION), "identity": {"type": "UserAssigned", "userAssignedIdentities": {f"{path}/none": {}}}}
+    assert refused(azure, path, none)[1] == "FailedIdentityOperation"
+
+
+def test_an_environment_with_jobs_in_it_stays(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body())
+    answer = apps.azure.delete(apps.environment, VERSION)
+    assert answer.status_code == 409
+    error = answer.json()["error"]
+    assert error["code"] == "ManagedEnvironmentHasJobs"
+    # after microsoft/azure-container-apps issue 1012
+    assert (
+        f"The specified environment {apps.environment.rsplit('/', 1)[1]} cannot be deleted because it still contains"
+        in error["message"]
+    )
+
+
+def test_a_profile_that_a_job_runs_on_stays(apps: Apps, job_name: str) -> None:
+    sent = apps.body(container={"resources": {"gpu": 1, "cpu": 1, "memory": "2Gi"}})
+    sent["properties"]["workloadProfileName"] = "gpu-t4"
+    apps.create(job_name, sent)
+    answer = apps.azure.put(apps.environment, body(CONSUMPTION), VERSION)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "WorkloadProfileInUse")
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"vnetConfiguration": {"infrastructureSubnetId": "/subscriptions/x"}},
+        {"zoneRedundant": True},
+        {"customDomainConfiguration": {"dnsSuffix": "example.org"}},
+    ],
+)
+def test_what_isnt_imitated_of_an_environment_is_refused_by_name(
+    azure: EmbeddedAzure, path: str, properties: dict[str, Any]
+) -> None:
+    assert refused(azure, path, body(CONSUMPTION, **properties))[:2] == (501, "NotImplemented")
+
+
+# Diagnostic settings
+
+
+def setting(log_workspace: str, **properties: Any) -> dict[str, Any]:
+    logs = [{"category": name, "enabled": True} for name in ("ContainerAppConsoleLogs", "ContainerAppSystemLogs")]
+    return {"properties": {"workspaceId": log_workspace, "logs": logs, **properties}}
+
+
+def test_a_diagnostic_setting_sends_an_environments_logs_to_a_workspace(azure: EmbeddedAzure, path: str) -> None:
+    create(azure, path, body(CONSUMPTION, appLogsConfiguration={"destination": "azure-monitor"}))
+    log_workspace, _, _ = workspace(azure, path)
+    here = f"{path}/providers/Microsoft.Insights/diagnosticSettings/logs"
+    made = azure.put(here, setting(log_workspace), SETTING)
+    assert made.status_code == 200, made.text
+    assert made.json()["properties"]["workspaceId"] == log_workspace
+    assert azure.get(here, SETTING).json() == made.json()
+    listed = azure.get(f"{path}/providers/Microsoft.Insights/diagnosticSettings", SETTING).json()["value"]
+    assert [one["name"] for one in listed] == ["logs"]
+    groups = azure.put(here, setting(log_workspace, logs=[{"categoryGroup": "allLogs", "enabled": True}]), SETTING)
+    assert groups.status_code == 200
+    assert azure.put(here.replace("logs", "second"), groups.json(), SETTING).status_code == 409
+    azure.finished(azure.delete(path, VERSION))
+    assert azure.get(here, SETTING).status_code == 404
+
+
+def test_a_diagnostic_setting_needs_a_sink_that_is_there_and_a_category_that_the_environment_has(
+    azure: EmbeddedAzure, path: str
+) -> None:
+    create(azure, path, body(CONSUMPTION))
+    log_workspace, _, _ = workspace(azure, path)
+    here = f"{path}/providers/Microsoft.Insights/diagnosticSettings/logs"
+    assert azure.put(here, {"properties": {"logs": []}}, SETTING).status_code == 400
+    assert azure.put(here, setting(log_workspace + "x"), SETTING).status_code == 404
+    unknown = azure.put(here, setting(log_workspace, logs=[{"category": "Nothing", "enabled": True}]), SETTING)
+    assert (unknown.status_code, unknown.json()["error"]["message"]) == (400, "Category 'Nothing' is not supported.")
+    elsewhere = azure.put(f"{log_workspace}/providers/Microsoft.Insights/diagnosticSettings/x", setting(log_workspace), SETTING)
+    assert elsewhere.status_code == 400
+    assert (
+        azure.put(f"{path}x/providers/Microsoft.Insights/diagnosticSettings/x", setting(log_workspace), SETTING).status_code
+        == 404
+    )
+
+
+@pytest.mark.skipif(not arm_types.FOLDER.is_dir(), reason=arm_types.MISSING_REASON)
+def test_what_tests_send_is_what_microsofts_types_take(apps: Apps) -> None:
+    assert arm_types.arm_problems("Microsoft.App/managedEnvironments", VERSION, body(CONSUMPTION, GPU)) == []
+    assert arm_types.arm_problems("Microsoft.App/jobs", VERSION, apps.body("say", "x")) == []
+    assert arm_types.arm_problems("Microsoft.Insights/diagnosticSettings", SETTING, setting("/subscriptions/x")) == []

@@ -1,0 +1,145 @@
+"""Terminals and outputs of running containers, over a websocket as the Azure CLI opens it."""
+
+import ssl
+from typing import Any
+
+import pytest
+from azure.mgmt.containerinstance.models import ContainerExecRequest, ContainerExecRequestTerminalSize
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from localazure.process import start_time
+from tests.localazure.containers.sdk import (
+    GROUP,
+    Registry,
+    container,
+    create,
+    group_body,
+    group_path,
+    sdk_client,
+    wait_for,
+)
+from tests.support.embedded import SECONDS, EmbeddedAzure, until
+
+
+def open_socket(azure: EmbeddedAzure, address: str) -> ClientConnection:
+    trust = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
+    return connect(address, ssl=trust, proxy=None, open_timeout=SECONDS, close_timeout=1)
+
+
+def read_until(socket: ClientConnection, text: str) -> str:
+    got = ""
+    while text not in got:
+        chunk = socket.recv(timeout=SECONDS)
+        got += chunk.decode() if isinstance(chunk, bytes) else chunk
+    return got
+
+
+def asked(azure: EmbeddedAzure, group: str, action: str = "exec", **body: Any) -> dict[str, str]:
+    path = f"{group_path(group, 'one')}/containers/main/{action}"
+    return azure.post(path, GROUP, body).raise_for_status().json()
+
+
+@pytest.fixture
+def running(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> str:
+    """The resource group of a container that waits."""
+    variables = [{"name": "COLOUR", "value": "green"}]
+    create(
+        azure, group, "one", group_body(registry, container(hello_reference, "say", "up", "wait", environmentVariables=variables))
+    )
+    return group
+
+
+def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: EmbeddedAzure, running: str) -> None:
+    client, rg = sdk_client(azure), running.rsplit("/", 1)[-1]
+    request = ContainerExecRequest(command="/bin/sh", terminal_size=ContainerExecRequestTerminalSize(rows=33, cols=99))
+    answer = client.containers.execute_command(rg, "one", "main", request)
+    assert answer.web_socket_uri.startswith(f"wss://localhost:{azure.port}/")
+    with open_socket(azure, answer.web_socket_uri) as socket:
+        socket.send(answer.password)
+        socket.send(b"echo $((40+2)) $COLOUR; ls; stty size\r")
+        assert "42 green" in read_until(socket, "33 99")
+        socket.send(b"ls main.py; exit 3\r")
+        with pytest.raises(ConnectionClosed):
+            read_until(socket, "never said")
+
+
+def test_the_password_opens_a_console_once(azure: EmbeddedAzure, running: str) -> None:
+    answer = asked(azure, running, command="/bin/sh")
+    with open_socket(azure, answer["webSocketUri"]) as socket:
+        socket.send("not the password")
+        with pytest.raises(ConnectionClosed):
+            socket.recv(timeout=SECONDS)
+    with open_socket(azure, answer["webSocketUri"]) as socket:
+        socket.send(answer["password"])
+        socket.send(b"echo R=$((1+1))\r")
+        read_until(socket, "R=2")
+    with open_socket(azure, answer["webSocketUri"]) as socket:
+        socket.send(answer["password"])
+        with pytest.raises(ConnectionClosed):
+            socket.recv(timeout=SECONDS)
+
+
+def test_what_runs_in_a_terminal_ends_with_its_client(azure: EmbeddedAzure, running: str) -> None:
+    answer = asked(azure, running, command="/bin/sh")
+    with open_socket(azure, answer["webSocketUri"]) as socket:
+        socket.send(answer["password"])
+        socket.send(b"sleep 600 & echo pid=$!=\r")
+        text = read_until(socket, "=\r\n")
+        while "pid=" not in text or not text.split("pid=")[-1].split("=")[0].isdigit():
+            text += read_until(socket, "=")
+        pid = int(text.split("pid=")[-1].split("=")[0])
+        assert start_time(pid)
+    until(lambda: not start_time(pid), "the terminal's process is gone", 10)
+
+
+def test_a_terminal_ends_with_its_container(azure: EmbeddedAzure, running: str) -> None:
+    answer = asked(azure, running, command="/bin/sh")
+    with open_socket(azure, answer["webSocketUri"]) as socket:
+        socket.send(answer["password"])
+        socket.send(b"echo R=$((1+1))\r")
+        read_until(socket, "R=2")
+        assert azure.post(f"{group_path(running, 'one')}/stop", GROUP).status_code == 204
+        with pytest.raises(ConnectionClosed):
+            read_until(socket, "never said")
+    stopped = azure.post(f"{group_path(running, 'one')}/containers/main/exec", GROUP, {"command": "/bin/sh"})
+    assert (stopped.status_code, stopped.json()["error"]["code"]) == (409, "ContainerGroupStopped")
+
+
+def test_a_program_that_is_not_there_says_so(azure: EmbeddedAzure, running: str) -> None:
+    answer = asked(azure, running, command="echo hi")  # the service takes a program without arguments
+    with open_socket(azure, answer["webSocketUri"]) as socket:
+        socket.send(answer["password"])
+        assert 'exec "echo hi": No such file or directory' in read_until(socket, "directory")
+
+
+def test_attach_follows_the_output_to_the_containers_end(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    line = "echo first; sleep 1; echo second"
+    create(azure, group, "one", group_body(registry, container(hello_reference, command=["/bin/sh", "-c", line])))
+    answer = sdk_client(azure).containers.attach(group.rsplit("/", 1)[-1], "one", "main")
+    with open_socket(azure, answer.web_socket_uri) as socket:
+        socket.send(answer.password)
+        assert read_until(socket, "second") == "first\nsecond\n"
+        with pytest.raises(ConnectionClosed):
+            socket.recv(timeout=SECONDS)
+
+
+def test_what_cannot_be_run_is_refused(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    create(azure, group, "one", group_body(registry, container(hello_reference, "exit", "0")))
+    wait_for(azure, group, "one", "Succeeded")
+    path = f"{group_path(group, 'one')}/containers"
+    for name, body, status, code in (
+        ("main", {}, 400, "InvalidRequestContent"),
+        ("main", {"command": "sh", "terminalSize": {"rows": -1, "cols": 80}}, 400, "InvalidRequestContent"),
+        ("main", {"command": "sh"}, 409, "ContainerNotRunning"),
+        ("other", {"command": "sh"}, 404, "ContainerNotFound"),
+    ):
+        answer = azure.post(f"{path}/{name}/exec", GROUP, body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+def test_a_websocket_that_nothing_serves_is_refused(azure: EmbeddedAzure) -> None:
+    with pytest.raises(InvalidStatus):
+        open_socket(azure, f"wss://localhost:{azure.port}/subscriptions")

@@ -1,0 +1,141 @@
+"""Failures that are planted, and what the service shows of each: in a refusal, in a state, in an event."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.localazure.containers.sdk import (
+    GROUP,
+    Registry,
+    container,
+    container_view,
+    create,
+    group_body,
+    group_path,
+    group_state,
+    logs,
+    refusal,
+    show,
+    wait_for,
+    with_requests,
+)
+from tests.localazure.test_activity_log import of_group
+from tests.localazure.test_faults import control
+from tests.support.embedded import EmbeddedAzure, until
+
+ROLE = "11111111-1111-1111-1111-111111111111"
+
+
+@pytest.fixture(autouse=True)
+def no_fault_is_left(azure: EmbeddedAzure) -> Iterator[None]:
+    yield
+    control(azure, "DELETE")
+
+
+@pytest.fixture
+def own(azure: EmbeddedAzure, group: str) -> Registry:
+    """A registry that a test may take away."""
+    registry = Registry(azure, group, f"reg{uuid.uuid4().hex[:10]}")
+    registry.build("hello", "hello:1")
+    registry.allow_pull()
+    return registry
+
+
+def start_fails(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
+    """Starts a group that has ended; returns the error of the operation."""
+    started = azure.post(f"{group_path(group, 'one')}/start", GROUP)
+    assert started.status_code == 202
+    ended = azure.finished(started)
+    assert ended["status"] == "Failed"
+    return ended["error"]
+
+
+def test_no_right_to_pull_any_more(azure: EmbeddedAzure, group: str, own: Registry) -> None:
+    create(azure, group, "one", group_body(own, container(f"{own.server}/hello:1")))
+    wait_for(azure, group, "one", "Succeeded")
+    azure.delete(f"{own.id}/providers/Microsoft.Authorization/roleAssignments/{ROLE}", "2022-04-01").raise_for_status()
+    assert start_fails(azure, group)["code"] == "InaccessibleImage"
+    view = container_view(show(azure, group, "one"))
+    assert view["currentState"]["state"] == "Waiting"
+    assert view["currentState"]["detailStatus"].startswith("ErrImagePull: The identity puller has no role")
+    assert view["events"][-1]["name"] == "Failed"
+    assert view["events"][-1]["type"] == "Warning"
+    assert "has no role, such as AcrPull" in view["events"][-1]["message"]
+    assert group_state(show(azure, group, "one")) == "Pending"
+
+
+def test_an_image_that_was_removed_after_the_groups_creation(azure: EmbeddedAzure, group: str, own: Registry) -> None:
+    create(azure, group, "one", group_body(own, container(f"{own.server}/hello:1")))
+    wait_for(azure, group, "one", "Succeeded")
+    azure.delete(own.id, "2023-01-01-preview").raise_for_status()
+    assert start_fails(azure, group)["code"] == "InaccessibleImage"
+    (event,) = [one for one in container_view(show(azure, group, "one"))["events"] if one["name"] == "Failed"]
+    assert event["message"].startswith(f'Failed to pull image "{own.server}/hello:1": ')
+    told = [one for one in of_group(azure, group) if one["operationName"]["value"].endswith("/containerGroups/start/action")]
+    assert "InaccessibleImage" in told[0]["properties"]["statusMessage"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc, which this system lacks")
+def test_out_of_memory(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    take = "held = bytearray(300_000_000); held[::4096] = b'x' * len(held[::4096]); import time; time.sleep(600)"
+    one = container(hello_reference, command=["python", "-c", take])
+    create(azure, group, "one", with_requests(group_body(registry, one), memoryInGB=0.1))
+    current = container_view(wait_for(azure, group, "one", "Failed"))["currentState"]
+    assert (current["exitCode"], current["detailStatus"]) == (137, "OOMKilled")
+
+
+def test_a_crash_loop(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    create(azure, group, "one", group_body(registry, container(hello_reference, "exit", "3"), restartPolicy="Always"))
+    view = until(lambda: (one := container_view(show(azure, group, "one"))).get("previousState") and one, "it failed once")
+    assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
+    assert view["previousState"]["exitCode"] == 3
+    assert "BackOff" in [event["name"] for event in view["events"]]
+    assert group_state(show(azure, group, "one")) == "Running"
+
+
+def test_a_command_that_is_not_there(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    create(azure, group, "one", group_body(registry, container(hello_reference, command=["nosuch"])))
+    assert container_view(wait_for(azure, group, "one", "Failed"))["currentState"]["exitCode"] == 127
+    assert logs(azure, group, "one") == "exec nosuch: No such file or directory\n"
+
+
+def test_no_capacity(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    body = group_body(registry, container(hello_reference))
+    create(azure, group, "there", body)
+    assert azure.command("fault", "capacity", "westeurope").returncode == 0
+    status, error = refusal(azure, group, body)
+    assert (status, error["code"]) == (409, "ServiceUnavailable")
+    assert error["message"] == (
+        "The requested resource is not available in the location 'westeurope' at this moment. Please retry with a "
+        "different resource request or in another location. Resource requested: '1' CPU '1.5' GB memory 'Linux' OS"
+    )
+    create(azure, group, "there", body)
+    create(azure, group, "one", {**body, "location": "northeurope"})
+    assert "ServiceUnavailable" in of_group(azure, group)[0]["properties"]["statusMessage"]
+
+
+def test_a_quota_that_is_reached(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    body = {**group_body(registry, container(hello_reference)), "location": "norwayeast"}
+    assert azure.command("fault", "quota", "aci", "norwayeast", "StandardCores", "10", "--used", "9").returncode == 0
+    create(azure, group, "one", body)
+    status, error = refusal(azure, group, body, "two")
+    assert (status, error["code"]) == (409, "ContainerGroupQuotaReached")
+    assert error["message"] == (
+        "Resource type 'Microsoft.ContainerInstance/containerGroups' container group quota 'StandardCores' exceeded in region "
+        "'norwayeast'. Limit: '10', Usage: '10' Requested: '1'."
+    )
+
+
+def test_readiness_that_fails(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    probe = {"httpGet": {"port": 1, "path": "/ready"}, "periodSeconds": 1}
+    create(azure, group, "one", group_body(registry, container(hello_reference, "wait", readinessProbe=probe)))
+
+    def unhealthy() -> list[str]:
+        events = container_view(show(azure, group, "one"))["events"]
+        return [event["message"] for event in events if event["name"] == "Unhealthy"]
+
+    assert until(unhealthy, "the probe failed")[0].startswith('Readiness probe failed: Get "http://127.0.0.1:1/ready": ')
+    assert group_state(show(azure, group, "one")) == "Running"

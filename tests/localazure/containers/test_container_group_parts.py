@@ -1,0 +1,165 @@
+"""What a container group is made of beside its containers: init containers, probes, limits, zones, priority."""
+
+import uuid
+from typing import Any
+
+import pytest
+from azure.mgmt.containerinstance.models import ContainerGroup, Resource
+
+from tests.localazure.containers.sdk import (
+    GROUP,
+    Registry,
+    container,
+    container_view,
+    create,
+    group_body,
+    group_path,
+    group_state,
+    init,
+    logs,
+    mounted,
+    public,
+    refusal,
+    sdk_client,
+    shell,
+    show,
+    wait_for,
+)
+from tests.support.embedded import EmbeddedAzure, until
+
+# Init containers
+
+
+def test_init_containers_run_first_and_show_how_they_ended(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    volumes = [{"name": "shared", "emptyDir": {}}]
+    body = group_body(
+        registry,
+        shell(hello_reference, "cat /mnt/shared/said", volumeMounts=mounted("shared", "/mnt/shared")),
+        initContainers=[
+            init(hello_reference, "sleep 0.5; echo one >> /mnt/shared/said", volumeMounts=mounted("shared", "/mnt/shared")),
+            init(hello_reference, "echo two >> /mnt/shared/said", "second", volumeMounts=mounted("shared", "/mnt/shared/")),
+        ],
+        volumes=volumes,
+    )
+    answer = azure.put(group_path(group, "one"), body, GROUP)
+    assert answer.status_code == 201
+    until(lambda: group_state(show(azure, group, "one")) == "Pending", "it waits for its init containers", 5)
+    assert azure.finished(answer)["status"] == "Succeeded"
+    ended = wait_for(azure, group, "one", "Succeeded")
+    assert logs(azure, group, "one") == "one\ntwo\n"
+    views = [one["properties"]["instanceView"] for one in ended["properties"]["initContainers"]]
+    assert [view["currentState"]["exitCode"] for view in views] == [0, 0]
+    assert [event["name"] for event in views[0]["events"]] == ["Pulling", "Pulled", "Started"]
+
+
+def test_an_init_container_that_fails_for_good_fails_the_deployment(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    body = group_body(registry, container(hello_reference, "say", "ran"), initContainers=[init(hello_reference, "exit 4")])
+    ended = azure.finished(azure.put(group_path(group, "one"), body, GROUP))
+    assert (ended["status"], ended["error"]["code"]) == ("Failed", "ResourceOperationFailure")
+    found = show(azure, group, "one")
+    assert (found["properties"]["provisioningState"], group_state(found)) == ("Failed", "Failed")
+    assert found["properties"]["initContainers"][0]["properties"]["instanceView"]["currentState"]["exitCode"] == 4
+    assert container_view(found)["currentState"]["state"] == "Waiting"
+    assert logs(azure, group, "one") == ""
+
+
+def test_a_changed_init_container_starts_the_group_from_its_beginning(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    def body(said: str) -> dict[str, Any]:
+        return group_body(
+            registry, container(hello_reference, "pid", "wait"), initContainers=[init(hello_reference, f"echo {said}")]
+        )
+
+    create(azure, group, "one", body("a"))
+    first = until(lambda: logs(azure, group, "one"), "it says its process id")
+    create(azure, group, "one", body("b"))
+    until(lambda: logs(azure, group, "one") not in ("", first), "it was started anew")
+    assert logs(azure, group, "one", "first") == "b\n"
+
+
+# Probes, limits, zones, priority
+
+
+def test_a_liveness_probe_restarts_and_tells(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    probe = {"exec": {"command": ["cat", "/tmp/healthy"]}, "periodSeconds": 1, "failureThreshold": 1}
+    body = group_body(registry, shell(hello_reference, "exec sleep 600", livenessProbe=probe), restartPolicy="Always")
+    create(azure, group, "one", body)
+    view = until(lambda: (one := container_view(show(azure, group, "one")))["restartCount"] and one, "it was restarted")
+    assert {"Unhealthy", "Killing"} <= {event["name"] for event in view["events"]}
+    assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
+
+
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ({"periodSeconds": 1}, "either exec with a command or httpGet"),
+        ({"exec": {"command": ["x"]}, "httpGet": {"port": 80}}, "either exec with a command or httpGet"),
+        ({"httpGet": {"port": 0}}, "1 to 65535"),
+        ({"exec": {"command": ["x"]}, "periodSeconds": 0}, "periodSeconds of a probe is 0"),
+    ],
+)
+def test_probes_that_are_wrong_are_refused(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, probe: Any, said: str
+) -> None:
+    for name in ("livenessProbe", "readinessProbe"):
+        status, error = refusal(azure, group, group_body(registry, container(hello_reference, **{name: probe})))
+        assert (status, error["target"].startswith(f"properties.containers[0].properties.{name}")) == (400, True)
+        assert said in error["message"]
+
+
+def test_a_limit_lies_at_or_above_the_request(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    def body(limit: float) -> dict[str, Any]:
+        made = group_body(registry, container(hello_reference))
+        made["properties"]["containers"][0]["properties"]["resources"]["limits"] = {"memoryInGB": limit}
+        return made
+
+    assert "below its request" in refusal(azure, group, body(1))[1]["message"]
+    create(azure, group, "one", body(2))
+
+
+def test_zones_spot_and_diagnostics_are_taken(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    body = {**group_body(registry, container(hello_reference)), "zones": ["2"]}
+    assert create(azure, group, "one", body)["zones"] == ["2"]
+    assert refusal(azure, group, {**body, "zones": ["7"]}, "two")[0] == 400
+    spot = create(azure, group, "three", group_body(registry, container(hello_reference), priority="Spot"))
+    assert spot["properties"]["priority"] == "Spot"
+    inbound = group_body(registry, container(hello_reference, ports=[{"port": 80}]), priority="Spot", ipAddress=public(80))
+    assert "SpotPriorityContainerGroupNotSupportedForInboundConnectivity" in refusal(azure, group, inbound, "four")[1]["message"]
+
+
+# Through Microsoft's SDK
+
+
+def test_the_sdk_creates_a_whole_group_and_changes_its_tags(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    client, rg = sdk_client(azure), group.rsplit("/", 1)[-1]
+    label = f"label-{uuid.uuid4().hex[:8]}"
+    mounts = mounted("shared", "/mnt/shared")
+    body = group_body(
+        registry,
+        shell(hello_reference, "cat /mnt/shared/said", volumeMounts=mounts, ports=[{"port": 8080}]),
+        initContainers=[init(hello_reference, "echo hi > /mnt/shared/said", volumeMounts=mounts)],
+        volumes=[{"name": "shared", "emptyDir": {}}],
+        ipAddress=public(8080, label=label),
+    )
+    made = client.container_groups.begin_create_or_update(rg, "one", ContainerGroup.deserialize(body)).result()
+    assert made.ip_address.fqdn == f"{label}.westeurope.azurecontainer.local"
+    assert made.init_containers[0].instance_view.current_state.exit_code == 0
+    until(lambda: client.container_groups.get(rg, "one").instance_view.state == "Succeeded", "it ends")
+    before = client.containers.list_logs(rg, "one", "main", timestamps=True).content
+    changed = client.container_groups.update(rg, "one", Resource(location="westeurope", tags={"team": "vision"}))
+    assert changed.tags == {"team": "vision"}
+    assert client.container_groups.get(rg, "one").tags == {"team": "vision"}
+    assert client.containers.list_logs(rg, "one", "main", timestamps=True).content == before  # nothing ran because of it
+    names = {usage.name.value: usage for usage in client.location.list_usage("westeurope")}
+    assert names["ContainerGroups"].current_value >= 1
+    assert names["StandardCores"].limit == 100
+    sizes = {(one.ip_address_type, one.gpu): one.capabilities for one in client.location.list_capabilities("westeurope")}
+    assert sizes["Public", "None"].max_cpu == 31
+    assert list(client.location.list_cached_images("westeurope")) == []

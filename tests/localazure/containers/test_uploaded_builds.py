@@ -1,0 +1,186 @@
+"""Registry builds from an uploaded context, as `az acr build` makes them: address, upload, run, log, and what fails."""
+
+import io
+import tarfile
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.localazure.containers.conftest import DOCKERFILE, write_workload
+from tests.localazure.containers.sdk import TASK_RUN, Registry
+from tests.support.embedded import EmbeddedAzure, until
+
+
+@pytest.fixture
+def name() -> str:
+    return f"up-{uuid.uuid4().hex[:8]}"
+
+
+def archive(folder: Path) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as packed:
+        for path in sorted(folder.iterdir()):
+            packed.add(path, arcname=path.name)
+    return content.getvalue()
+
+
+def with_member(member: tarfile.TarInfo, text: bytes = b"") -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as packed:
+        member.size = len(text)
+        packed.addfile(member, io.BytesIO(text))
+    return content.getvalue()
+
+
+def offered(registry: Registry) -> dict[str, str]:
+    return registry.azure.post(f"{registry.id}/listBuildSourceUploadUrl", TASK_RUN).raise_for_status().json()
+
+
+def upload(registry: Registry, content: bytes) -> str:
+    """Uploads without a token. The location that a build calls it by."""
+    place = offered(registry)
+    with registry.azure.http() as client:
+        answer = client.put(place["uploadUrl"], content=content, headers={"x-ms-blob-type": "BlockBlob"})
+    assert answer.status_code == 201, answer.text
+    return place["relativePath"]
+
+
+def schedule(registry: Registry, location: str, image: str, **changed: Any) -> httpx.Response:
+    body = {**registry.request("unused", image), "sourceLocation": location, **changed}
+    return registry.azure.post(f"{registry.id}/scheduleRun", TASK_RUN, body)
+
+
+def run_of(registry: Registry, run: str) -> dict[str, Any]:
+    return registry.azure.get(f"{registry.id}/runs/{run}", TASK_RUN).raise_for_status().json()["properties"]
+
+
+def ended(registry: Registry, answer: httpx.Response) -> dict[str, Any]:
+    assert answer.status_code == 200, answer.text
+    run = answer.json()["properties"]["runId"]
+    return until(lambda: (found := run_of(registry, run))["status"] not in ("Queued", "Running") and found, f"the run {run} ends")
+
+
+def log_of(registry: Registry, run: str) -> str:
+    link = registry.azure.post(f"{registry.id}/runs/{run}/listLogSasUrl", TASK_RUN).json()["logLink"]
+    with registry.azure.http() as client:
+        return client.get(link).raise_for_status().text
+
+
+def test_an_uploaded_context_is_built_and_its_image_is_among_the_runs(registry: Registry, tmp_path: Path, name: str) -> None:
+    location = upload(registry, archive(write_workload(tmp_path / "context", new__txt=name)))
+    answer = schedule(registry, location, f"{name}:1")
+    assert answer.json()["properties"]["status"] == "Running"
+    found = ended(registry, answer)
+    assert found["status"] == "Succeeded"
+    (image,) = found["outputImages"]
+    assert (image["registry"], image["repository"], image["tag"]) == (registry.server, name, "1")
+    assert image["digest"].startswith("sha256:")
+    assert "COPY . ." in log_of(registry, found["runId"])
+    listed = registry.azure.get(f"{registry.id}/runs", TASK_RUN).json()["value"]
+    assert found["runId"] in [one["name"] for one in listed]
+    (newest,) = registry.azure.get(f"{registry.id}/runs", TASK_RUN, **{"$top": "1"}).json()["value"]
+    assert newest["name"] == listed[0]["name"]
+    assert not (registry.azure.state / "sources" / f"{registry.id.rsplit('/', 1)[1]}-{found['runId']}").exists()
+
+
+def test_a_task_run_builds_it_too(registry: Registry, tmp_path: Path, name: str) -> None:
+    location = upload(registry, archive(write_workload(tmp_path / "context")))
+    assert registry.build("unused", f"{name}:1", run=name, sourceLocation=location)["status"] == "Succeeded"
+
+
+def test_requirements_that_dont_resolve_fail_the_build_in_the_installers_words(
+    registry: Registry, tmp_path: Path, name: str
+) -> None:
+    dockerfile = DOCKERFILE.replace("COPY . .\n", "COPY . .\nRUN pip install -r requirements.txt\n")
+    context = write_workload(tmp_path / "context", dockerfile, requirements__txt="idna==3.6\nidna==3.7\n")
+    found = ended(registry, schedule(registry, upload(registry, archive(context)), f"{name}:1"))
+    assert found["status"] == "Failed"
+    assert "outputImages" not in found
+    for told in (log_of(registry, found["runId"]), found["runErrorMessage"]):
+        assert "idna==3.6 and idna==3.7" in told.replace("\n", " ")
+        assert "unsatisfiable" in told
+
+
+def test_an_address_takes_its_own_upload_alone(registry: Registry, azure: EmbeddedAzure) -> None:
+    place = offered(registry)
+    other = offered(registry)
+    signature = other["uploadUrl"].rsplit("sig=", 1)[1]
+    with azure.http() as client:
+        for address in (
+            place["uploadUrl"].rsplit("&sig=", 1)[0],
+            place["uploadUrl"].rsplit("sig=", 1)[0] + f"sig={signature}",
+            place["uploadUrl"].replace(place["relativePath"], other["relativePath"]),
+            place["uploadUrl"].replace(".tar.gz", ".tar.gz/../../x"),
+        ):
+            assert client.put(address, content=b"x").status_code in (403, 404)
+        assert client.get(place["uploadUrl"]).status_code in (401, 405)
+        assert client.put(f"{place['uploadUrl']}&comp=block&blockid=x", content=b"x").status_code == 501
+    assert not list((azure.state / "sources").glob("*/*.tar.gz")) or place["relativePath"].replace("/", "-") not in {
+        file.name for file in (azure.state / "sources").glob("*/*")
+    }
+
+
+def device() -> tarfile.TarInfo:
+    member = tarfile.TarInfo("device")
+    member.type = tarfile.CHRTYPE
+    return member
+
+
+def link(target: str) -> tarfile.TarInfo:
+    member = tarfile.TarInfo("link")
+    member.type, member.linkname = tarfile.SYMTYPE, target
+    return member
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        with_member(tarfile.TarInfo("../outside"), b"x"),
+        with_member(tarfile.TarInfo("folder/../../outside"), b"x"),
+        with_member(link("/etc/passwd")),
+        with_member(link("../../outside")),
+        with_member(device()),
+        b"no archive at all",
+    ],
+)
+def test_an_archive_that_leads_outside_fails_the_build(registry: Registry, content: bytes, name: str) -> None:
+    found = ended(registry, schedule(registry, upload(registry, content), f"{name}:1"))
+    assert found["status"] == "Failed"
+    assert "the uploaded archive can't be unpacked" in found["runErrorMessage"]
+    assert not list(registry.azure.state.glob("**/outside"))
+
+
+def test_what_was_never_uploaded_fails_the_build(registry: Registry, name: str) -> None:
+    found = ended(registry, schedule(registry, offered(registry)["relativePath"], f"{name}:1"))
+    assert "nothing was uploaded" in found["runErrorMessage"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"type": "Other"}, 400),
+        ({"dockerFilePath": None}, 400),
+        ({"bogus": 1}, 400),
+        ({"sourceLocation": ""}, 400),
+        ({"imageNames": ["Upper:1"]}, 400),
+        ({"platform": {"os": "Windows"}}, 501),
+        ({"noCache": True}, 501),
+    ],
+)
+def test_a_request_that_isnt_one_is_refused(registry: Registry, changed: dict[str, Any], status: int) -> None:
+    assert schedule(registry, "source/202611210000/" + "0" * 32 + ".tar.gz", "x:1", **changed).status_code == status
+
+
+def test_a_run_is_canceled(registry: Registry, tmp_path: Path, name: str) -> None:
+    dockerfile = DOCKERFILE.replace("COPY . .\n", 'COPY . .\nRUN python -c "import time; print(1, flush=True); time.sleep(60)"\n')
+    location = upload(registry, archive(write_workload(tmp_path / "context", dockerfile)))
+    run = schedule(registry, location, f"{name}:1").json()["properties"]["runId"]
+    until(lambda: "RUN python" in log_of(registry, run), "the build has begun")
+    before = time.monotonic()
+    assert registry.azure.post(f"{registry.id}/runs/{run}/cancel", TASK_RUN).status_code == 200
+    assert run_of(registry, run)["status"] == "Canceled"
+    assert time.monotonic() - before < 30
