@@ -14,7 +14,7 @@ EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
 CONNECTED := set -a; . $(STATE)/env; set +a;
 CONFIG := --config-folder $(STATE)
 
-.PHONY: help up down preview status env test lint bench lock ready engine clean
+.PHONY: help up down preview status env shell test lint bench lock ready engine clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -22,7 +22,7 @@ help: ## what can be made
 
 up: ready ## bring STACK up on the embedded Azure, wait for its work, show how it ended
 	@$(EMBEDDED) connect $(STACK) > /dev/null
-	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)
+	@$(CONNECTED) $(PYTHON) -m operations up --start-jobs --stack $(STACK) $(CONFIG)
 
 preview: ready ## what `up` would change
 	@$(EMBEDDED) connect $(STACK) > /dev/null
@@ -38,6 +38,9 @@ status: .venv/ready ## is the embedded Azure running, and where
 env: .venv/ready ## the connection environment: eval "$$(make -s env)"
 	@$(EMBEDDED) env
 
+shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
+	@$(CONNECTED) $(PYTHON) -m operations shell
+
 test: .venv/ready engine ## the tests that aren't slow; ALL=1 for all of them
 	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest -n auto $(if $(ALL),,-m "not slow") $(TESTS)
 
@@ -52,9 +55,11 @@ bench: .venv/ready engine ## the figures that README.md speaks of, as ratios in 
 lock: .venv/ready ## renew requirements-local.txt after a change of versions in pyproject.toml or requirements.txt
 	$(UV) pip compile -q --universal requirements-deploy.txt --group pyproject.toml:tests --python-version 3.11 \
 	  --generate-hashes --no-header -o requirements-local.txt
+	$(UV) pip compile -q --universal operations/shell/azure-cli.in --python-version 3.11 \
+	  --generate-hashes --no-header -o operations/shell/azure-cli.lock
 
 # The engine builds while the packages install; both show their own progress.
-ready:
+ready: prerequisites
 	@$(MAKE) -s --no-print-directory -j2 engine .venv/ready
 	@$(EMBEDDED) start --engine-bin "$$(cat $(STATE)/engine-bin)"
 
@@ -62,7 +67,8 @@ engine: prerequisites
 	@mkdir -p $(STATE)
 	@python3 engine/build.py > $(STATE)/engine-bin
 
-.venv/ready: requirements-local.txt | prerequisites
+.venv/ready: requirements-local.txt
+	@sh engine/prerequisites.sh python
 	@echo "installing the Python packages (about 20 seconds the first time)" >&2
 	@python3 -m venv .venv
 	@.venv/bin/pip install -q --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements-local.txt)"

@@ -1,15 +1,23 @@
 """`python -m operations`: what people and CI do beside `pulumi`.
 
-    up         settle what a killed run left, run `pulumi up`, wait for container groups that run to an end, show how they ended
+    up         settle what a killed run left, run `pulumi up`, start jobs if asked to, wait for what ends, show how it ended
     down       run `pulumi destroy` and remove the stack, or every stack of the backend
     preview    settle as `up` does, then run `pulumi preview --diff`
     wait       wait for a stack's container groups and show how they ended
+    run        run a script, a workload or an image on the stack's GPU job: its log here, its exit code ours
+    running    what runs, since when, until when, and what it costs
+    explain    why something failed: the cause, the container's last lines, the fix
+    new        write a stack file from an example
     sizes      GPU sizes by what they have, cheapest first; everything about one; what retires
     prices     list prices: show them, refresh them from Azure's public price list
     preflight  what speaks against a stack, or against a use of GPUs, before anything is created
+    shell      your shell with the Azure CLI, signed in to where a stack lives
+    import     a container-group file or a template, as configuration of a stack
     catalog    print docs/catalog.md, the catalog as a page
 
 Exit codes: 0 all went well, 1 something failed (said in one line), 2 the command line is wrong; `preflight` has one more.
+`run` has the container's own, 2 where nothing was started, 124 after --timeout, 125 where the run failed and not what it ran,
+130 after Ctrl-C. `explain` has 0 where it found no failure, 1 where it explained one, 3 where it can't explain one.
 """
 
 import argparse
@@ -20,8 +28,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from operations import catalog_page, prices
+from operations import catalog_page, new, prices, running
+from operations.explain import command as explain
+from operations.importing import command as importing
 from operations.preflight import command as preflight
+from operations.run import command as run_command
+from operations.shell import command as shell
 from operations.sizes import command as sizes
 from operations.stack import Stack, stack_names
 
@@ -30,7 +42,9 @@ WAIT_MINUTES = 10.0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    given, after = _split(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given, argparse.Namespace(after=after))
+    failed: int = getattr(options, "failure_code", 1)
     try:
         return options.run(options)
     except KeyboardInterrupt:
@@ -43,7 +57,15 @@ def main(arguments: list[str] | None = None) -> int:
         if not isinstance(error, _expected()):
             raise
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return failed
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What stands behind `--` belongs to what `run` runs, and nobody here reads it."""
+    if "run" not in arguments[:1] or "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
 
 
 def _expected() -> tuple[type[Exception], ...]:
@@ -52,24 +74,26 @@ def _expected() -> tuple[type[Exception], ...]:
     from requests.exceptions import RequestException
 
     from operations.azure import AzureError
-    from operations.commands import GroupFailedError
+    from operations.commands import WorkFailedError
+    from operations.run.registry_build import BuildFailedError
+    from operations.run.session import RunError
     from operations.stack import EngineError
 
-    return EngineError, AzureError, AzureCoreError, RequestException, GroupFailedError, OSError
+    return EngineError, AzureError, AzureCoreError, RequestException, WorkFailedError, BuildFailedError, RunError, OSError
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m operations", description="What people and CI do beside pulumi.")
     commands = parser.add_subparsers(dest="command", required=True)
     _register_stack_commands(commands)
-    for module in (sizes, prices, preflight, catalog_page):
+    for module in (run_command, running, explain, new, sizes, prices, preflight, shell, importing, catalog_page):
         module.register(commands)
     return parser
 
 
 def _register_stack_commands(commands: Any) -> None:
     known: tuple[tuple[str, str, Callable[[argparse.Namespace], int]], ...] = (
-        ("up", "pulumi up, after settling what a killed run left; then wait for container groups", _up),
+        ("up", "pulumi up, after settling what a killed run left; then wait for what runs to an end", _up),
         ("preview", "pulumi preview, after settling what a killed run left", _preview),
         ("wait", "wait for the stack's container groups and show how they ended", _wait),
         ("down", "pulumi destroy, then remove the stack; without --stack every stack of the backend", _down),
@@ -85,12 +109,14 @@ def _register_stack_commands(commands: Any) -> None:
             command.add_argument(
                 "--wait-minutes", type=float, default=WAIT_MINUTES, help=f"how long to wait (default {WAIT_MINUTES:g})"
             )
+        if name == "up":
+            command.add_argument("--start-jobs", action="store_true", help="start each manual job once, and show its log")
 
 
 def _up(options: argparse.Namespace) -> int:
     from operations.commands import bring_up  # here, as in `_expected`
 
-    bring_up(_stack(options.stack, options), options.wait_minutes * 60, _say)
+    bring_up(_stack(options.stack, options), options.wait_minutes * 60, _say, start_jobs=options.start_jobs)
     return 0
 
 

@@ -5,13 +5,20 @@ Azure's own management clients, made for the same subscription.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import requests
 from azure.core.credentials import TokenCredential
-from azure.core.pipeline.policies import ContentDecodePolicy, HeadersPolicy, RedirectPolicy, RetryPolicy, UserAgentPolicy
+from azure.core.pipeline.policies import (
+    ContentDecodePolicy,
+    HeadersPolicy,
+    RedirectPolicy,
+    RequestIdPolicy,
+    RetryPolicy,
+    UserAgentPolicy,
+)
 from azure.core.rest import HttpRequest, HttpResponse
 from azure.identity import ClientSecretCredential, DefaultAzureCredential
 from azure.mgmt.core import ARMPipelineClient
@@ -29,6 +36,10 @@ Client = TypeVar("Client")
 
 class AzureError(Exception):
     """ARM answered with an error. The text is ARM's own code and message."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +80,12 @@ def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -
 
 
 class Arm:
-    """Reads resources by id. Retries what may be retried, as azure-core does."""
+    """Reads resources by id, and asks for actions that no management client has. Retries as azure-core does."""
 
     def __init__(self, connection: Connection) -> None:
-        login = sign_in(connection)
+        self.login = sign_in(connection)
         self.subscription_id = connection.subscription_id
-        self._client = ARMPipelineClient(login.endpoint, policies=_policies(login, RetryPolicy()))
+        self._client = ARMPipelineClient(self.login.endpoint, policies=_policies(self.login, RetryPolicy()))
 
     def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
         """The resource or sub-resource at `resource_id`, or None where ARM knows none. AzureError for any other refusal."""
@@ -83,8 +94,31 @@ class Arm:
         if answer.status_code == 404:
             return None
         if answer.status_code != 200:
-            raise AzureError(_reason(answer))
+            raise AzureError(_reason(answer), answer.status_code)
         return answer.json()
+
+    def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What an action answers; {} where it says nothing. AzureError for a refusal."""
+        request = HttpRequest("POST", self._client.format_url(path), params={"api-version": api_version}, json=body)
+        answer: HttpResponse = self._client.send_request(request)
+        if answer.status_code not in (200, 201, 202, 204):
+            raise AzureError(_reason(answer), answer.status_code)
+        return answer.json() if answer.text() else {}
+
+    def values(self, path: str, api_version: str, **query: str) -> Iterator[dict[str, Any]]:
+        """A list, page after page. AzureError for a refusal; nothing where the resource isn't there."""
+        request = HttpRequest("GET", self._client.format_url(path), params={"api-version": api_version, **query})
+        while True:
+            answer: HttpResponse = self._client.send_request(request)
+            if answer.status_code == 404:
+                return
+            if answer.status_code != 200:
+                raise AzureError(_reason(answer), answer.status_code)
+            page = answer.json()
+            yield from page.get("value") or []
+            if not page.get("nextLink"):
+                return
+            request = HttpRequest("GET", page["nextLink"])
 
     def close(self) -> None:
         self._client.close()
@@ -92,6 +126,7 @@ class Arm:
 
 def _policies(login: SignIn, retries: RetryPolicy) -> list[Any]:
     return [
+        RequestIdPolicy(),  # whoever polls a long operation repeats the first request's id
         HeadersPolicy(),
         UserAgentPolicy(_USER_AGENT),
         RedirectPolicy(),

@@ -6,28 +6,29 @@ In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an
 from collections.abc import Callable, Mapping
 from contextlib import closing
 
-from operations import groups, repair
+from operations import groups, repair, started_jobs
 from operations.azure import Arm
 from operations.connection import connection_of
 from operations.orphans import end_orphaned_hosts
 from operations.stack import EngineError, Stack
-
-# The stack's export that maps logical names of container groups to their ids. `__main__.py` at the top of the project writes it.
-GROUPS_OUTPUT = "container_groups"
+from operations.stack_view import StackView, of_deployment
 
 Say = Callable[[str], None]
 
 
-class GroupFailedError(Exception):
-    """A container group didn't end well, or not in time."""
+class WorkFailedError(Exception):
+    """A job or a container group didn't end well, or not in time."""
 
 
-def bring_up(stack: Stack, limit_seconds: float, say: Say) -> None:
-    """Settles what a killed run left, updates the stack and waits for its container groups."""
+def bring_up(stack: Stack, limit_seconds: float, say: Say, *, start_jobs: bool = False) -> None:
+    """Settles what a killed run left, updates the stack, starts its jobs if asked to, and waits for its container groups."""
     stack.create_if_missing()
     settle(stack, say)
     stack.up()
-    wait_for_groups(stack, limit_seconds, say)
+    view = _view(stack)
+    failed = started_jobs.run_each(view, say) if start_jobs and view.jobs else []
+    failed += _wait(view, limit_seconds, say)
+    _raise(failed)
 
 
 def preview(stack: Stack, say: Say) -> None:
@@ -76,22 +77,33 @@ def settle(stack: Stack, say: Say) -> None:
 
 
 def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:
-    """Waits for the container groups that run to an end. GroupFailedError where one failed or didn't end in time."""
-    all_groups: Mapping[str, str] = stack.outputs().get(GROUPS_OUTPUT) or {}
-    if not all_groups:
-        return
-    connection = connection_of(stack.deployment())
-    if connection is None:
-        raise EngineError(f"stack {stack.name} has no azure-native provider in its state")
-    with closing(Arm(connection)) as arm:
-        waited = {
+    """Waits for the container groups that run to an end. WorkFailedError where one failed or didn't end in time."""
+    _raise(_wait(_view(stack), limit_seconds, say))
+
+
+def _wait(view: StackView, limit_seconds: float, say: Say) -> list[str]:
+    """Which groups didn't end well, as people read it."""
+    if not view.groups:
+        return []
+    with closing(Arm(view.connection)) as arm:
+        waited: Mapping[str, str] = {
             name: group_id
-            for name, group_id in all_groups.items()
+            for name, group_id in view.groups.items()
             if (group := arm.get(group_id, groups.API_VERSION)) is None or groups.runs_to_an_end(group)
         }
         say(f"waiting for {', '.join(waited) or 'nothing'}, {limit_seconds / 60:g} minutes at most")
         ends = groups.wait(arm, waited, limit_seconds=limit_seconds, say=say)
     say(groups.render(ends))
-    failed = [f"{end.name} ({end.state})" for end in ends if not end.succeeded]
+    return [f"{end.name} ({end.state})" for end in ends if not end.succeeded]
+
+
+def _view(stack: Stack) -> StackView:
+    found = of_deployment(stack.name, stack.deployment())
+    if found is None:
+        raise EngineError(f"stack {stack.name} has no azure-native provider in its state")
+    return found
+
+
+def _raise(failed: list[str]) -> None:
     if failed:
-        raise GroupFailedError(f"not ended well: {', '.join(failed)}")
+        raise WorkFailedError(f"not ended well: {', '.join(failed)}")

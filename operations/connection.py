@@ -29,10 +29,14 @@ def connection_of(deployment: Mapping[str, Any]) -> Connection | None:
     if not providers:
         return None
     inputs = providers[-1].get("inputs", {})
+    variable = os.environ.get  # where the configuration is silent the provider looks there, and so what it used isn't recorded
     return Connection(
-        subscription_id=inputs.get("subscriptionId") or os.environ.get("ARM_SUBSCRIPTION_ID", ""),
-        tenant_id=inputs.get("tenantId", ""),
-        client_id=inputs.get("clientId", ""),
-        metadata_host=inputs.get("metadataHost", ""),
-        disable_instance_discovery=str(inputs.get("disableInstanceDiscovery", "")).lower() == "true",
+        subscription_id=inputs.get("subscriptionId") or variable("ARM_SUBSCRIPTION_ID", ""),
+        tenant_id=inputs.get("tenantId") or variable("ARM_TENANT_ID", ""),
+        client_id=inputs.get("clientId") or variable("ARM_CLIENT_ID", ""),
+        metadata_host=inputs.get("metadataHost") or variable("ARM_METADATA_HOSTNAME", ""),
+        disable_instance_discovery=str(
+            inputs.get("disableInstanceDiscovery") or variable("ARM_DISABLE_INSTANCE_DISCOVERY", "")
+        ).lower()
+        == "true",
     )

@@ -1,0 +1,115 @@
+"""`python -m operations explain`: why a container group or a job of a stack failed.
+
+    explain trainer --stack S            by its name in the stack file; of a job, its last execution
+    explain /subscriptions/…/jobs/j      by ARM id, also that of an execution: …/jobs/j/executions/e
+
+It names the cause, shows what Azure says and the container's last lines, and suggests the fix. Exit codes: 0 there is no failure,
+1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why.
+"""
+
+import argparse
+import json
+import logging
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from formats import arm_ids
+from operations.connection import Connection
+from operations.preflight import connections
+from operations.stack import Stack
+from operations.stack_view import StackView, view
+
+PROJECT_FOLDER = Path(__file__).resolve().parents[2]
+WRONG_COMMAND_LINE = 2
+GROUP_TYPE = "Microsoft.ContainerInstance/containerGroups"
+JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser(
+        "explain", help="why something failed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("resource", metavar="RESOURCE", help="a name in the stack, or an ARM id")
+    parser.add_argument("--stack", help="the stack's name; an ARM id needs none")
+    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    is_id = options.resource.startswith("/")
+    parsed = arm_ids.parse(options.resource) if is_id else None
+    if is_id and (parsed is None or not any(parsed.is_type(each) for each in (GROUP_TYPE, *JOB_TYPES))):
+        return _wrong(f"{options.resource!r} is no id of a container group, a job or an execution")
+    if not is_id and not options.stack:
+        return _wrong(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
+    found = _view(options) if options.stack else None
+    connection = found.connection if found else _connection(parsed.subscription if parsed else "")
+
+    from operations.azure import Arm  # here, because Azure's clients take seconds to load
+    from operations.explain import report, rules
+
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)
+    with closing(Arm(connection)) as arm:
+        resource_id = options.resource if is_id else _id(arm, found, options.resource)
+        if not resource_id:
+            return _wrong(_unknown(found, options.resource))
+        facts = _read(arm, options.resource.rsplit("/", 1)[-1], resource_id, found)
+    finding = rules.explain(facts)
+    if options.json:
+        print(json.dumps(report.as_json(facts, finding), indent=2))
+    else:
+        print("\n".join(report.lines(facts, finding)))
+    return report.exit_code(finding)
+
+
+def _read(arm: Any, name: str, resource_id: str, found: StackView | None) -> Any:
+    from operations.explain import built_images, read_group, read_job  # here, as in `run`
+
+    parsed = arm_ids.parse(resource_id)
+    reader = read_group if parsed and parsed.is_type(GROUP_TYPE) else read_job
+    facts = reader.read(arm, name, resource_id)
+    registry = found.registry if found else ""
+    return built_images.added(arm, facts, registry) if registry else facts
+
+
+def _view(options: argparse.Namespace) -> StackView:
+    folder: Path | None = options.config_folder
+    return view(Stack(PROJECT_FOLDER, options.stack, folder.resolve() / f"Pulumi.{options.stack}.yaml" if folder else None))
+
+
+def _connection(subscription: str) -> Connection:
+    from_environment = connections.from_environment()
+    return Connection(
+        subscription,
+        from_environment.tenant_id,
+        from_environment.client_id,
+        from_environment.metadata_host,
+        from_environment.disable_instance_discovery,
+    )
+
+
+def _id(arm: Any, found: StackView | None, name: str) -> str:
+    """The id of a name in the stack, or of what was refused under this name; "" where nothing is called so."""
+    if found is None:
+        return ""
+    if name in found.resources:
+        return found.resources[name]
+    from operations.explain import activity_log  # here, as in `run`
+
+    return activity_log.find(arm, found.resource_group, name) if found.resource_group else ""
+
+
+def _unknown(found: StackView | None, name: str) -> str:
+    if found is None:
+        return f"{name!r} isn't known"
+    close = found.nearest(name)
+    known = ", ".join(sorted(found.resources)) or "nothing that runs"
+    return f"stack {found.name} has no {name!r}; it has {known}" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def _wrong(text: str) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    return WRONG_COMMAND_LINE

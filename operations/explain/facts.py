@@ -1,0 +1,137 @@
+"""What is known of something that may have failed, in one form for container groups and for jobs.
+
+In: nothing. Out: `Facts`, which the rules read, and the sentences of a fact that they look through. Pure.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Kind(StrEnum):
+    GROUP = "container group"
+    JOB = "job"
+
+
+class Event(NamedTuple):
+    """One event that the service noted about a group or a container, such as `BackOff`."""
+
+    name: str
+    message: str
+    is_warning: bool = False
+
+
+class Container(NamedTuple):
+    """One container as the service last saw it, and what it wrote last."""
+
+    name: str
+    image: str = ""
+    state: str = ""  # Waiting, Running, Terminated; of a job the service's own word
+    exit_code: int | None = None
+    detail: str = ""  # the service's words about its state
+    previous_exit_code: int | None = None
+    previous_detail: str = ""
+    restarts: int = 0
+    events: tuple[Event, ...] = ()
+    log: tuple[str, ...] = ()
+    began: datetime | None = None
+    memory: str = ""  # as it was asked for: "1.5 GB", "56Gi"
+    is_init: bool = False
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Every sentence of the service about it."""
+        return tuple(text for text in (self.detail, self.previous_detail, *map(_sentence, self.events)) if text)
+
+    @property
+    def last_exit_code(self) -> int | None:
+        return self.previous_exit_code if self.exit_code is None else self.exit_code
+
+
+class Refusal(NamedTuple):
+    """A request that ARM refused, from the activity log."""
+
+    code: str
+    message: str
+    at: datetime | None = None
+    operation: str = ""
+
+
+class Facts(NamedTuple):
+    """All that is known. `built`: the images that the stack's registry is known to hold, None where nobody asked it."""
+
+    name: str
+    kind: Kind
+    id: str
+    exists: bool = True
+    state: str = ""  # of the group, or of the job's last execution
+    provisioning: str = ""
+    containers: tuple[Container, ...] = ()
+    events: tuple[Event, ...] = ()
+    refusals: tuple[Refusal, ...] = ()  # the newest first
+    execution: str = ""  # of a job, the last one's name
+    message: str = ""  # what the service says of the execution
+    timeout_seconds: int = 0
+    ran_seconds: float | None = None
+    built: frozenset[str] | None = None
+    server: str = ""  # of the stack's registry
+
+    @property
+    def began(self) -> datetime | None:
+        """When its newest run began."""
+        return max((each.began for each in self.containers if each.began), default=None)
+
+    @property
+    def open_refusals(self) -> tuple[Refusal, ...]:
+        """Those that nothing has run after."""
+        began = self.began
+        if not self.exists or self.provisioning == "Failed" or began is None:
+            return self.refusals
+        return tuple(each for each in self.refusals if each.at is not None and each.at > began)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the service says of the whole."""
+        return tuple(text for text in (self.message, *map(_sentence, self.events)) if text)
+
+
+class Cause(StrEnum):
+    """What can be found out."""
+
+    IMAGE_NOT_FOUND = "image not found"
+    NO_RIGHT_TO_PULL = "no right to pull the image"
+    OUT_OF_MEMORY = "out of memory"
+    OUT_OF_GPU_MEMORY = "out of GPU memory"
+    CRASH_LOOP = "crash loop"
+    NO_CAPACITY = "no capacity"
+    QUOTA = "quota"
+    COMMAND_NOT_FOUND = "command not found"
+    PROGRAM_ERROR = "the program's own error"
+    TIMEOUT = "timeout"
+    PROBE = "killed by its probe"
+    VOLUME = "a volume can't be mounted"
+    RETIRED_GPU = "retired GPU"
+    REFUSED = "refused by Azure"
+    NOT_THERE = "not there"
+    STOPPED = "stopped by somebody"
+    NEVER_STARTED = "never started"
+    STARTING = "still starting"
+    HEALTHY = "no failure"
+    UNKNOWN = "not known"
+
+
+NO_FAILURE = frozenset({Cause.HEALTHY, Cause.NEVER_STARTED, Cause.STARTING})
+
+
+class Finding(NamedTuple):
+    """A cause, what speaks for it, and what to do. `container`: whose last lines belong to it."""
+
+    cause: Cause
+    what: str
+    fix: str
+    evidence: tuple[str, ...] = ()
+    container: str = ""
+
+
+def _sentence(event: Event) -> str:
+    return f"{event.name}: {event.message}" if event.message else event.name

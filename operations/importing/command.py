@@ -1,0 +1,61 @@
+"""The command line of `import`.
+
+    import FILE [--parameters FILE] [--parameter name=value]   a container-group file, or a template, as stack configuration
+    import FILE --stack S --write                              the same, put into Pulumi.<stack>.yaml
+
+Standard output is YAML for `config:` of a stack file, with what was left out as comments; problems go to standard error. Secrets
+are never copied: the commands that set them ask for their values.
+
+Exit codes: 0 taken, 1 problems (all at once, and nothing is taken), 2 the command line is wrong.
+"""
+
+import argparse
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from formats.dates import SPELLING, parse_day
+
+
+def register(commands: Any) -> None:
+    """Adds `import` to the commands of `python -m operations`."""
+    text = "a container-group file or a template, as configuration of a stack"
+    command = commands.add_parser("import", help=text, description=text)
+    command.set_defaults(run=_run)
+    command.add_argument("file", help="YAML of `az container create --file` or `az container export`, or an ARM template")
+    command.add_argument("--parameters", metavar="FILE", help="the template's parameter file")
+    command.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="NAME=VALUE",
+        help="one parameter of the template; secure ones need no value here",
+    )
+    command.add_argument("--name", help="what the stack file calls the group (default: the group's own name)")
+    command.add_argument("--location", default="", help="the group's region where the file names none (default: the stack's)")
+    command.add_argument("--stack", help="the stack that it is for")
+    command.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    command.add_argument("--as-of", type=_day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
+    command.add_argument("--json", action="store_true", help="for programs")
+    command.add_argument("--write", action="store_true", help="put it into Pulumi.<stack>.yaml; needs --stack")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from operations.importing.importer import run  # here, because every other command would wait for what it loads
+
+    return run(options)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError("write name=value")
+    return name.strip(), value
+
+
+def _day(text: str) -> date:
+    day = parse_day(text)
+    if day is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {SPELLING}")
+    return day

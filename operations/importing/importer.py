@@ -1,0 +1,150 @@
+"""`import` itself: reads files, judges groups, prints what they become or what is wrong, and writes it where it is asked to.
+
+In: the parsed command line. Out: standard output, standard error, the stack's file, and the exit code.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from catalog.problems import Problem, errors
+from formats import arm_template, container_group_file, lenient_json
+from formats.dates import parse_day
+from formats.document import Document
+from formats.stack_file import SECRET, StackFileError, configuration
+from operations.importing import page
+from operations.importing.blocks import PROJECT, Entry
+from operations.importing.merging import MergeError, merged
+from operations.importing.taking import fitting, take
+
+_PROJECT_FOLDER = Path(__file__).resolve().parents[2]
+
+
+def run(options: argparse.Namespace) -> int:
+    """What `import` does with its command line. The exit code."""
+    if options.write and not options.stack:
+        print("error: --write needs --stack, whose file it writes", file=sys.stderr)
+        return 2
+    try:
+        stack = _stack_settings(options)
+    except StackFileError as error:
+        print(f"error: {_stack_file(options)}: {error}", file=sys.stderr)
+        return 1
+    stack_day = parse_day(stack.get(f"{PROJECT}:as_of", ""))
+    as_of: date = options.as_of or stack_day or datetime.now(UTC).date()
+    own_day = options.as_of is not None and options.as_of != stack_day
+    groups, problems = _read(options)
+    location = options.location or stack.get(f"{PROJECT}:location", "")
+    named = zip(groups, _names([group.name for group in groups], options), strict=True)
+    taken = [take(group, name, location, as_of, own_day) for group, name in named]
+    problems += [problem for one in taken for problem in one.problems]
+    if options.name and len(groups) > 1:
+        problems.append(
+            Problem(
+                options.file, f"--name names one group, and {len(groups)} are in the file", options.name, fix="leave --name out"
+            )
+        )
+    problems = list(dict.fromkeys(problems))
+    refused = bool(errors(problems))
+    for problem in problems:
+        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    entries = [entry for one in taken for entry in one.entries]
+    engine = ["--stack", options.stack] if options.stack else []
+    engine += ["--config-file", str(_stack_file(options))] if options.stack and options.config_folder else []
+    if options.json:
+        print(json.dumps(page.data(options.file, as_of, taken, problems, engine), indent=2))
+    elif not refused:
+        print("\n".join(page.lines(options.file, as_of, taken, engine)))
+    if refused:
+        count = len(errors(problems))
+        print(f"{count} problem{'s' if count > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
+        return 1
+    return _write(options, entries) if options.write else 0
+
+
+def _read(options: argparse.Namespace) -> tuple[list[container_group_file.GroupInFile], list[Problem]]:
+    parameters: dict[str, Any] = {}
+    problems: list[Problem] = []
+    if options.parameters:
+        text, problems = _text(options.parameters)
+        document, wrong = lenient_json.read(text, options.parameters) if text is not None else (None, [])
+        problems += wrong
+        if document is not None:
+            parameters, wrong = arm_template.read_file(_without_vaults(document))
+            problems += wrong
+    parameters |= dict(options.parameter)
+    text, wrong = _text(options.file)
+    problems += wrong
+    if text is None:
+        return [], problems
+    groups, wrong = container_group_file.read(text, options.file, parameters)
+    return groups, problems + wrong
+
+
+def _without_vaults(document: Document) -> Document:
+    """With SECRET for each parameter that refers to a secret of a key vault: nothing here needs it."""
+
+    def known(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {"value": SECRET} if "reference" in value else {name: known(inner) for name, inner in value.items()}
+
+    return document._replace(value=known(document.value))
+
+
+def _text(file: str) -> tuple[str | None, list[Problem]]:
+    """The file's text. What PowerShell writes, UTF-16 with a mark, is read too."""
+    content = Path(file).read_bytes()
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return content.decode(encoding), []
+    except UnicodeDecodeError:
+        return None, [Problem(file, "this is no text in UTF-8", fix="name a file of text, saved as UTF-8")]
+
+
+def _names(own: list[str], options: argparse.Namespace) -> list[str]:
+    """What the stack file calls the groups: no name twice."""
+    if options.name and len(own) == 1:
+        return [options.name]
+    result: list[str] = []
+    for name in own:
+        first = fitting(name or Path(options.file).stem)
+        result.append(next(each for each in _numbered(first) if each not in result))
+    return result
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    for number in range(2, 1_000_000):
+        yield f"{name}-{number}"
+
+
+def _stack_file(options: argparse.Namespace) -> Path:
+    return (options.config_folder or _PROJECT_FOLDER) / f"Pulumi.{options.stack}.yaml"
+
+
+def _stack_settings(options: argparse.Namespace) -> dict[str, str]:
+    return configuration(_stack_file(options).read_text(encoding="utf-8")) if options.stack else {}
+
+
+def _write(options: argparse.Namespace, entries: list[Entry]) -> int:
+    """Puts the active entries into the stack's file, or leaves the file as it is."""
+    file = _stack_file(options)
+    active = [entry for entry in entries if entry.active]
+    try:
+        text = merged(file.read_bytes().decode("utf-8"), active)
+    except (MergeError, UnicodeDecodeError) as error:
+        print(f"error: {file} was left as it is: {error}; paste the configuration by hand", file=sys.stderr)
+        return 1
+    with tempfile.NamedTemporaryFile("wb", dir=file.parent, prefix=f".{file.name}.", delete=False) as new:
+        new.write(text.encode("utf-8"))
+    made = Path(new.name)
+    made.chmod(file.stat().st_mode)
+    made.replace(file)
+    print(f"{file}: {', '.join(f'{entry.section}.{entry.name}' for entry in active)} added", file=sys.stderr)
+    return 0

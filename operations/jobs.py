@@ -1,0 +1,182 @@
+"""Container Apps jobs and their executions: what Azure answers about them, as values.
+
+In: bodies as the service answers them. Out: `Job` and `Execution`. Pure; `job_client` fetches them.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+API_VERSION = "2025-01-01"  # of the requests that no management client has a method for: replicas and the log's token
+MANUAL = "Manual"
+FAILED = 1  # the exit code of a failed execution where the service tells none
+
+# JobExecutionRunningState of azure-mgmt-appcontainers 5.1.0 has Running, Processing, Stopped, Degraded, Failed, Unknown and
+# Succeeded; an execution that is Degraded has an end time, as public code that lists executions has it.
+ENDED = frozenset({"Succeeded", "Failed", "Stopped", "Degraded"})
+
+
+class ContainerStatus(NamedTuple):
+    """How one container of a replica is, from `detailedStatus`."""
+
+    replica: str
+    name: str
+    status: str
+    code: int | None
+    information: str
+
+
+class Execution(NamedTuple):
+    """One execution of a job."""
+
+    name: str
+    status: str
+    started: datetime | None = None
+    ended: datetime | None = None
+    containers: tuple[ContainerStatus, ...] = ()
+    reason: str = ""
+    message: str = ""
+    images: Mapping[str, str] = {}  # what each container ran, by its name
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in ENDED
+
+    @property
+    def exit_code(self) -> int | None:
+        """Of the last replica: the first code that isn't 0. None where the service tells none and it didn't succeed."""
+        if not self.is_over:
+            return None
+        last = self.containers[-1].replica if self.containers else ""
+        codes = [each.code for each in self.containers if each.replica == last and each.code is not None]
+        failed = [code for code in codes if code != 0]
+        if failed:
+            return failed[0]
+        return 0 if self.status == "Succeeded" else None
+
+    def seconds(self, now: datetime) -> float | None:
+        """From its start to its end, or to now. None where it has no start."""
+        if self.started is None:
+            return None
+        return max(0.0, ((self.ended or now) - self.started).total_seconds())
+
+
+class Job(NamedTuple):
+    """One job: `body` is what the service answered."""
+
+    id: str
+    name: str
+    location: str
+    body: Mapping[str, Any]
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        return self.body.get("properties") or {}
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        return self.properties.get("configuration") or {}
+
+    @property
+    def containers(self) -> list[Mapping[str, Any]]:
+        return (self.properties.get("template") or {}).get("containers") or []
+
+    @property
+    def is_manual(self) -> bool:
+        return self.configuration.get("triggerType") == MANUAL
+
+    @property
+    def parallelism(self) -> int:
+        return int((self.configuration.get("manualTriggerConfig") or {}).get("parallelism") or 1)
+
+    @property
+    def timeout_seconds(self) -> int:
+        return int(self.configuration.get("replicaTimeout") or 0)
+
+    @property
+    def registry_servers(self) -> frozenset[str]:
+        """The registries that it has credentials for."""
+        return frozenset(str(each.get("server", "")).lower() for each in self.configuration.get("registries") or [])
+
+
+def job_of(body: Mapping[str, Any]) -> Job:
+    return Job(body["id"], body["name"], body.get("location", ""), body)
+
+
+def execution_of(body: Mapping[str, Any]) -> Execution:
+    properties = body.get("properties") or {}
+    detail = properties.get("detailedStatus") or {}
+    containers = [
+        ContainerStatus(
+            replica=str(replica.get("name", "")),
+            name=str(container.get("name", "")),
+            status=str(container.get("status") or ""),
+            code=container.get("code"),
+            information=str(container.get("additionalInformation") or ""),
+        )
+        for replica in detail.get("replicas") or []
+        for container in replica.get("containers") or []
+    ]
+    return Execution(
+        name=body["name"],
+        status=properties.get("status") or "Unknown",
+        started=instant(properties.get("startTime")),
+        ended=instant(properties.get("endTime")),
+        containers=tuple(containers),
+        reason=str(properties.get("reason") or ""),
+        message=str(properties.get("message") or ""),
+        images={
+            str(each.get("name", "")): str(each["image"])
+            for each in (properties.get("template") or {}).get("containers") or []
+            if each.get("image")
+        },
+    )
+
+
+def instant(text: str | None) -> datetime | None:
+    """An RFC 3339 instant; None where there is none, or one that isn't understood."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def start_template(
+    job: Job, *, image: str, arguments: list[str], environment: Mapping[str, str], secret_refs: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """What an execution overrides, None where it is nothing. `secret_refs`: the job's secrets by variable.
+
+    The service takes the template of an execution in place of the job's (Microsoft Learn, container-apps/jobs: start a job with
+    another configuration), so that everything is said again that is to stay. The command and the arguments of a job belong to its
+    own image and go with it.
+    """
+    if not (image or arguments or environment or secret_refs):
+        return None
+    template = job.properties.get("template") or {}
+    kept = [_kept(container) for container in job.containers]
+    first: dict[str, Any] = kept[0]
+    others = kept[1:]
+    if image:
+        first = {key: value for key, value in first.items() if key not in ("command", "args")} | {"image": image}
+    if arguments:
+        first["args"] = arguments
+    changed = {*environment, *secret_refs}
+    first["env"] = [
+        *(each for each in first.get("env") or [] if each.get("name") not in changed),
+        *({"name": name, "value": value} for name, value in environment.items()),
+        *({"name": name, "secretRef": reference} for name, reference in secret_refs.items()),
+    ]
+    result: dict[str, Any] = {"containers": [first, *others]}
+    if template.get("initContainers"):
+        result["initContainers"] = [_kept(container) for container in template["initContainers"]]
+    return result
+
+
+def _kept(container: Mapping[str, Any]) -> dict[str, Any]:
+    """What a container of an execution may say, of a container of a job. The size of its disk is the service's to say."""
+    kept = {key: container[key] for key in ("name", "image", "command", "args", "env") if container.get(key) is not None}
+    resources = {key: value for key, value in (container.get("resources") or {}).items() if key != "ephemeralStorage"}
+    return {**kept, **({"resources": resources} if resources else {})}

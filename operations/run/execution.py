@@ -1,0 +1,150 @@
+"""One execution followed to its end: its log on the screen, its end noticed, stopped where it takes too long or somebody has
+enough.
+
+In: a `Jobs` client, a job, the name of an execution, and functions that show a line of log and a line about it. Out: an `End`.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from operations.azure import AzureError
+from operations.job_client import POLL_SECONDS, Jobs
+from operations.jobs import Execution, Job
+from operations.run.log_stream import LogStream
+
+Say = Callable[[str], None]
+
+UNREACHABLE_SECONDS = 600  # how long Azure may not be reached before we give up on an execution that may still run
+STOP_SECONDS = 60  # how long to wait for the service to stop it
+DRAIN_SECONDS = 10  # how long the log may go on after the execution has ended
+TIMEOUT = "timeout"
+INTERRUPTED = "interrupted"
+QUIET_POLLS = 15  # so often it is asked for before somebody is told that the service is still at it
+
+
+class End(NamedTuple):
+    """How it ended."""
+
+    execution: Execution | None  # None: it isn't there any more
+    stopped: str = ""  # why we stopped it: TIMEOUT or INTERRUPTED
+    log_lines: int = 0
+
+    @property
+    def seconds(self) -> float | None:
+        return self.execution.seconds(datetime.now(UTC)) if self.execution else None
+
+
+def follow(
+    jobs: Jobs,
+    job: Job,
+    name: str,
+    *,
+    show: Say,
+    say: Say,
+    limit_seconds: float | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> End:
+    """Shows the log until the execution ends. At Ctrl-C, and when its time is over, it is stopped in Azure too."""
+    stream = LogStream(jobs, job, name)
+    over = threading.Event()
+    reader = threading.Thread(target=_stream, args=(stream, over, show), daemon=True)
+    reader.start()
+    stopped = ""
+    try:
+        execution, in_time = _wait(jobs, job, name, limit_seconds, say, sleep)
+        if not in_time:
+            stopped = TIMEOUT
+            say(f"it has run as long as it may ({(limit_seconds or 0) / 60:g} minutes): stopping the execution {name}")
+            jobs.stop(job, name)
+            execution = jobs.wait_until_over(job, name, limit_seconds=STOP_SECONDS, sleep=sleep)
+    except KeyboardInterrupt:
+        stream.leave()
+        return End(_stop_by_hand(jobs, job, name, say, sleep), INTERRUPTED, stream.given)
+    finally:
+        over.set()
+    rest = _drain(stream, reader, show)
+    if rest.cut:
+        say(
+            "lines were written faster than the service streams them; all of them are in the stack's log workspace within minutes"
+        )
+    return End(execution, stopped, rest.given)
+
+
+def _wait(
+    jobs: Jobs, job: Job, name: str, limit_seconds: float | None, say: Say, sleep: Callable[[float], None]
+) -> tuple[Execution | None, bool]:
+    """The execution, and whether it ended in time."""
+    deadline = None if limit_seconds is None else time.monotonic() + limit_seconds
+    polls = 0
+    lost_at: float | None = None
+    while True:
+        try:
+            found = jobs.execution(job, name)
+        except (AzureCoreError, requests.RequestException) as error:
+            if lost_at is None:
+                say(f"Azure can't be asked about the execution at the moment, trying on: {_first_line(error)}")
+            lost_at = lost_at or time.monotonic()
+            if time.monotonic() - lost_at >= UNREACHABLE_SECONDS:
+                say(f"the execution {name} may still run and cost; see: python -m operations running")
+                raise
+            sleep(POLL_SECONDS)
+            continue
+        lost_at = None
+        if found is None or found.is_over:
+            return found, True
+        if deadline is not None and time.monotonic() >= deadline:
+            return found, False
+        polls += 1
+        if polls == QUIET_POLLS and not jobs.replicas(job, name):
+            say("still waiting for a GPU: the service is getting a machine and pulling the image, which takes minutes")
+        sleep(POLL_SECONDS)
+
+
+def _stop_by_hand(jobs: Jobs, job: Job, name: str, say: Say, sleep: Callable[[float], None]) -> Execution | None:
+    """What a person who presses Ctrl-C is owed: that it costs nothing any more, or that it may."""
+    say(f"stopping the execution {name}")
+    try:
+        jobs.stop(job, name)
+        found = jobs.wait_until_over(job, name, limit_seconds=STOP_SECONDS, sleep=sleep)
+    except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
+        reason = f" ({_first_line(error)})" if str(error) else ""
+        say(f"the execution {name} may still run and cost{reason}; see: python -m operations running")
+        return None
+    if found is None or found.is_over:
+        say(f"the execution {name} is stopped")
+    else:
+        say(f"the execution {name} was told to stop and is {found.status}; see: python -m operations running")
+    return found
+
+
+def _stream(stream: LogStream, over: threading.Event, show: Say) -> None:
+    """Reads until the execution is over. A stream that isn't there yet, or breaks off, is opened again."""
+    while not over.is_set():
+        try:
+            for line in stream.read(follow=True):
+                show(line)
+        except (requests.RequestException, AzureError, AzureCoreError, OSError):
+            pass
+        over.wait(POLL_SECONDS / 2)
+
+
+def _drain(stream: LogStream, reader: threading.Thread, show: Say) -> LogStream:
+    """Shows the lines that came at the very end, which a stream that was followed may have missed."""
+    reader.join(DRAIN_SECONDS)
+    rest = stream.leave()
+    try:
+        for line in rest.read(follow=False):
+            show(line)
+    except (requests.RequestException, AzureError, AzureCoreError, OSError):
+        pass  # the log may be gone with the container; what was shown stays
+    return rest
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0]

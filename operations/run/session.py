@@ -1,0 +1,136 @@
+"""A run on a stack's job, from what is asked for to the exit code: builds where it must, starts, follows, sums up.
+
+In: a stack's view, the job's name in it, a `Target`. Out: an exit code; the log on standard output, everything else on standard
+error. Loaded when a run begins: Azure's clients take longer to load than a command line to be refused.
+"""
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+
+from catalog.prices.price_book import Price
+from catalog.problems import Problem
+from operations import job_cost
+from operations.azure import Arm
+from operations.job_client import Jobs
+from operations.jobs import FAILED, Job, start_template
+from operations.run import execution as executions
+from operations.run import find_job
+from operations.run.execution import End, follow
+from operations.run.lent_secrets import lent
+from operations.run.registry_build import REGISTRY_VERSION, Registry
+from operations.run.target import Target
+from operations.stack_view import StackView
+
+NOT_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
+TIMED_OUT = 124  # as `timeout` has it
+INTERRUPTED = 130  # as a shell has it for Ctrl-C
+
+Say = Callable[[str], None]
+
+
+class RunError(Exception):
+    """The run can't go on. The text is for the user."""
+
+
+class WrongRunError(RunError):
+    """What Azure says of the job or the registry speaks against the run; nothing was started."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+def run(
+    view: StackView,
+    name: str,
+    target: Target,
+    arguments: list[str],
+    *,
+    timeout_minutes: float | None,
+    detach: bool,
+    show: Say,
+    say: Say,
+) -> int:
+    """The exit code of what ran."""
+    with closing(Arm(view.connection)) as arm:
+        jobs = Jobs(arm)
+        job = _job(jobs, view, name)
+        for warning in find_job.check_end(view, name, job, datetime.now(UTC).date()):
+            say(f"warning: {warning}")
+        image = _image(arm, view, job, target, say)
+        with lent(jobs, job, target.secrets) as references:
+            template = start_template(
+                job, image=image, arguments=arguments, environment=target.environment, secret_refs=references
+            )
+            price = job_cost.hourly_price(job, jobs.profile_type(job))
+            execution = jobs.start(job, template)
+            say(f"started {target.described} on job {name}: execution {execution}")
+            if detach:
+                say(f"it runs on; what became of it: python -m operations explain {name} --stack {view.name}")
+                return 0
+            limit = None if timeout_minutes is None else timeout_minutes * 60
+            end = follow(jobs, job, execution, show=show, say=say, limit_seconds=limit)
+        return sum_up(view, name, execution, end, price, say)
+
+
+def run_own_image(jobs: Jobs, job: Job, name: str, *, show: Say, say: Say) -> tuple[End, Price | None]:
+    """Starts a job as it is and follows it to its end."""
+    price = job_cost.hourly_price(job, jobs.profile_type(job))
+    execution = jobs.start(job, None)
+    say(f"{name}: started execution {execution}")
+    return follow(jobs, job, execution, show=show, say=say), price
+
+
+def sum_up(view: StackView, name: str, execution: str, end: End, price: Price | None, say: Say) -> int:
+    """Says how it ended, how long it took and what it cost. The exit code."""
+    cost = job_cost.summary(end.seconds, price, datetime.now(UTC).date())
+    if end.stopped == executions.INTERRUPTED:
+        say(f"{name}: stopped at your word; {cost}")
+        return INTERRUPTED
+    if end.execution is None:
+        raise RunError(f"the execution {execution} isn't there any more: somebody has deleted it, or the job")
+    if end.execution.is_over and end.log_lines == 0:
+        say("the service streamed no line of log; what the container wrote is in the stack's log workspace within minutes")
+    if end.stopped == executions.TIMEOUT:
+        say(f"{name}: stopped when its time was over; {cost}")
+        return TIMED_OUT
+    code = end.execution.exit_code
+    if end.execution.status == "Stopped":
+        say(f"{name}: somebody stopped it; {cost}")
+        return NOT_RUN
+    told = f"exit code {code}" if code is not None else "the service tells no exit code"
+    say(f"{name}: {end.execution.status}, {told}; {cost}")
+    if code != 0:
+        say(f"why: python -m operations explain {name} --stack {view.name}")
+    return FAILED if code is None else code
+
+
+def _job(jobs: Jobs, view: StackView, name: str) -> Job:
+    job = jobs.get(view.jobs[name])
+    if job is None:
+        fix = f"run `pulumi up --stack {view.name}`, which makes it again after `pulumi refresh`"
+        raise WrongRunError([Problem("--job", "the stack has this job and Azure hasn't: somebody has deleted it", name, fix=fix)])
+    return job
+
+
+def _image(arm: Arm, view: StackView, job: Job, target: Target, say: Say) -> str:
+    """The image that the execution gets; "" for the job's own."""
+    if target.context is None:
+        return target.image
+    body = arm.get(view.registry, REGISTRY_VERSION)
+    if body is None:
+        fix = f"run `pulumi refresh --stack {view.name}` and `pulumi up --stack {view.name}`"
+        raise WrongRunError(
+            [Problem("--stack", "the stack's registry isn't there: somebody has deleted it", view.registry, fix=fix)]
+        )
+    server = str(body["properties"]["loginServer"])
+    problems = find_job.check_pull(job, server)
+    if problems:
+        raise WrongRunError(problems)
+    return Registry(arm, view.registry, server).build(target.context, say)
+
+
+def say_on_stderr(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,36 @@
+"""What a shell of the Azure CLI finds: a configuration of its own, nothing sent or installed unasked, and `az` on PATH.
+
+In: the user's environment, the folder of the configuration, the connection. Out: the shell's environment. How commands print is
+left as it is: a document's outputs come out as the document shows them.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from operations.connection import Connection
+from operations.shell.connections import cloud_of
+
+
+def configuration_folder(state: Path, found: Connection) -> Path:
+    """One for each cloud, tenant and service principal, so that two stacks never sign each other out."""
+    cloud = cloud_of(found)
+    who = "\n".join((cloud.name, cloud.endpoint, found.tenant_id, found.client_id))
+    return state / "azure-cli" / f"{cloud.name}-{hashlib.sha256(who.encode()).hexdigest()[:12]}"
+
+
+def variables(now: Mapping[str, str], folder: Path, az: Path | None, found: Connection) -> dict[str, str]:
+    """`az`: the folder that holds it, where it isn't on PATH already."""
+    path = now.get("PATH", os.defpath)
+    return {
+        **now,
+        "AZURE_CONFIG_DIR": str(folder),
+        "AZURE_EXTENSION_DIR": str(folder / "cliextensions"),
+        "AZURE_CORE_COLLECT_TELEMETRY": "no",
+        "AZURE_CORE_SURVEY_MESSAGE": "no",
+        "AZURE_EXTENSION_USE_DYNAMIC_INSTALL": "no",
+        # Else the CLI asks login.microsoftonline.com about an authority that it doesn't know, and refuses it.
+        **({"AZURE_CORE_INSTANCE_DISCOVERY": "false"} if found.disable_instance_discovery else {}),
+        "PATH": os.pathsep.join((str(az), path)) if az else path,
+    }

@@ -1,0 +1,73 @@
+"""What a stack says of itself: its outputs and where it lives, read from its state in one go.
+
+In: a `Stack`. Out: a `StackView`, with the resource ids of what runs in it. No request to Azure.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from catalog import spelling
+from operations.connection import Connection, connection_of
+from operations.stack import EngineError, Stack
+
+_ROOT_TYPE = "pulumi:pulumi:Stack"
+_GROUP_TYPE = "azure-native:resources:ResourceGroup"
+_NO_STACK = "no stack named"  # in the engine's message
+
+
+class StackView(NamedTuple):
+    """The exports of `__main__.py` at the top of the project. Names are the ones that the stack file uses."""
+
+    name: str
+    connection: Connection
+    resource_group: str = ""
+    groups: Mapping[str, str] = {}  # container groups: ARM id by name
+    jobs: Mapping[str, str] = {}  # Container Apps jobs: ARM id by name
+    registry: str = ""  # ARM id; "" where the stack has none
+    expires_at: Mapping[str, str | None] = {}  # RFC 3339; None: no end
+    hourly_cost: Mapping[str, float | None] = {}  # USD; None: not known
+
+    @property
+    def resources(self) -> dict[str, str]:
+        """Everything that runs: ARM id by name."""
+        return {**self.groups, **self.jobs}
+
+    def nearest(self, name: str) -> tuple[str, ...]:
+        """Names of the stack that a misspelt one may have meant."""
+        return spelling.nearest(name, sorted(self.resources), 2)
+
+
+def view(stack: Stack) -> StackView:
+    """The view of a stack that was brought up. EngineError where there is none, or where nothing of it is in Azure yet."""
+    try:
+        deployment = stack.deployment()
+    except EngineError as error:
+        if _NO_STACK in str(error):
+            raise EngineError(f"there is no stack {stack.name}; `pulumi stack ls` lists those that are there") from error
+        raise
+    found = of_deployment(stack.name, deployment)
+    if found is None:
+        raise EngineError(f"stack {stack.name} has nothing in Azure yet; bring it up first: pulumi up --stack {stack.name}")
+    return found
+
+
+def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
+    """The view that an exported deployment holds; None where it has no provider of Azure."""
+    connection = connection_of(deployment)
+    if connection is None:
+        return None
+    resources = deployment.get("resources") or []
+    roots = [resource for resource in resources if resource["type"] == _ROOT_TYPE]
+    outputs = (roots[-1].get("outputs") if roots else None) or {}
+    # A stack whose first update failed has no outputs, but the group in which it failed.
+    groups = [str(resource.get("id") or "").rsplit("/", 1)[-1] for resource in resources if resource["type"] == _GROUP_TYPE]
+    return StackView(
+        name=name,
+        connection=connection,
+        resource_group=outputs.get("resource_group") or (groups[0] if groups else ""),
+        groups=outputs.get("container_groups") or {},
+        jobs=outputs.get("jobs") or {},
+        registry=outputs.get("registry") or "",
+        expires_at=outputs.get("expires_at") or {},
+        hourly_cost=outputs.get("hourly_cost") or {},
+    )

@@ -1,0 +1,98 @@
+"""Facts out of what Azure answers: groups, executions, and events of the activity log."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from operations.explain import activity_log, read_group, read_job
+from operations.explain.facts import Cause, Refusal
+from operations.explain.rules import explain
+from operations.jobs import execution_of, job_of
+
+# The form of an event: Microsoft Learn, REST reference of Azure Monitor 2015-04-01, "Activity Logs - List".
+EVENT: dict[str, Any] = {
+    "resourceId": "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerInstance/containerGroups/train",
+    "operationName": {"value": "Microsoft.ContainerInstance/containerGroups/write", "localizedValue": "Create or update"},
+    "status": {"value": "Failed", "localizedValue": "Failed"},
+    "subStatus": {"value": "Conflict", "localizedValue": "Conflict (HTTP Status Code: 409)"},
+    "eventTimestamp": "2026-11-21T20:00:00.1234567Z",
+}
+
+
+def event(message: str) -> dict[str, Any]:
+    return {**EVENT, "properties": {"statusCode": "Conflict", "statusMessage": message}}
+
+
+def test_a_failed_write_is_a_refusal_with_arms_code_and_every_message() -> None:
+    error = {"code": "ServiceUnavailable", "message": "not available", "details": [{"code": "X", "message": "why"}]}
+    found = activity_log.refusal_of(event(json.dumps({"status": "Failed", "error": error})))
+    assert found == Refusal(
+        "ServiceUnavailable",
+        "not available; why",
+        datetime(2026, 11, 21, 20, 0, 0, 123456, tzinfo=UTC),
+        "Microsoft.ContainerInstance/containerGroups/write",
+    )
+
+
+def test_a_message_that_is_no_json_is_kept_as_it_is() -> None:
+    found = activity_log.refusal_of(event("The service is busy."))
+    assert (found.code, found.message) == ("Conflict", "The service is busy.")
+    assert activity_log.refusal_of({}).message == ""
+
+
+def container(name: str, **view: Any) -> dict[str, Any]:
+    requests = {"cpu": 1, "memoryInGB": 1.5}
+    return {"name": name, "properties": {"image": "i:1", "resources": {"requests": requests}, "instanceView": view}}
+
+
+def test_a_group_is_read_with_its_containers_states_and_events() -> None:
+    state = {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
+    before = {"state": "Terminated", "exitCode": 3, "detailStatus": "Error", "startTime": "2026-11-21T20:00:00Z"}
+    events = [{"name": "BackOff", "message": "Back-off restarting failed container", "type": "Warning", "count": 2}]
+    body = {
+        "id": "/x",
+        "name": "x",
+        "properties": {
+            "provisioningState": "Succeeded",
+            "instanceView": {"state": "Running", "events": []},
+            "initContainers": [container("prepare", currentState={"state": "Terminated", "exitCode": 0})],
+            "containers": [container("main", currentState=state, previousState=before, restartCount=2, events=events)],
+        },
+    }
+    facts = read_group.of_body("train", body, {"main": ("last",)})
+    assert [(each.name, each.is_init) for each in facts.containers] == [("prepare", True), ("main", False)]
+    main = facts.containers[1]
+    assert (main.previous_exit_code, main.restarts, main.log, main.memory) == (3, 2, ("last",), "1.5 GB")
+    assert main.details == ("CrashLoopBackOff: Back-off restarting failed", "BackOff: Back-off restarting failed container")
+    assert explain(facts).cause is Cause.CRASH_LOOP
+
+
+def test_an_execution_is_read_with_what_it_ran_and_how_long() -> None:
+    job = job_of(
+        {
+            "id": "/x",
+            "name": "x",
+            "properties": {
+                "configuration": {"replicaTimeout": 600},
+                "template": {"containers": [{"name": "main", "image": "own:1", "resources": {"memory": "16Gi"}}]},
+            },
+        }
+    )
+    status = {"name": "main", "code": 3, "status": "Terminated", "additionalInformation": "ProcessExited"}
+    execution = execution_of(
+        {
+            "name": "x-1",
+            "properties": {
+                "status": "Failed",
+                "startTime": "2026-11-21T20:00:00Z",
+                "endTime": "2026-11-21T20:01:00Z",
+                "template": {"containers": [{"name": "main", "image": "given:2"}]},
+                "detailedStatus": {"replicas": [{"name": "r", "containers": [status]}]},
+            },
+        }
+    )
+    facts = read_job.of_execution("train", job, execution, ("boom",), datetime.now(UTC))
+    main = facts.containers[0]
+    assert (main.image, main.exit_code, main.detail, main.memory) == ("given:2", 3, "ProcessExited", "16Gi")
+    assert (facts.ran_seconds, facts.timeout_seconds, facts.execution) == (60, 600, "x-1")
+    assert explain(facts).cause is Cause.PROGRAM_ERROR

@@ -1,0 +1,217 @@
+"""Following an execution: its log line by line, its end, its time limit and Ctrl-C. The log comes over HTTP."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import requests
+from azure.core.exceptions import ServiceRequestError
+
+from operations.jobs import Execution, Job, job_of
+from operations.run.execution import INTERRUPTED, TIMEOUT, End, follow
+from operations.run.log_stream import LogStream, plain, stream_address
+from tests.support.embedded import until
+from tests.support.log_server import LogServer
+
+ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/trainer"
+ONE, TWO, THREE = (f"2026-10-09T21:15:4{n}.4795058Z stdout F line {n}" for n in (1, 2, 3))
+GREETING = "2026-10-09T21:16:02.38246  Connecting to the container 'main'..."
+
+Serve = Callable[..., LogServer]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    servers: list[LogServer] = []
+
+    def start(*streams: list[str], status: int = 200) -> LogServer:
+        servers.append(LogServer(list(streams), status=status))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+class ScriptedJobs:
+    """Answers each look at the execution with the next state of its script, and stays at the last."""
+
+    def __init__(self, *states: str, replicas: bool = True) -> None:
+        self.states = list(states)
+        self.has_replicas = replicas
+        self.stopped: list[str] = []
+        self.tokens = 0
+
+    def execution(self, job: Job, name: str) -> Execution | None:
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        if state == "Ctrl-C":
+            raise KeyboardInterrupt
+        if state == "lost":
+            raise ServiceRequestError("connection refused")
+        return None if state == "gone" else Execution(name, state)
+
+    def replicas(self, job: Job, execution: str) -> list[dict[str, Any]]:
+        containers = [{"name": "main"}]
+        return [{"name": "trainer-1-abc", "properties": {"containers": containers}}] if self.has_replicas else []
+
+    def log_token(self, job: Job) -> str:
+        self.tokens += 1
+        return "stream-token"
+
+    def stop(self, job: Job, execution: str) -> None:
+        self.stopped.append(execution)
+        self.states = ["Stopped"]
+
+    def wait_until_over(self, job: Job, name: str, **limits: Any) -> Execution | None:
+        return self.execution(job, name)
+
+
+def job(server: LogServer) -> Job:
+    endpoint = f"{server.url}/subscriptions/s/resourceGroups/g/containerApps/trainer/eventstream"
+    template = {"containers": [{"name": "main"}]}
+    return job_of({"id": ID, "name": "trainer", "properties": {"eventStreamEndpoint": endpoint, "template": template}})
+
+
+def stream(server: LogServer, jobs: Any | None = None) -> LogStream:
+    return LogStream(jobs or ScriptedJobs("Running"), job(server), "trainer-1")
+
+
+def followed(server: LogServer, jobs: Any, **options: Any) -> tuple[End, list[str], list[str]]:
+    shown, said = list[str](), list[str]()
+    end = follow(jobs, job(server), "trainer-1", show=shown.append, say=said.append, sleep=lambda _: None, **options)
+    return end, shown, said
+
+
+def test_the_containers_own_lines_are_given_without_times_and_without_the_services_greeting(serve: Serve) -> None:
+    server = serve([GREETING, ONE, "2026-10-09T21:15:42Z stderr F a warning", "2026-10-09T21:15:43Z stdout F "])
+    assert list(stream(server).read(follow=False)) == ["line 1", "a warning", ""]
+
+
+def test_the_stream_is_asked_for_as_the_azure_cli_asks(serve: Serve) -> None:
+    server = serve([ONE])
+    list(stream(server).read(follow=True))
+    path = "/subscriptions/s/resourceGroups/g/jobs/trainer/executions/trainer-1/replicas/trainer-1-abc/containers/main/logstream"
+    assert server.asked == [(path, {"follow": "true", "tailLines": "300", "output": "text"}, "Bearer stream-token")]
+
+
+def test_a_stream_that_is_opened_again_goes_on_behind_what_it_gave(serve: Serve) -> None:
+    server = serve([ONE, TWO], [ONE, TWO, THREE])
+    found = stream(server)
+    assert [*found.read(follow=True), "again", *found.read(follow=True)] == ["line 1", "line 2", "again", "line 3"]
+    assert found.given == 3
+
+
+def many(first: int, count: int) -> list[str]:
+    return [f"2019-10-09T21:15:44.{number:07d}Z stdout F {number}" for number in range(first, first + count)]
+
+
+@pytest.mark.parametrize(("streams", "cut"), [([many(0, 300)], True), ([many(0, 299)], False)])
+def test_a_stream_that_begins_with_as_many_lines_as_it_may_has_left_some_out(
+    serve: Serve, streams: list[list[str]], cut: bool
+) -> None:
+    found = stream(serve(*streams))
+    list(found.read(follow=False))
+    assert found.cut is cut
+
+
+@pytest.mark.parametrize(("again", "cut"), [(many(5, 300), False), (many(10, 300), True)])
+def test_a_stream_that_is_opened_again_notices_what_it_has_missed(serve: Serve, again: list[str], cut: bool) -> None:
+    found = stream(serve(many(0, 10), again))
+    list(found.read(follow=False))
+    list(found.read(follow=False))
+    assert found.cut is cut
+    assert found.given == (305 if again[0].endswith(" 5") else 310)
+
+
+def test_without_a_replica_there_is_nothing_to_read_and_nobody_is_asked(serve: Serve) -> None:
+    server = serve([ONE])
+    assert list(stream(server, ScriptedJobs("Running", replicas=False)).read(follow=True)) == []
+    assert server.asked == []
+
+
+def test_a_refused_token_is_asked_for_again(serve: Serve) -> None:
+    server, jobs = serve([ONE], status=401), ScriptedJobs("Running")
+    found = stream(server, jobs)
+    for _ in range(2):
+        with pytest.raises(requests.HTTPError):
+            list(found.read(follow=True))
+    assert jobs.tokens == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (ONE, "line 1"),
+        ("2026-10-09T21:15:44Z stderr F  indented", " indented"),
+        ("no time at all", "no time at all"),
+        ("", ""),
+        (GREETING, None),
+        ("2026-10-09T21:16:02.5  Successfully Connected to container: 'main' [Revision: 'r', Replica: 'p']", None),
+    ],
+)
+def test_a_line_is_the_containers_or_the_services(line: str, text: str | None) -> None:
+    assert plain(line) == text
+
+
+def test_a_job_without_an_endpoint_has_no_stream() -> None:
+    assert stream_address(job_of({"id": ID, "name": "trainer"}), "e", "r", "c") == ""
+
+
+def test_it_is_followed_to_its_end_and_every_line_is_shown_once(serve: Serve) -> None:
+    server = serve([ONE, TWO], [ONE, TWO, THREE])
+    end, shown, _ = followed(server, ScriptedJobs("Processing", "Running", "Succeeded"))
+    assert shown == ["line 1", "line 2", "line 3"]
+    assert end.execution is not None
+    assert (end.execution.status, end.stopped, end.log_lines) == ("Succeeded", "", 3)
+
+
+def test_one_that_disappears_ends_the_waiting(serve: Serve) -> None:
+    end, _, _ = followed(serve([]), ScriptedJobs("Running", "gone"))
+    assert end.execution is None
+
+
+def test_when_its_time_is_over_it_is_stopped_and_that_is_said(serve: Serve) -> None:
+    jobs = ScriptedJobs("Running")
+    end, _, said = followed(serve([ONE]), jobs, limit_seconds=0)
+    assert (jobs.stopped, end.stopped) == (["trainer-1"], TIMEOUT)
+    assert "stopping the execution trainer-1" in said[0]
+
+
+def test_while_azure_can_not_be_reached_the_run_goes_on_and_says_so_once(serve: Serve) -> None:
+    end, _, said = followed(serve([ONE]), ScriptedJobs("Running", "lost", "lost", "Running", "Succeeded"))
+    assert end.execution is not None
+    assert end.execution.status == "Succeeded"
+    assert said == ["Azure can't be asked about the execution at the moment, trying on: connection refused"]
+
+
+def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("operations.run.execution.UNREACHABLE_SECONDS", 0)
+    server, said = serve([ONE]), list[str]()
+    with pytest.raises(ServiceRequestError):
+        follow(ScriptedJobs("lost"), job(server), "trainer-1", show=said.append, say=said.append)  # pyright: ignore[reportArgumentType]
+    assert "the execution trainer-1 may still run and cost" in said[-1]
+
+
+def test_ctrl_c_stops_it_in_azure_and_says_so(serve: Serve) -> None:
+    server, jobs = serve([ONE]), ScriptedJobs("Running", "Ctrl-C")
+    end, _, said = followed(server, jobs)
+    assert (jobs.stopped, end.stopped) == (["trainer-1"], INTERRUPTED)
+    assert said == ["stopping the execution trainer-1", "the execution trainer-1 is stopped"]
+
+
+def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("operations.run.execution.DRAIN_SECONDS", 0.2)
+    server = serve([ONE])
+    server.hold.clear()
+    jobs = ScriptedJobs("Running", "Succeeded")
+    looked = jobs.execution
+
+    def once_the_log_flows(job: Job, name: str) -> Execution | None:
+        until(lambda: server.asked, "the stream was opened")
+        return looked(job, name)
+
+    jobs.execution = once_the_log_flows  # pyright: ignore[reportAttributeAccessIssue]
+    _, shown, _ = followed(server, jobs)
+    assert shown == ["line 1"]

@@ -1,0 +1,108 @@
+"""`new`: a stack file from an example, checked by the program itself, never over another one."""
+
+import json
+import subprocess
+import sys
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from operations import new
+from operations.__main__ import main
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION
+
+ACCOUNT = new.Account(SUBSCRIPTION, "11111111-1111-1111-1111-111111111111")
+TEMPLATE = (CHECKOUT / "examples" / "t4-tonight" / "stack.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's folder of the test's own, with the example in it and an account in the environment."""
+    folder = tmp_path / "examples" / "t4-tonight"
+    folder.mkdir(parents=True)
+    (folder / "stack.yaml").write_text(TEMPLATE)
+    monkeypatch.setattr(new, "PROJECT_FOLDER", tmp_path)
+    monkeypatch.setenv("ARM_SUBSCRIPTION_ID", ACCOUNT.subscription_id)
+    monkeypatch.setenv("ARM_TENANT_ID", ACCOUNT.tenant_id)
+    return tmp_path
+
+
+def az(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """An `az` on PATH that answers as the script does, and no account in the environment."""
+    command = folder / "az"
+    command.write_text(f"#!/bin/sh\n{script}\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.delenv("ARM_SUBSCRIPTION_ID")
+    monkeypatch.delenv("ARM_TENANT_ID")
+
+
+def keys(project: Path, stack: str = "tonight") -> dict[str, object]:
+    return yaml.safe_load((project / f"Pulumi.{stack}.yaml").read_text())["config"]
+
+
+def test_the_file_has_account_team_region_and_an_end_so_many_days_ahead(project: Path) -> None:
+    assert main(["new", "tonight", "--example", "t4-tonight", "--team", "vision", "--location", "West US 3", "--days", "3"]) == 0
+    config = keys(project)
+    assert config["azure-native:subscriptionId"] == ACCOUNT.subscription_id
+    assert config["azure-native:tenantId"] == ACCOUNT.tenant_id
+    assert (config["azure-gpu:team"], config["azure-gpu:location"]) == ("vision", "westus3")
+    jobs = config["azure-gpu:jobs"]
+    assert isinstance(jobs, dict)
+    end = date.fromisoformat(jobs["tonight"]["expires_after"])
+    assert end - datetime.now(UTC).date() in (timedelta(days=3), timedelta(days=2))  # the day may have changed meanwhile
+
+
+def test_the_program_takes_what_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.tonight.yaml"
+    file.write_text(new.filled(TEMPLATE, "vision", "eastus", ACCOUNT, datetime.now(UTC).date(), 7))
+    command = [sys.executable, "-m", "components.inventory", str(file), "--stack", "tonight"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["problems"] == []
+
+
+def test_a_file_that_is_there_is_never_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = project / "Pulumi.tonight.yaml"
+    file.write_text("mine\n")
+    assert main(["new", "tonight", "--example", "t4-tonight"]) == 2
+    assert "Pulumi.tonight.yaml is there already" in capsys.readouterr().err
+    assert file.read_text() == "mine\n"
+
+
+def test_every_problem_comes_at_once_and_no_file_is_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--example", "t4-tonihgt", "--team", "-", "--location", "eastsu", "--days", "0"]
+    assert main(["new", "to night", *words]) == 2
+    text = capsys.readouterr().err
+    assert "5 problems, no file was written" in text
+    for path in ("STACK", "--example", "--team", "--location", "--days"):
+        assert f"- {path}: " in text
+    assert "did you mean t4-tonight?" in text
+    assert list(project.glob("Pulumi.*")) == []
+
+
+def test_without_variables_the_azure_clis_login_counts(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    az(tmp_path, monkeypatch, 'test "$*" = "account show --output json" && echo \'{"id": "sub", "tenantId": "ten"}\'')
+    assert main(["new", "tonight", "--example", "t4-tonight", "--team", "x"]) == 0
+    assert keys(project)["azure-native:subscriptionId"] == "sub"
+    assert keys(project)["azure-native:tenantId"] == "ten"
+
+
+@pytest.mark.parametrize("script", ["echo 'Please run az login' >&2; exit 1", "echo no json"])
+def test_without_a_login_the_fix_is_told(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str
+) -> None:
+    az(tmp_path, monkeypatch, script)
+    assert main(["new", "tonight", "--example", "t4-tonight"]) == 2
+    text = capsys.readouterr().err
+    assert "the Azure CLI isn't signed in" in text
+    assert "run `az login`, or set ARM_SUBSCRIPTION_ID and ARM_TENANT_ID" in text
+    assert list(project.glob("Pulumi.*")) == []
+
+
+def test_without_a_team_it_is_the_users_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new.getpass, "getuser", lambda: "ada.lovelace")
+    assert main(["new", "tonight", "--example", "t4-tonight"]) == 0
+    assert keys(project)["azure-gpu:team"] == "ada-lovelace"

@@ -1,0 +1,154 @@
+"""The command line of `run`: all problems at once, nothing started, and what stands behind `--` left alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations.__main__ import main
+from operations.azure import AzureError
+from operations.connection import Connection
+from operations.jobs import Execution, job_of
+from operations.run import command, session
+from operations.run.execution import INTERRUPTED, TIMEOUT, End
+from operations.run.registry_build import BuildFailedError, cause_of
+from operations.run.target import Target
+from operations.stack import EngineError
+from operations.stack_view import StackView
+from tests.support.embedded import CHECKOUT
+
+VIEW = StackView("dev", Connection("s"), jobs={"train": "/t"}, registry="/r")
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What was asked to run, instead of running it; and a stack with one job."""
+    asked: list[dict[str, Any]] = []
+
+    def run(view: StackView, name: str, target: Target, arguments: list[str], **options: Any) -> int:
+        asked.append({"name": name, "target": target, "arguments": arguments, **options})
+        return 7
+
+    monkeypatch.setattr(session, "run", run)
+    monkeypatch.setattr(command, "view", lambda stack: VIEW)
+    return asked
+
+
+def test_what_stands_behind_two_hyphens_is_given_on_untouched(ran: list[dict[str, Any]]) -> None:
+    assert main(["run", "mnist", "--on", "job", "--stack", "dev", "--", "--stack", "x", "--", "-h"]) == 7
+    assert ran[0]["arguments"] == ["--stack", "x", "--", "-h"]
+    assert ran[0]["target"].context.repository == "mnist"
+
+
+def test_without_a_target_the_jobs_own_image_gets_the_arguments(ran: list[dict[str, Any]]) -> None:
+    assert main(["run", "--on", "job", "--stack", "dev", "--", "--epochs", "3"]) == 7
+    assert (ran[0]["target"], ran[0]["arguments"], ran[0]["name"]) == (Target(), ["--epochs", "3"], "train")
+
+
+def test_problems_of_the_command_line_and_of_the_stack_come_together(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "view", lambda stack: VIEW._replace(jobs={"a": "/a", "b": "/b"}, registry=""))
+    script = tmp_path / "train.py"
+    script.write_text("print(1)\n")
+    assert main(["run", str(script), "--env", "A", "--secret-env", "NOT_SET", "--on", "job", "--stack", "dev"]) == 2
+    text = capsys.readouterr().err
+    assert "4 problems, nothing was started" in text
+    for said in ("--env: it has no value", "isn't set, or is empty", "the stack has several jobs", "the stack has no registry"):
+        assert said in text
+    assert ran == []
+
+
+def test_a_stack_that_is_not_there_is_one_problem_beside_the_others(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def view(stack: object) -> StackView:
+        raise EngineError("there is no stack dev")
+
+    monkeypatch.setattr(command, "view", view)
+    assert main(["run", "nmist", "--on", "job", "--stack", "dev"]) == 2
+    text = capsys.readouterr().err
+    assert "there is no stack dev" in text
+    assert "did you mean mnist?" in text
+
+
+def test_a_secret_can_not_be_left_behind_with_a_detached_run(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "hunter2")
+    assert main(["run", "--detach", "--secret-env", "TOKEN", "--on", "job", "--stack", "dev"]) == 2
+    text = capsys.readouterr().err
+    assert "only as long as this command waits" in text
+    assert "hunter2" not in text
+
+
+def test_there_is_one_place_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "mnist", "--on", "batch", "--stack", "dev"])
+    assert ended.value.code == 2
+    assert "invalid choice: 'batch' (choose from 'job')" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [BuildFailedError("no image"), session.RunError("gone"), AzureError("Forbidden")])
+def test_a_run_that_fails_by_itself_ends_with_125(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def run(*_: Any, **__: Any) -> int:
+        raise error
+
+    monkeypatch.setattr(session, "run", run)
+    assert main(["run", "--on", "job", "--stack", "dev"]) == 125
+    assert capsys.readouterr().err == f"error: {error}\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [
+        (End(Execution("e", "Succeeded"), log_lines=1), 0, "train: Succeeded, exit code 0; "),
+        (End(Execution("e", "Failed"), log_lines=1), 1, "train: Failed, the service tells no exit code; "),
+        (End(Execution("e", "Stopped"), TIMEOUT), 124, "stopped when its time was over"),
+        (End(Execution("e", "Stopped"), INTERRUPTED), 130, "stopped at your word"),
+        (End(Execution("e", "Stopped"), log_lines=1), 125, "somebody stopped it"),
+        (End(None, INTERRUPTED), 130, "stopped at your word"),
+    ],
+)
+def test_each_end_has_its_exit_code_and_its_sentence(end: End, code: int, said: str) -> None:
+    told: list[str] = []
+    assert session.sum_up(VIEW, "train", "e", end, None, told.append) == code
+    assert any(said in line for line in told)
+    assert any("cost isn't known" in line for line in told)
+
+
+def test_a_failure_tells_where_its_reason_is_told() -> None:
+    told: list[str] = []
+    session.sum_up(VIEW, "train", "e", End(Execution("e", "Failed")), None, told.append)
+    assert told[-1] == "why: python -m operations explain train --stack dev"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR: No matching distribution found for nosuchpackage==1.0",
+        "ERROR: Could not find a version that satisfies the requirement nosuchpackage",
+        "No solution found when resolving dependencies:",
+        "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io/",
+    ],
+)
+def test_requirements_that_can_not_be_had_are_told_from_other_failures(line: str) -> None:
+    assert cause_of(["step 1", line, "exit 1"]) == "the requirements can't be installed; correct the requirements file"
+    assert cause_of(["step 1", "COPY failed: no such file"]) == ""
+
+
+def test_a_manual_job_has_credentials_for_the_servers_that_it_names() -> None:
+    registries = [{"server": "A.azurecr.io"}]
+    job = job_of({"id": "/t", "name": "t", "properties": {"configuration": {"registries": registries, "triggerType": "Manual"}}})
+    assert job.registry_servers == {"a.azurecr.io"}
+    assert job.is_manual
+
+
+def test_it_loads_without_azures_clients() -> None:
+    code = "import sys, operations.__main__; print([m for m in sys.modules if m.startswith('azure.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
+    assert done.stdout.strip() == "[]"

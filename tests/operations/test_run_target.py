@@ -1,0 +1,135 @@
+"""What a command line of `run` means, and every problem with it at once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formats.build_context import context_hash
+from operations.run.target import Asked, Target, resolve
+from tests.support.embedded import CHECKOUT
+
+
+def target(*, process: dict[str, str] | None = None, **asked: Any) -> Target:
+    found, problems = resolve(Asked(**asked), CHECKOUT, process or {})
+    assert problems == []
+    return found
+
+
+def problems(*, process: dict[str, str] | None = None, **asked: Any) -> dict[str, str]:
+    found = resolve(Asked(**asked), CHECKOUT, process or {})[1]
+    assert len({problem.path for problem in found}) == len(found), "two problems with one word"
+    return {problem.path: str(problem) for problem in found}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "train.py"
+    file.write_text("print(1)\n")
+    return file
+
+
+def test_nothing_said_is_the_jobs_own_image() -> None:
+    assert target() == Target()
+
+
+def test_a_workloads_name_is_its_folder_whole() -> None:
+    context = target(target="vector_add").context
+    assert context is not None
+    assert context.image == f"vector_add:{context_hash(CHECKOUT / 'workloads' / 'vector_add')}"
+
+
+def test_a_folder_with_a_dockerfile_is_taken_whole(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights").write_bytes(b"\0")
+    context = target(target=str(tmp_path)).context
+    assert context is not None
+    assert sorted(context.files) == ["Dockerfile", "model/weights"]
+
+
+def test_a_script_is_taken_with_its_requirements(script: Path, tmp_path: Path) -> None:
+    (tmp_path / "needs.txt").write_text("numpy\n")
+    context = target(target=str(script), requirements=str(tmp_path / "needs.txt")).context
+    assert context is not None
+    assert sorted(context.files) == ["Dockerfile", "requirements.txt", "train.py"]
+
+
+@pytest.mark.parametrize("image", ["docker.io/library/python:3.11", "nvidia/cuda:12.4.1-base-ubuntu22.04", "ubuntu:24.04"])
+def test_a_word_with_a_registry_or_a_tag_is_an_image(image: str) -> None:
+    assert target(target=image) == Target(image=image)
+
+
+def test_variables_and_secrets_are_taken_and_secrets_come_from_the_environment() -> None:
+    found = target(environment=("A=1", "B=x=y", "C="), secret_environment=("TOKEN",), process={"TOKEN": "hunter2"})
+    assert found.environment == {"A": "1", "B": "x=y", "C": ""}
+    assert found.secrets == {"TOKEN": "hunter2"}
+
+
+def test_a_misspelt_workload_names_those_that_there_are() -> None:
+    text = problems(target="minst")["TARGET"]
+    assert "there is no workload of this name" in text
+    assert "mnist, vector_add" in text
+    assert "did you mean mnist?" in text
+
+
+def test_a_script_that_is_not_there_names_the_nearest_one(script: Path) -> None:
+    text = problems(target=str(script.with_name("trian.py")))["TARGET"]
+    assert "the script isn't there" in text
+    assert f"did you mean {script}?" in text
+
+
+@pytest.mark.parametrize("spelt", ["./nowhere/train.py", "train_that_is_not_there.py", "../nothing"])
+def test_what_is_spelt_like_a_path_is_a_script(spelt: str) -> None:
+    assert "the script isn't there" in problems(target=spelt)["TARGET"]
+
+
+def test_every_problem_comes_at_once_and_no_secret_is_shown(script: Path) -> None:
+    found = problems(
+        target=str(script),
+        requirements="nowhere.txt",
+        base="Python:3.11",
+        environment=("A",),
+        secret_environment=("TOKEN=hunter2",),
+        timeout_minutes=0.0,
+    )
+    assert set(found) == {"--requirements", "--base", "--env", "--secret-env", "--timeout"}
+    assert "the requirements file isn't there" in found["--requirements"]
+    assert "A secret" not in found["--secret-env"]
+    assert not any("hunter2" in text for text in found.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"environment": ("1A=x",)}, "this can't be a variable's name"),
+        ({"environment": ("A=1", "A=2")}, "it is given twice"),
+        ({"secret_environment": ("TOKEN",)}, "this variable isn't set, or is empty"),
+        ({"environment": ("T=1",), "secret_environment": ("T",)}, "--env gives the same variable"),
+        ({"target": "mnist", "requirements": "x.txt"}, "only a script takes it"),
+        ({"target": "ubuntu:24.04", "base": "python:3.12"}, "only a script takes it"),
+        ({"timeout_minutes": 20000.0}, "it is out of range"),
+        ({"target": "Ubuntu:24.04"}, "capital letters"),
+    ],
+)
+def test_a_word_that_can_not_be_meant_is_refused_with_the_reason(given: dict[str, Any], said: str) -> None:
+    texts = list(problems(process={"T": "x"}, **given).values())
+    assert len(texts) == 1
+    assert said in texts[0]
+
+
+def test_a_script_in_another_language_is_told_where_it_would_go(tmp_path: Path) -> None:
+    (tmp_path / "train.sh").write_text("echo\n")
+    assert "only Python scripts are turned into an image" in problems(target=str(tmp_path / "train.sh"))["TARGET"]
+
+
+def test_a_folder_without_a_dockerfile_and_one_with_a_link_are_refused(tmp_path: Path) -> None:
+    assert "the folder has no Dockerfile" in problems(target=str(tmp_path))["TARGET"]
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    (tmp_path / "link").symlink_to("/etc/hosts")
+    assert "link is a link" in problems(target=str(tmp_path))["TARGET"]
+
+
+def test_a_script_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_bytes(b"\xff\xfe\x00")
+    assert "it isn't UTF-8 text" in problems(target=str(tmp_path / "x.py"))["TARGET"]

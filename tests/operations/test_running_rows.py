@@ -1,0 +1,95 @@
+"""What runs and what it costs: unknown stays unknown, and a total says so."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from operations import running
+from operations.connection import Connection
+from operations.running import Row, group_row, total
+from operations.stack_view import StackView
+
+NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
+BEGAN = datetime(2026, 11, 21, 18, 30, tzinfo=UTC)
+EXECUTION = Row("train", "job execution", "Running", "/j/executions/e", "dev", BEGAN, None, Decimal("0.8"))
+GROUP = Row("web", "container group", "Running", "/g", "dev", BEGAN, datetime(2026, 11, 20, tzinfo=UTC))
+
+
+def group(state: str | None, started: str | None = "2026-11-21T18:30:00Z", **more: Any) -> dict[str, Any]:
+    current = {"currentState": {"state": "Running", "startTime": started}} if started else {}
+    properties = {
+        "provisioningState": "Succeeded",
+        "instanceView": {"state": state} if state else {},
+        "containers": [{"name": "c", "properties": {"instanceView": current}}],
+    }
+    return {"id": "/g", "name": "g", "properties": properties, **more}
+
+
+def test_a_cost_so_far_is_the_hours_price_times_its_hours() -> None:
+    assert EXECUTION.so_far(NOW) == Decimal("1.2")
+
+
+def test_without_a_price_or_a_beginning_a_cost_is_not_known() -> None:
+    assert GROUP.so_far(NOW) is None
+    assert EXECUTION._replace(since=None).so_far(NOW) is None
+
+
+def test_a_total_of_known_and_unknown_says_what_it_leaves_out() -> None:
+    assert str(total([Decimal("0.5"), Decimal("0.25")])) == "0.75 USD"
+    assert str(total([Decimal("0.5"), None])) == "at least 0.50 USD (1 cost isn't known)"
+    assert str(total([Decimal("0.5"), None, None])) == "at least 0.50 USD (2 costs aren't known)"
+    assert str(total([None])) == "not known"
+    assert str(total([])) == "0.00 USD"
+
+
+@pytest.mark.parametrize("state", ["Running", "Pending", "Repairing"])
+def test_a_group_runs_until_it_has_ended(state: str) -> None:
+    row = group_row(group(state, tags={"expires-at": "2026-11-28T00:00:00Z"}))
+    assert row is not None
+    assert (row.state, row.since, row.expires_at) == (state, BEGAN, datetime(2026, 11, 28, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("state", ["Succeeded", "Failed", "Stopped"])
+def test_a_group_that_has_ended_does_not_run(state: str) -> None:
+    assert group_row(group(state)) is None
+
+
+def test_a_group_that_has_not_begun_has_no_beginning() -> None:
+    row = group_row(group("Pending", started=None))
+    assert row is not None
+    assert row.since is None
+
+
+def test_the_table_shows_each_with_its_times_and_costs_and_the_total(capsys: pytest.CaptureFixture[str]) -> None:
+    running.show([EXECUTION, GROUP], NOW)
+    text = capsys.readouterr().out
+    assert "2026-11-21 18:30 UTC" in text
+    assert "0.80 USD" in text
+    assert "1.20 USD" in text
+    assert "2026-11-20 00:00 UTC, passed" in text
+    assert "no end" in text
+    assert "not known" in text
+    assert "together an hour: at least 0.80 USD (1 cost isn't known); so far: at least 1.20 USD (1 cost isn't known)" in text
+
+
+def test_nothing_that_runs_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    running.show([], NOW)
+    assert capsys.readouterr().out == "nothing runs\n"
+
+
+def test_json_has_null_for_what_is_not_known() -> None:
+    data = json.loads(json.dumps(running.as_json([EXECUTION, GROUP], NOW)))
+    first, second = data["running"]
+    assert (first["usd_hour"], first["usd_so_far"], first["expires_at"]) == (0.8, 1.2, None)
+    assert (second["usd_hour"], second["usd_so_far"]) == (None, None)
+    assert (data["usd_hour"], data["usd_so_far"], data["without_known_cost"]) == (0.8, 1.2, 1)
+
+
+def test_the_end_that_a_stack_gives_counts_before_the_tag() -> None:
+    view = StackView("dev", Connection("s"), expires_at={"web": "2027-01-01T00:00:00Z"}, hourly_cost={"web": 2.5})
+    row = running._of_stack(GROUP, view, "web")
+    assert row.expires_at == datetime(2027, 1, 1, tzinfo=UTC)
+    assert row.usd_hour == Decimal("2.5")

@@ -1,0 +1,112 @@
+"""What a stack says of itself, and which of its jobs a run goes to."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from operations.connection import Connection, connection_of
+from operations.jobs import job_of
+from operations.run import find_job
+from operations.stack_view import StackView, of_deployment
+
+PROVIDER = {"type": "pulumi:providers:azure-native", "inputs": {"subscriptionId": "s", "metadataHost": "localhost:1"}}
+VIEW = StackView("dev", Connection("s"), jobs={"train": "/t"}, registry="/r")
+TODAY = date(2026, 11, 21)
+
+
+def deployment(**outputs: Any) -> dict[str, Any]:
+    group = {"type": "azure-native:resources:ResourceGroup", "id": "/subscriptions/s/resourceGroups/rg-1"}
+    return {"resources": [{"type": "pulumi:pulumi:Stack", "outputs": outputs}, group, PROVIDER]}
+
+
+def test_the_outputs_of_the_program_are_read() -> None:
+    view = of_deployment(
+        "dev",
+        deployment(
+            resource_group="rg",
+            container_groups={"a": "/a"},
+            jobs={"b": "/b"},
+            registry="/r",
+            expires_at={"b": "2026-11-28T00:00:00Z"},
+            hourly_cost={"a": None, "b": 1.5},
+        ),
+    )
+    assert view is not None
+    assert (view.resource_group, view.registry, view.resources) == ("rg", "/r", {"a": "/a", "b": "/b"})
+    assert (view.expires_at["b"], view.hourly_cost["b"]) == ("2026-11-28T00:00:00Z", 1.5)
+    assert view.connection == Connection("s", metadata_host="localhost:1")
+
+
+def test_a_stack_whose_first_update_failed_still_knows_its_resource_group() -> None:
+    view = of_deployment("dev", deployment())
+    assert view is not None
+    assert (view.resource_group, view.jobs, view.registry) == ("rg-1", {}, "")
+
+
+def test_a_stack_with_nothing_in_azure_has_no_view() -> None:
+    assert of_deployment("dev", {"resources": [{"type": "pulumi:pulumi:Stack"}]}) is None
+    assert of_deployment("dev", {}) is None
+
+
+def test_where_the_configuration_is_silent_the_providers_variables_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "ARM_SUBSCRIPTION_ID": "from-environment",
+        "ARM_TENANT_ID": "tenant",
+        "ARM_CLIENT_ID": "client",
+        "ARM_METADATA_HOSTNAME": "localhost:2",
+        "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    silent = {"type": "pulumi:providers:azure-native", "inputs": {}}
+    assert connection_of({"resources": [silent]}) == Connection("from-environment", "tenant", "client", "localhost:2", True)
+    assert connection_of({"resources": [PROVIDER]}) == Connection("s", "tenant", "client", "localhost:1", True)
+
+
+def test_a_stacks_only_job_needs_no_name() -> None:
+    assert find_job.choose(VIEW, "") == ("train", [])
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "said"),
+    [
+        (VIEW._replace(jobs={}), "", "the stack has no job"),
+        (VIEW._replace(jobs={}), "train", "the stack has no job"),
+        (VIEW._replace(jobs={"b": "/b", "a": "/a"}), "", "the stack has several jobs; allowed: a, b; fix: choose one: --job a"),
+        (VIEW, "trian", "the stack has no such job; given: 'trian'; allowed: train; fix: did you mean train?"),
+    ],
+)
+def test_a_job_that_can_not_be_meant_is_refused_with_those_that_there_are(view: StackView, name: str, said: str) -> None:
+    chosen, problems = find_job.choose(view, name)
+    assert chosen == ""
+    assert said in str(problems[0])
+
+
+def test_what_has_to_be_built_needs_a_registry() -> None:
+    assert find_job.check(VIEW, builds=True) == []
+    without = VIEW._replace(registry="")
+    assert find_job.check(without, builds=False) == []
+    assert "the stack has no registry" in str(find_job.check(without, builds=True)[0])
+
+
+def test_a_job_that_has_no_credentials_for_the_registry_can_not_run_what_is_built_there() -> None:
+    registries = [{"server": "Ours.azurecr.io", "identity": "/i"}]
+    job = job_of({"id": "/t", "name": "t", "properties": {"configuration": {"registries": registries}}})
+    assert find_job.check_pull(job, "ours.azurecr.io") == []
+    assert "no identity to pull from theirs.azurecr.io" in str(find_job.check_pull(job, "theirs.azurecr.io")[0])
+
+
+@pytest.mark.parametrize(
+    ("end", "as_of", "warned"),
+    [
+        ("2026-11-20T00:00:00Z", "", True),
+        ("2026-11-28T00:00:00Z", "", False),
+        (None, "", False),
+        ("2026-11-20T00:00:00Z", "2026-11-01", False),
+        ("2026-11-28T00:00:00Z", "2027-01-01", True),
+    ],
+)
+def test_a_job_past_its_end_date_is_warned_of_by_the_day_of_its_stack(end: str | None, as_of: str, warned: bool) -> None:
+    job = job_of({"id": "/t", "name": "t", "tags": {"as-of": as_of} if as_of else {}})
+    problems = find_job.check_end(VIEW._replace(expires_at={"train": end}), "train", job, TODAY)
+    assert [problem.severity.value for problem in problems] == (["warning"] if warned else [])
