@@ -24,3 +24,25 @@ def with_gpu_group(azure: EmbeddedAzure, count: int = 1, **group: Any) -> dict[s
             }
         },
     }
+
+
+def with_job(azure: EmbeddedAzure, **job: Any) -> dict[str, Any]:
+    """A stack with everything that a foundation has, and one job that adds vectors on a T4, at a date when Azure rents them."""
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2026-11-21",
+        "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
+        "image_source": f"{azure.url}/checkout.git#HEAD",
+        "jobs": {"adder": {"workload": "vector_add", "cpu": 1, "memory_in_gib": 2, "expires_after": "2026-11-30", **job}},
+    }
+
+
+def with_sample_job(**job: Any) -> dict[str, Any]:
+    """A stack with a resource group and one job that runs Microsoft's sample: nothing to build, so it is up soon."""
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2026-11-21",
+        "jobs": {"adder": {"expires_after": "2026-11-30", **job}},
+    }

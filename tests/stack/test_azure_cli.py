@@ -1,0 +1,103 @@
+"""The real Azure CLI on the embedded Azure: what a refusal looks like to its user. What is taken is in test_document_*.py."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from operations.shell import connections
+from operations.shell.messages import ShellError
+from operations.shell.sign_in import sign_in
+from tests.support.azure_cli import AzureCli, connected
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
+
+pytestmark = pytest.mark.slow
+FILE = (CHECKOUT / "examples" / "documents" / "gpu-deploy-aci.yaml").read_text()
+NOT_FOUND = 3  # the CLI's exit code for what ARM answers with 404
+
+
+@pytest.fixture(scope="module")
+def az(azure: EmbeddedAzure) -> AzureCli:
+    return AzureCli(azure)
+
+
+@pytest.fixture
+def group(az: AzureCli) -> Iterator[str]:
+    """The name of a resource group at the source document's date."""
+    name = f"rg-{uuid.uuid4().hex[:12]}"
+    az.answer("group", "create", "--name", name, "--location", "eastus", "--tags", "as-of=2019-06-01")
+    yield name
+    az.answer("group", "delete", "--name", name, "--yes", "--no-wait")
+
+
+def test_what_is_not_there_is_exit_code_3_with_arms_code(az: AzureCli, group: str) -> None:
+    code, said = az.refusal("container", "show", "--resource-group", group, "--name", "nobody")
+    assert code == NOT_FOUND
+    assert said.startswith(
+        "ERROR: (ResourceNotFound) The Resource 'Microsoft.ContainerInstance/containerGroups/nobody' under resource group "
+        f"'{group}' was not found."
+    )
+    code, said = az.refusal("group", "show", "--name", "nowhere")
+    assert (code, said.splitlines()[0]) == (
+        NOT_FOUND,
+        "ERROR: (ResourceGroupNotFound) Resource group 'nowhere' could not be found.",
+    )
+
+
+# What the page itself names: GPUs are 1, 2 or 4, of K80, P100 or V100, on Linux alone; and each SKU has its most.
+@pytest.mark.parametrize(
+    ("written", "instead", "code", "words"),
+    [
+        ("count: 1", "count: 3", "InvalidRequestContent", "1, 2 or 4 GPUs"),
+        ("sku: K80", "sku: T4", "InvalidRequestContent", "K80, P100, V100"),
+        ("cpu: 1.0", "cpu: 8", "InvalidRequestContent", "at most 6 CPU"),
+        ("osType: Linux", "osType: Windows", "InvalidRequestContent", "Linux only"),
+        ("k8s-gcrio.azureedge.net", "elsewhere.azurecr.io", "InaccessibleImage", "is not accessible"),
+    ],
+)
+def test_a_file_that_the_service_refuses_gets_arms_code_and_message(
+    az: AzureCli, group: str, tmp_path: Path, written: str, instead: str, code: str, words: str
+) -> None:
+    file = tmp_path / "group.yaml"
+    file.write_text(FILE.replace(written, instead))
+    returned, said = az.refusal("container", "create", "--resource-group", group, "--file", str(file))
+    assert returned == 1
+    assert said.startswith(f"ERROR: ({code}) ")
+    assert words in said.splitlines()[0]
+    assert az.answer("container", "list", "--resource-group", group) == []
+
+
+def test_a_k80_where_the_service_never_had_one_is_refused(az: AzureCli, group: str, tmp_path: Path) -> None:
+    file = tmp_path / "group.yaml"
+    file.write_text(FILE)
+    create = ("container", "create", "--resource-group", group, "--file", str(file), "--location", "uksouth")
+    returned, said = az.refusal(*create)
+    assert (returned, said.split(")")[0]) == (1, "ERROR: (ServiceUnavailable")
+    assert "uksouth" in said
+
+
+def test_the_pages_own_file_is_refused_today(az: AzureCli, tmp_path: Path) -> None:
+    name = f"rg-{uuid.uuid4().hex[:12]}"
+    az.answer("group", "create", "--name", name, "--location", "eastus")
+    file = tmp_path / "group.yaml"
+    file.write_text(FILE)
+    returned, said = az.refusal("container", "create", "--resource-group", name, "--file", str(file))
+    assert returned == 1
+    assert "K80" in said.splitlines()[0]
+    assert "2023-08-31" in said.splitlines()[0]  # Microsoft retired the K80 before the others
+
+
+def test_a_date_that_yaml_reads_as_one_is_still_an_api_version(az: AzureCli, group: str, tmp_path: Path) -> None:
+    file = tmp_path / "group.yaml"
+    file.write_text(FILE.replace("'2018-10-01'", "2018-10-01"))
+    made = az.answer("container", "create", "--resource-group", group, "--file", str(file))
+    assert made["properties"]["containers"][0]["properties"]["resources"]["requests"]["gpu"] == {"count": 1, "sku": "K80"}
+
+
+@pytest.mark.parametrize("secret", ["wrong", "-wrong", "@wrong", "wr=ng"])
+def test_another_secret_is_refused_in_entras_words(az: AzureCli, tmp_path: Path, secret: str) -> None:
+    found = connections.connection({}, connected(az.azure))
+    elsewhere = {**az.environment, "AZURE_CONFIG_DIR": str(tmp_path)}
+    with pytest.raises(ShellError, match="AADSTS7000215: Invalid client secret provided"):
+        sign_in(elsewhere, found, secret, print)
