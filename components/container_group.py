@@ -20,6 +20,7 @@ from components.refusal import refuse
 # policy; network profile; availability zone), the service's refusal InvalidContainerGroupUpdate, and
 # pulumi/pulumi-azure-native issue 918.
 REPLACING = ["containers[*].resources", "location", "osType", "restartPolicy", "subnetIds", "zones"]
+REPLACING_WITHOUT_PATH = ["the number of containers, without those that run before the others"]
 
 
 class ContainerGroup(pulumi.ComponentResource):
@@ -38,7 +39,7 @@ class ContainerGroup(pulumi.ComponentResource):
         super().__init__("azuregpu:index:ContainerGroup", name, None, opts)
         context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
         spec, problems = resolve(name, args, context)
-        refuse([*stack_problems, *problems])
+        refuse([*stack_problems, *problems, *inputs.missing(spec, args, f"container_groups.{name}")])
 
         self.group = containerinstance.ContainerGroup(
             f"{name}-group",

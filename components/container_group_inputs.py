@@ -17,7 +17,7 @@ from components.container_group_network import Network, NetworkSpec
 from components.container_group_volumes import AzureFileArgs, GitRepoArgs, VolumeArgs
 from components.container_probes import ProbeSpec
 from components.context import LogsArgs, RegistryArgs, Surroundings
-from components.refusal import Refused
+from components.workloads import not_built
 
 
 def container(spec: ContainerSpec, network: NetworkSpec, around: Surroundings) -> containerinstance.ContainerArgs:
@@ -48,20 +48,33 @@ def init_container(spec: InitContainerSpec, around: Surroundings) -> containerin
     )
 
 
-def _image(spec: InitContainerSpec, around: Surroundings) -> pulumi.Input[str]:
-    if spec.workload is None:
-        return spec.said.get("image", "")
-    images = around["registry"]["workload_images"] if "registry" in around else {}
-    if spec.workload not in images:
-        problem = Problem(
-            path=f"{spec.path}.workload",
-            message="no registry has built this workload",
-            value=spec.workload.value,
-            allowed=", ".join(images) or "none",
-            fix="give the foundation a registry, and this workload to build",
+def missing(spec: ContainerGroupSpec, around: Surroundings, path: str) -> list[Problem]:
+    """What the group at `path` needs of its surroundings and doesn't find there."""
+    images = _workload_images(around)
+    every: Sequence[InitContainerSpec] = [*spec.init_containers, *spec.containers]
+    problems = [
+        not_built(container.workload, images, f"{container.path}.workload")
+        for container in every
+        if container.workload is not None and container.workload not in images
+    ]
+    if "logs" in around and "workspace_key" not in around["logs"]:
+        problems.append(
+            Problem(
+                path=path,
+                message="a container group sends its logs with the shared key of the workspace alone, and the key isn't there",
+                allowed="logs with workspace_key, or no logs",
+                fix="give the foundation read_log_key",
+            )
         )
-        raise Refused([problem])
-    return images[spec.workload]
+    return problems
+
+
+def _image(spec: InitContainerSpec, around: Surroundings) -> pulumi.Input[str]:
+    return spec.said.get("image", "") if spec.workload is None else _workload_images(around)[spec.workload]
+
+
+def _workload_images(around: Surroundings) -> Mapping[str, pulumi.Input[str]]:
+    return around["registry"]["workload_images"] if "registry" in around else {}
 
 
 def _variables(
@@ -190,7 +203,7 @@ def _is_from(registry: RegistryArgs, spec: InitContainerSpec) -> bool:
 
 def diagnostics(logs: LogsArgs | None) -> containerinstance.ContainerGroupDiagnosticsArgs | None:
     """Logs to the workspace. With a key, an exception to identities over keys: the service takes nothing else."""
-    if logs is None:
+    if logs is None or "workspace_key" not in logs:
         return None
     return containerinstance.ContainerGroupDiagnosticsArgs(
         log_analytics=containerinstance.LogAnalyticsArgs(

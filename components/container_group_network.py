@@ -161,7 +161,7 @@ def _reach_problems(said: NetworkSettings, spec: NetworkSpec, containers: Sequen
             Problem(
                 path=f"{path}.ports",
                 message="a public group needs the ports at which it is reached",
-                allowed="1 to 5 ports",
+                allowed=f"1 to {container_instances_parts.MOST_PORTS} ports",
                 fix=f"add ports: [{opened or '{port: 80}'}], or leave network out",
             )
         )

@@ -111,19 +111,19 @@ def _share_problems(share: AzureFileArgs, path: str) -> list[Problem]:
 def _repository_problems(repository: GitRepoArgs, path: str) -> list[Problem]:
     problems: list[Problem] = []
     address = repository.get("repository", "")
+    shown = None if "@" in address else address or None  # a password may be in it
     if not address.startswith(("https://", "http://")):
         problems.append(
             Problem(
                 path=f"{path}.repository",
                 message="this is no address of a git repository" if address else "the repository is needed and not given",
-                value=address or None,
+                value=shown,
                 allowed="https://<host>/<repository>",
                 fix="write the address that `git clone` takes over HTTPS",
                 source="Microsoft Learn, container-instances-volume-gitrepo, 2024-08-29",
             )
         )
     elif "@" in address.removeprefix("https://").removeprefix("http://").split("/", 1)[0]:
-        # The address isn't shown: a password is in it.
         problems.append(
             Problem(
                 path=f"{path}.repository",

@@ -54,8 +54,8 @@ class LogsArgs(TypedDict):
     """Wired: its ARM id, for services that send logs by their own right."""
     workspace_id: pulumi.Input[str]
     """Wired: the workspace's own GUID, which Azure calls customer id; no ARM id."""
-    workspace_key: pulumi.Input[str]
-    """Wired: a shared key of the workspace; secret."""
+    workspace_key: NotRequired[pulumi.Input[str]]
+    """Wired: a shared key of the workspace; secret. Container groups send logs with nothing else. Default: none."""
 
 
 class Surroundings(TypedDict):

@@ -8,8 +8,7 @@ from datetime import date
 from catalog.problems import Problem
 from components.context import resolve_day
 from formats.dates import days_later
-
-PROPOSED_DAYS = 7  # how long it may live in the proposal that the refusal of one without an end makes
+from formats.tags import PROPOSED_DAYS
 
 
 def resolve_end(text: str | None, day: date, path: str, what: str) -> tuple[str | None, list[Problem]]:

@@ -174,7 +174,7 @@ class Foundation(pulumi.ComponentResource):
         return run, image
 
     def _log_workspace(self, part: Part, found: operationalinsights.GetWorkspaceResult | None) -> pulumi.Output[str]:
-        """ARM id. Adds the workspace and its key to the surroundings: container groups know no other way to send logs."""
+        """ARM id. Adds the workspace to the surroundings, and its key where something knows no other way to send logs."""
         if found and part.existing:
             workspace_id, customer_id = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.customer_id)
             name, group = pulumi.Output.from_input(part.name), pulumi.Output.from_input(part.existing.resource_group)
@@ -191,9 +191,11 @@ class Foundation(pulumi.ComponentResource):
             )
             workspace_id, customer_id, name = workspace.id, workspace.customer_id, workspace.name
             group = self.resource_group_name
-        keys = operationalinsights.get_shared_keys_output(workspace_name=name, resource_group_name=group)
-        key = pulumi.Output.secret(keys.primary_shared_key)
-        self.surroundings["logs"] = LogsArgs(workspace_arm_id=workspace_id, workspace_id=customer_id, workspace_key=key)
+        logs = LogsArgs(workspace_arm_id=workspace_id, workspace_id=customer_id)
+        if self._spec.read_log_key:
+            keys = operationalinsights.get_shared_keys_output(workspace_name=name, resource_group_name=group)
+            logs["workspace_key"] = pulumi.Output.secret(keys.primary_shared_key)
+        self.surroundings["logs"] = logs
         return workspace_id
 
     def _storage(self, part: Part) -> pulumi.Output[str]:

@@ -60,6 +60,8 @@ class FoundationArgs(FoundationSettings):
     """Plain: where the sources of `workloads` are: `https://…/repository.git#<commit>`. Default: nowhere."""
     assign_roles: NotRequired[bool]
     """Plain: false leaves the role assignments to an administrator and prints the commands. Default: true."""
+    read_log_key: NotRequired[bool]
+    """Plain: true reads the shared key of `log_workspace`, which container groups need and nothing else does. Default: false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,7 @@ class FoundationSpec:
     workloads: tuple[Workload, ...]
     image_source: str
     assign_roles: bool
+    read_log_key: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,7 @@ def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, lis
         workloads=tuple(Workload(workload) for workload in args.get("workloads", [])),
         image_source=args.get("image_source", ""),
         assign_roles=args.get("assign_roles", True),
+        read_log_key=args.get("read_log_key", False),
     )
     return spec, [*problems, *_registry_problems(spec), *_image_source_problems(spec)]
 

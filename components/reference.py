@@ -34,8 +34,8 @@ anything, and can be used in a Pulumi program of your own. The pages are made fr
 _REPLACED = """
 ## What makes a new one
 
-Azure can't change these on one that exists. Preview then shows a replacement, and the old one is deleted first, because its
-name is fixed:
+Azure can't change its name, its resource group, or these on one that exists. Preview then shows a replacement, and the old one is
+deleted first, because its name is fixed:
 """
 
 
@@ -91,8 +91,9 @@ def page(component: Component) -> str:
     if others:
         parts += ["\nFor Python alone, and no outputs:\n", "| attribute | type | |\n| --- | --- | --- |", *others]
     replacing = cast(Sequence[str], getattr(component.module, "REPLACING", ()))
+    others_replacing = cast(Sequence[str], getattr(component.module, "REPLACING_WITHOUT_PATH", ()))
     if replacing:
-        parts += [_REPLACED, *(f"- `{path}`" for path in replacing)]
+        parts += [_REPLACED, *(f"- `{path}`" for path in replacing), *(f"- {what}" for what in others_replacing)]
     return "\n".join(parts) + "\n"
 
 

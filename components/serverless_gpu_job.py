@@ -16,9 +16,13 @@ from components.refusal import refuse
 from components.serverless_gpu_job_args import Events, ServerlessGpuJobArgs, ServerlessGpuJobSpec, resolve
 from components.serverless_gpu_job_rules import identity_problems
 from components.serverless_gpu_job_settings import EventArgs
+from components.workloads import not_built
 
-# What the service can't change on a job that exists; everything else it updates in place. The trigger's type is here because no
-# client offers to change it. Source: hashicorp/terraform-provider-azurerm, container_app_job, and `az containerapp job update`.
+# What the service can't change on a job that exists; everything else it updates in place. Sources: location and environment make
+# a new job in hashicorp/terraform-provider-azurerm (container_app_job_resource.go), whose updates never send another trigger's
+# type; `az containerapp job update` has no option for one, and with a file that had one it was refused
+# (ContainerAppsJobTriggerConfigurationMissing, microsoft/azure-container-apps issue 1014). That no other client can change the
+# type either is assumed.
 REPLACING = ["configuration.triggerType", "environmentId", "location"]
 
 
@@ -68,15 +72,7 @@ def _missing(name: str, spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) 
     problems: list[Problem] = []
     images = args["registry"]["workload_images"] if "registry" in args else {}
     if spec.workload is not None and spec.workload not in images:
-        problems.append(
-            Problem(
-                path=f"jobs.{name}.workload",
-                message="no registry has built this workload",
-                value=spec.workload.value,
-                allowed=", ".join(images) or "none",
-                fix="give the foundation a registry, and this workload to build",
-            )
-        )
+        problems.append(not_built(spec.workload, images, f"jobs.{name}.workload"))
     profiles = args["runs_in"]["profiles"]
     if spec.gpu.value not in profiles:
         problems.append(
@@ -115,7 +111,7 @@ def _variables(spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> list[a
     """In the order of their names, so that writing them in another order changes nothing."""
     plain = {name: app.EnvironmentVarArgs(name=name, value=value) for name, value in spec.environment.items()}
     secret = {
-        name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_name("env", name))
+        name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_of_variable(name))
         for name in args.get("secret_environment", {})
     }
     return [variable for _, variable in sorted({**plain, **secret}.items())]
@@ -123,15 +119,23 @@ def _variables(spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> list[a
 
 def _secrets(spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> list[app.SecretArgs]:
     """Secrets of the job, which its variables and rules refer to by name."""
-    values = {_secret_name("env", name): value for name, value in args.get("secret_environment", {}).items()}
+    values = {_secret_of_variable(name): value for name, value in args.get("secret_environment", {}).items()}
     for rule in spec.events.rules if spec.events else ():
         for parameter, value in _rule_secrets(args.get("event"), rule.name).items():
-            values[_secret_name(rule.name, parameter)] = value
+            values[_secret_of_rule(rule.name, parameter)] = value
     return [app.SecretArgs(name=name, value=pulumi.Output.secret(value)) for name, value in sorted(values.items())]
 
 
 def _rule_secrets(event: EventArgs | None, rule: str) -> dict[str, pulumi.Input[str]]:
     return event["rules"][rule].get("secrets", {}) if event else {}
+
+
+def _secret_of_variable(name: str) -> str:
+    return _secret_name("env", name)
+
+
+def _secret_of_rule(rule: str, parameter: str) -> str:
+    return _secret_name("rule", rule, parameter)  # a rule may be called env
 
 
 def _secret_name(*words: str) -> str:
@@ -180,7 +184,7 @@ def _scale(events: Events, args: ServerlessGpuJobArgs) -> app.JobScaleArgs:
             metadata=rule.metadata,
             identity=args.get("identity_id") if rule.use_identity else None,
             auth=[
-                app.ScaleRuleAuthArgs(trigger_parameter=parameter, secret_ref=_secret_name(rule.name, parameter))
+                app.ScaleRuleAuthArgs(trigger_parameter=parameter, secret_ref=_secret_of_rule(rule.name, parameter))
                 for parameter in sorted(_rule_secrets(args.get("event"), rule.name))
             ]
             or None,

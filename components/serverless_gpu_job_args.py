@@ -17,8 +17,12 @@ from components.job_environment_args import GpuModel, JobSurroundings
 from components.naming import physical_name
 from components.serverless_gpu_job_rules import Where, problems_of, service_problems
 from components.serverless_gpu_job_settings import (
+    DEFAULT_FEWEST_EXECUTIONS,
+    DEFAULT_GPU,
     DEFAULT_MOST_EXECUTIONS,
+    DEFAULT_PARALLELISM,
     DEFAULT_POLLING_SECONDS,
+    DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_MINUTES,
     PLACEHOLDER,
     EventArgs,
@@ -89,12 +93,12 @@ def resolve(
     where = Where(name, "location" in args)
     as_of, problems = resolve_day(args.get("as_of"), where("as_of"))
     day = as_of or context.day
-    gpu = GpuModel(args.get("gpu", GpuModel.T4))
+    gpu = GpuModel(args.get("gpu", DEFAULT_GPU))
     profile = container_apps.PROFILES[gpu.profile_type]
     expires_at, end_problems = resolve_end(args.get("expires_after"), day, where("expires_after"), "a job")
     cpu, memory = float(args.get("cpu", profile.vcpus)), float(args.get("memory_in_gib", profile.memory_gib))
     location = regions.normalise(args.get("location", context.location))
-    parallelism = int(args.get("parallelism", 1))
+    parallelism = int(args.get("parallelism", DEFAULT_PARALLELISM))
     own_tags = args.get("tags", {})
     spec = ServerlessGpuJobSpec(
         job_name=args.get("job_name") or context.name(azure_types.JOB.arm_type, name),
@@ -109,7 +113,7 @@ def resolve(
         memory_in_gib=memory,
         schedule=args.get("schedule"),
         events=_events(args["event"]) if "event" in args else None,
-        retries=int(args.get("retries", 0)),
+        retries=int(args.get("retries", DEFAULT_RETRIES)),
         timeout_seconds=int(args.get("timeout_minutes", DEFAULT_TIMEOUT_MINUTES)) * 60,
         parallelism=parallelism,
         completions=int(args.get("completions", parallelism)),
@@ -119,7 +123,9 @@ def resolve(
         hourly_cost=_hourly_cost(gpu, cpu, memory, location, parallelism),
     )
     problems += [*end_problems, *problems_of(args, where)]
-    problems += service_problems(gpu, cpu, memory, location, where, day, in_existing_environment=in_existing_environment)
+    problems += service_problems(
+        gpu, spec.image, cpu, memory, location, where, day, in_existing_environment=in_existing_environment
+    )
     return spec, problems
 
 
@@ -131,7 +137,7 @@ def _events(args: EventArgs) -> Events:
     return Events(
         rules=tuple(rules),
         polling_interval_seconds=int(args.get("polling_interval_seconds", DEFAULT_POLLING_SECONDS)),
-        min_executions=int(args.get("min_executions", 0)),
+        min_executions=int(args.get("min_executions", DEFAULT_FEWEST_EXECUTIONS)),
         max_executions=int(args.get("max_executions", DEFAULT_MOST_EXECUTIONS)),
     )
 

@@ -8,14 +8,17 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from catalog import names, regions
-from catalog.problems import Code, Problem
+from catalog import container_jobs, names, regions
+from catalog.problems import Code, Problem, Severity
 from catalog.services import container_apps_requests
 from components.context import check_tags
 from components.job_environment_args import GpuModel
 from components.serverless_gpu_job_settings import (
+    DEFAULT_FEWEST_EXECUTIONS,
     DEFAULT_MOST_EXECUTIONS,
+    DEFAULT_PARALLELISM,
     DEFAULT_POLLING_SECONDS,
+    DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_MINUTES,
     EventArgs,
     ServerlessGpuJobSettings,
@@ -25,7 +28,12 @@ from formats import azure_types, cron, image_reference
 
 _RULE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _RULES_SOURCE = "the service's own refusal, quoted in DFE-Digital/terraform-azurerm-container-apps-hosting pull request 96"
-_JOBS_PAGE = "Microsoft Learn, container-apps/jobs, advanced job configuration"
+_TRIGGER_SOURCE = (
+    "MicrosoftDocs/azure-docs, articles/container-apps/jobs.md; microsoft/azure-container-apps issue 1333, 2024-10-30"
+)
+# The page of jobs sets no limit. In that review the service's own people said that replicas are then repeated; others write that
+# the service takes no more than the parallelism.
+_COMPLETIONS_SOURCE = "Azure/azure-rest-api-specs pull request 21916, review of 2023-01-11"
 
 
 class Where(NamedTuple):
@@ -56,9 +64,18 @@ def problems_of(args: ServerlessGpuJobSettings, where: Where) -> list[Problem]:
 
 
 def service_problems(
-    gpu: GpuModel, cpu: float, memory_in_gib: float, location: str, where: Where, day: date, *, in_existing_environment: bool
+    gpu: GpuModel,
+    image: str | None,
+    cpu: float,
+    memory_in_gib: float,
+    location: str,
+    where: Where,
+    day: date,
+    *,
+    in_existing_environment: bool,
 ) -> list[Problem]:
-    """What the service doesn't take on that day. What an existing environment has is looked up, and no table knows better."""
+    """What the service doesn't take on that day, or doesn't run: of a workload's image, which is None, no CUDA version is known.
+    What an existing environment has is looked up, and no table knows better."""
     container = container_apps_requests.ContainerRequest(
         gpu_path=where("gpu"),
         cpu_path=where("cpu"),
@@ -69,6 +86,7 @@ def service_problems(
     )
     job = container_apps_requests.JobRequest(gpu.profile_type, where("gpu"), (container,))
     problems = container_apps_requests.job_problems(job, day)
+    problems += container_jobs.check_image(gpu.profile_type, image or "", where("image"))
     if in_existing_environment:
         return problems
     profile = container_apps_requests.ProfileRequest(
@@ -140,7 +158,7 @@ def _triggers(args: ServerlessGpuJobSettings, where: Where) -> Iterator[Problem]
             message="a job has one trigger, and both a schedule and events are said",
             allowed="schedule, or event; neither, for a job that somebody starts",
             fix="remove one of the two",
-            source=_JOBS_PAGE,
+            source=_TRIGGER_SOURCE,
         )
     if "schedule" in args:
         wrong = cron.fault(args["schedule"])
@@ -171,7 +189,7 @@ def _events(event: EventArgs, where: Where) -> Iterator[Problem]:
                 allowed="use_identity, or secrets",
                 fix="remove secrets",
             )
-    least, most = event.get("min_executions", 0), event.get("max_executions", DEFAULT_MOST_EXECUTIONS)
+    least, most = event.get("min_executions", DEFAULT_FEWEST_EXECUTIONS), event.get("max_executions", DEFAULT_MOST_EXECUTIONS)
     polling = event.get("polling_interval_seconds", DEFAULT_POLLING_SECONDS)
     yield from _at_least(polling, 1, where("event.polling_interval_seconds"))
     yield from _at_least(least, 0, where("event.min_executions"))
@@ -184,20 +202,23 @@ def _numbers(args: ServerlessGpuJobSettings, where: Where) -> Iterator[Problem]:
             yield Problem(
                 path=where(key), message="this has to be above 0", value=above, fix="write how much the job needs, or remove it"
             )
-    parallelism = args.get("parallelism", 1)
+    parallelism = args.get("parallelism", DEFAULT_PARALLELISM)
     completions = args.get("completions", parallelism)
-    yield from _at_least(args.get("retries", 0), 0, where("retries"))
+    yield from _at_least(args.get("retries", DEFAULT_RETRIES), 0, where("retries"))
     yield from _at_least(args.get("timeout_minutes", DEFAULT_TIMEOUT_MINUTES), 1, where("timeout_minutes"))
     yield from _at_least(parallelism, 1, where("parallelism"))
     yield from _at_least(completions, 1, where("completions"))
     if completions > max(parallelism, 1):
         yield Problem(
             path=where("completions"),
-            message=f"of {parallelism} replicas, {completions} can't succeed",
+            message=f"of {parallelism} replicas side by side, {completions} can't succeed; whether further ones with a GPU would "
+            "follow isn't known",
             value=completions,
             allowed=f"1 to {parallelism}, the parallelism",
             fix=f"write {parallelism}, or parallelism: {completions}",
-            source=_JOBS_PAGE,
+            source=_COMPLETIONS_SOURCE,
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
         )
 
 

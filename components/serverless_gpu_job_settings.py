@@ -12,8 +12,12 @@ from components.job_environment_args import GpuModel
 from components.workloads import Workload
 
 PLACEHOLDER = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # Microsoft's own sample: it prints a line and ends
+DEFAULT_GPU = GpuModel.T4
+DEFAULT_RETRIES = 0
 DEFAULT_TIMEOUT_MINUTES = 60
+DEFAULT_PARALLELISM = 1
 DEFAULT_POLLING_SECONDS = 30  # the service's own, said so that nobody has to look it up
+DEFAULT_FEWEST_EXECUTIONS = 0
 DEFAULT_MOST_EXECUTIONS = 1  # the service's own is 100, each with a GPU
 
 
@@ -37,7 +41,7 @@ class EventArgs(TypedDict):
     rules: dict[str, EventRuleArgs]
     """The sources of events by name."""
     polling_interval_seconds: NotRequired[int]
-    """How often the sources are asked. Default: 30."""
+    """After how many seconds the sources are asked again. Default: 30."""
     min_executions: NotRequired[int]
     """How many executions a poll starts at least, each with a GPU. Default: 0."""
     max_executions: NotRequired[int]
@@ -76,11 +80,11 @@ class ServerlessGpuJobSettings(TypedDict):
     retries: NotRequired[int]
     """How often a replica that fails is started again; each try costs. Default: 0."""
     timeout_minutes: NotRequired[int]
-    """When a replica that still runs is stopped. Default: 60."""
+    """After how many minutes a replica that still runs is stopped. Default: 60."""
     parallelism: NotRequired[int]
     """Replicas of an execution that run side by side, each with a GPU. Default: 1."""
     completions: NotRequired[int]
-    """How many of them have to succeed for the execution to succeed. Default: all."""
+    """How many of them have to succeed for the execution to succeed. Default: all of `parallelism`."""
     job_name: NotRequired[str]
     """Name of the job in Azure. Default: made of project, team, stack and the job's name here."""
     container_name: NotRequired[str]

@@ -7,7 +7,7 @@ of a wrong type; what is wrong is left out of the arguments. `python -m componen
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, cast, get_type_hints
 
@@ -17,9 +17,9 @@ from components import container_group_args, foundation_args, job_environment_ar
 from components.container_group_args import ContainerGroupSettings
 from components.context import Context, StackArgs, resolve_stack
 from components.foundation_args import FoundationArgs, FoundationSettings, PartArgs
-from components.job_environment_args import GpuModel, JobEnvironmentSettings
+from components.job_environment_args import JobEnvironmentSettings
 from components.serverless_gpu_job_rules import identity_problems
-from components.serverless_gpu_job_settings import ServerlessGpuJobSettings
+from components.serverless_gpu_job_settings import DEFAULT_GPU, ServerlessGpuJobSettings
 from components.settings_reference import reference
 from components.typed_dicts import check, schema
 
@@ -87,7 +87,7 @@ def _decoded(text: str, wanted: Any) -> object:
         return text
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, or lists in lists without end
         return text
 
 
@@ -101,7 +101,7 @@ def _arguments(file: StackFile, subscription_id: str, today: str, problems: list
     jobs = file.get("jobs", {})
     of_groups = {workload for group in groups.values() for workload in container_group_args.workloads(group)}
     workloads = sorted(of_groups | {job["workload"] for job in jobs.values() if "workload" in job})
-    foundation = FoundationArgs(**file.get("foundation", {}), stack=stack, workloads=workloads)
+    foundation = FoundationArgs(**file.get("foundation", {}), stack=stack, workloads=workloads, read_log_key=bool(groups))
     if "image_source" in file:
         foundation["image_source"] = file["image_source"]
     if "assign_roles" in file:
@@ -122,7 +122,7 @@ def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackF
     for job in jobs.values():
         region = _region_of(job, file["location"])
         new = JobEnvironmentSettings(**file.get("job_environment", PartArgs(create=True)), location=region, gpus=[])
-        found.setdefault(region, new)["gpus"].append(job.get("gpu", GpuModel.T4))
+        found.setdefault(region, new)["gpus"].append(job.get("gpu", DEFAULT_GPU))
     return found
 
 
@@ -159,11 +159,17 @@ def _problems(
 ) -> list[Problem]:
     context, found = resolve_stack(settings.stack, project, stack)
     found += of_foundation(settings.foundation, context)
+    named: list[tuple[str, str]] = []
     for name, group in settings.container_groups.items():
-        found += container_group_args.resolve(name, group, context)[1]
+        spec, more = container_group_args.resolve(name, group, context)
+        named.append((f"container_groups.{name}.group_name", spec.group_name))
+        found += more
     for name, job in settings.jobs.items():
         existing = "existing" in settings.job_environments[settings.environment_of(name)]
-        found += serverless_gpu_job_args.resolve(name, job, context, in_existing_environment=existing)[1]
+        spec, more = serverless_gpu_job_args.resolve(name, job, context, in_existing_environment=existing)
+        named.append((f"jobs.{name}.job_name", spec.job_name))
+        found += more
+    found += _names_taken_twice(named)
     for environment in settings.job_environments.values():
         found += [problem for problem in of_environment(environment, context) if problem not in found]
     found += _problems_between_components(settings)
@@ -173,6 +179,21 @@ def _problems(
         problem for problem in found if problem.path in said or (problem.value is None and _component(problem.path) in unclear)
     ]
     return [*settings.problems, *(problem for problem in found if problem not in explained)]
+
+
+def _names_taken_twice(named: Sequence[tuple[str, str]]) -> Iterator[Problem]:
+    """Two groups, or two jobs, of one name in Azure would be one there. `named`: each name behind where it is written."""
+    first: dict[tuple[str, str], str] = {}
+    for path, name in named:
+        taken = first.setdefault((path.split(".")[0], name.lower()), path)
+        if taken != path:
+            yield Problem(
+                path=path,
+                message=f"{taken} has this name in Azure too",
+                value=name,
+                allowed="a name that nothing else of its kind has in the stack",
+                fix="rename one of the two",
+            )
 
 
 def _problems_between_components(settings: Settings) -> list[Problem]:

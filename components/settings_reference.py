@@ -20,7 +20,7 @@ declare and give back is in [components/](components/README.md).
 - **Secrets** are written by the engine, which encrypts them, and not by hand:
   `pulumi config set --secret --path 'container_groups.train.secret_environment.TOKEN'` asks for the value.
 - **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print the `az role assignment create`
-  that an administrator runs once identity and registry are there. Until then Azure refuses a group that pulls from the
+  that an administrator runs once identity and registry are there. Until then Azure refuses a group or a job that pulls from the
   registry; afterwards `pulumi up` completes it.
 - **`expires_after`** is the last day of a group or a job, and whatever has a GPU needs one. It becomes the tag `expires-at`, by
   which people and tools find what is overdue. Azure deletes nothing by it.

@@ -3,7 +3,8 @@
 In: a value made of JSON's types, and an annotation: a TypedDict, `dict[str, …]`, `list[…]`, a `str` enum, `str`, `int`, `float`,
 `bool`, `Any`, which takes everything, or `pulumi.Input[…]` of one of them. Out: the value without what is wrong in it, and one
 problem for each thing left out.
-What is annotated `pulumi.Input[…]` is wired: it may hold a secret, so no problem shows its value.
+What is annotated `pulumi.Input[…]` is wired: it may hold a secret, so no problem shows its value, nor that of an object, a map or
+a list around it, in whatever shape it was written.
 """
 
 import ast
@@ -37,16 +38,16 @@ class Checked:
 
 def check(value: object, annotation: Any, path: str) -> Checked:
     """`value` against `annotation`. `path` is where the user wrote it."""
-    inner = _unwired(annotation)
-    shown = value if inner is annotation else None
+    inner = unwired(annotation)
+    shown = None if _may_hold_secrets(annotation) else value
     if inner is Any:
         return Checked(value)
     if is_typeddict(inner):
-        return _check_object(_written_out(value, inner), inner, path)
+        return _check_object(_written_out(value, inner), shown, inner, path)
     if get_origin(inner) is dict:
-        return _check_map(value, get_args(inner)[1], path)
+        return _check_map(value, shown, get_args(inner)[1], path)
     if get_origin(inner) is list:
-        return _check_list(value, get_args(inner)[0], path)
+        return _check_list(value, shown, get_args(inner)[0], path)
     if issubclass(inner, Enum):
         return _check_choice(value, inner, path)
     if _is_a(value, inner):
@@ -55,11 +56,23 @@ def check(value: object, annotation: Any, path: str) -> Checked:
 
 
 @functools.cache
-def _hints(wanted: Any) -> dict[str, Any]:
+def key_hints(wanted: Any) -> dict[str, Any]:
+    """The annotation of each key of a TypedDict."""
     return get_type_hints(wanted, localns={"Output": pulumi.Output, "T": T})  # names that `pulumi.Input` holds as text
 
 
-def _unwired(annotation: Any) -> Any:
+@functools.cache
+def _may_hold_secrets(annotation: Any) -> bool:
+    """Whether something wired, or anything at all, may stand there or below."""
+    inner = unwired(annotation)
+    if inner is not annotation or inner is Any:
+        return True
+    if is_typeddict(inner):
+        return any(_may_hold_secrets(hint) for hint in key_hints(inner).values())
+    return any(_may_hold_secrets(argument) for argument in get_args(inner))
+
+
+def unwired(annotation: Any) -> Any:
     """The `T` of `pulumi.Input[T]`, or the annotation itself."""
     arguments = get_args(annotation)
     if get_origin(annotation) is Union and any(get_origin(argument) is pulumi.Output for argument in arguments):
@@ -70,8 +83,8 @@ def _unwired(annotation: Any) -> Any:
 def _is_a(value: object, wanted: type) -> bool:
     if isinstance(value, bool):
         return wanted is bool
-    if wanted is float:
-        return isinstance(value, int | float)
+    if wanted is float:  # NaN, which compares with nothing, and what is larger than a number may be aren't numbers to anybody
+        return isinstance(value, int | float) and abs(value) <= sys.float_info.max
     return isinstance(value, wanted)
 
 
@@ -95,13 +108,13 @@ def _written_out(value: object, wanted: Any) -> object:
 
 
 def _shorthands(wanted: Any) -> list[str]:
-    return [] if wanted.__required_keys__ else [key for key, hint in list(_hints(wanted).items())[:1] if hint is bool]
+    return [] if wanted.__required_keys__ else [key for key, hint in list(key_hints(wanted).items())[:1] if hint is bool]
 
 
-def _check_object(value: object, wanted: Any, path: str) -> Checked:
-    hints = _hints(wanted)
+def _check_object(value: object, shown: object, wanted: Any, path: str) -> Checked:
+    hints = key_hints(wanted)
     if not isinstance(value, Mapping):
-        return _wrong_type(path, value, value, f"an object with {', '.join(hints)}")
+        return _wrong_type(path, shown, value, f"an object with {', '.join(hints)}")
     given = cast(Mapping[str, object], value)
     kept: dict[str, object] = {}
     problems = [_unknown_key(_below(path, key), key, list(hints)) for key in given if key not in hints]
@@ -126,17 +139,17 @@ def _unknown_key(path: str, key: str, known: list[str]) -> Problem:
     return Problem(path=path, message="there is no such key", value=key, allowed=", ".join(known), fix=fix)
 
 
-def _check_map(value: object, wanted: Any, path: str) -> Checked:
+def _check_map(value: object, shown: object, wanted: Any, path: str) -> Checked:
     if not isinstance(value, Mapping):
-        return _wrong_type(path, value if _unwired(wanted) is wanted else None, value, "an object")
+        return _wrong_type(path, shown, value, "an object")
     entries = {str(key): check(entry, wanted, f"{path}.{key}") for key, entry in cast(Mapping[object, object], value).items()}
     kept = {key: entry.value for key, entry in entries.items() if entry.usable}
     return Checked(kept, [problem for entry in entries.values() for problem in entry.problems])
 
 
-def _check_list(value: object, wanted: Any, path: str) -> Checked:
+def _check_list(value: object, shown: object, wanted: Any, path: str) -> Checked:
     if not isinstance(value, list):
-        return _wrong_type(path, value if _unwired(wanted) is wanted else None, value, "a list")
+        return _wrong_type(path, shown, value, "a list")
     entries = [check(entry, wanted, f"{path}[{index}]") for index, entry in enumerate(cast(list[object], value))]
     kept = [entry.value for entry in entries if entry.usable]
     return Checked(kept, [problem for entry in entries for problem in entry.problems])
@@ -154,7 +167,7 @@ def _check_choice(value: object, wanted: type[Enum], path: str) -> Checked:
 
 def schema(annotation: Any) -> dict[str, Any]:
     """The JSON Schema of an annotation. Docstrings of a TypedDict's keys become descriptions."""
-    inner = _unwired(annotation)
+    inner = unwired(annotation)
     if inner is Any:
         return {}
     if is_typeddict(inner):
@@ -179,7 +192,7 @@ _ENCRYPTED = {  # how the engine writes a secret into a stack file
 
 
 def _object_schema(wanted: Any) -> dict[str, Any]:
-    hints = _hints(wanted)
+    hints = key_hints(wanted)
     descriptions = key_docstrings(wanted)
     written = {
         "type": "object",

@@ -1,7 +1,10 @@
 """The workloads that this repository holds, as components name them, and where their sources lie."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
+
+from catalog.problems import Problem
 
 _FOLDER = Path(__file__).parents[1] / "workloads"
 
@@ -15,3 +18,14 @@ class Workload(StrEnum):
     @property
     def folder(self) -> Path:
         return _FOLDER / self.value
+
+
+def not_built(workload: Workload, built: Iterable[str], path: str) -> Problem:
+    """The problem of a workload that isn't among those that the stack's registry has built."""
+    return Problem(
+        path=path,
+        message="no registry has built this workload",
+        value=workload.value,
+        allowed=", ".join(built) or "none",
+        fix="give the foundation a registry, and this workload to build",
+    )

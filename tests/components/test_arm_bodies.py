@@ -86,7 +86,7 @@ def declared() -> list[Registration]:
     """Every resource that the components can declare, with everything that it can hold."""
 
     def build() -> None:
-        foundation = Foundation("foundation", EVERYTHING)
+        foundation = Foundation("foundation", {**EVERYTHING, "read_log_key": True})
         stands_on = {"stack": STACK_ARGS, **foundation.surroundings}
         ContainerGroup("train", {**GROUP, **stands_on, "workload": "mnist"})
         ContainerGroup("several", {**stands_on, **SEVERAL})

@@ -46,7 +46,7 @@ def test_a_secret_variable_and_the_workspace_key_are_secret_all_the_way() -> Non
     }
 
     def build() -> None:
-        foundation = Foundation("foundation", {"stack": STACK_ARGS, "log_workspace": {"create": True}})
+        foundation = Foundation("foundation", {"stack": STACK_ARGS, "log_workspace": {"create": True}, "read_log_key": True})
         ContainerGroup("one", {**args, **foundation.surroundings})
 
     recorded = declare(build)
@@ -55,6 +55,12 @@ def test_a_secret_variable_and_the_workspace_key_are_secret_all_the_way() -> Non
     assert recorded.one(GROUP).inputs["diagnostics"]["logAnalytics"]["workspaceKey"] == WORKSPACE_KEY
     assert "hunter2" not in readable(wire)
     assert WORKSPACE_KEY not in readable(wire)
+
+
+def test_logs_without_the_key_that_a_group_needs_are_refused_and_never_left_out() -> None:
+    args: ContainerGroupArgs = {**ARGS, "logs": {"workspace_arm_id": "/workspace", "workspace_id": "customer"}}
+    with pytest.raises(Refused, match=r"container_groups\.one: .*shared key.*fix: give the foundation read_log_key"):
+        declare(lambda: ContainerGroup("one", args))
 
 
 def test_variables_have_one_order_however_they_are_written() -> None:

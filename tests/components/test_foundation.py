@@ -34,9 +34,16 @@ def test_two_foundations_in_one_program_share_no_urn(preview: bool) -> None:
 
 
 def test_the_key_of_the_log_workspace_is_read_once_and_never_in_plain_text() -> None:
-    recorded = declare(lambda: Foundation("one", EVERYTHING))
+    args: FoundationArgs = {**EVERYTHING, "read_log_key": True}
+    recorded = declare(lambda: Foundation("one", args))
     assert [token for token, _ in recorded.lookups] == ["azure-native:operationalinsights:getSharedKeys"]
     assert WORKSPACE_KEY not in readable([*(one.wire for one in recorded.registrations), *recorded.outputs.values()])
+
+
+def test_nobody_reads_the_key_of_the_log_workspace_unless_it_is_asked_for() -> None:
+    made: list[Foundation] = []
+    assert declare(lambda: made.append(Foundation("one", EVERYTHING))).lookups == []
+    assert made[0].surroundings["logs"].keys() == {"workspace_arm_id", "workspace_id"}
 
 
 def test_outputs_are_what_the_class_says() -> None:

@@ -28,6 +28,7 @@ def test_a_page_has_every_argument_with_its_default_and_every_output() -> None:
     assert "| `runs_in.profiles` | by name: text | needed |" in text
     assert "| `hourly_cost` | `pulumi.Output[float] \\| None` |" in text
     assert "- `environmentId`" in text
+    assert "- the number of containers" in pages(found())["container_group.md"]
     outputs, _, others = text.partition("For Python alone")
     assert "`job` | `app.Job`" in others
     assert "`job` | `app.Job`" not in outputs

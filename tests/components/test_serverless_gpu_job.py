@@ -4,13 +4,17 @@ import re
 
 import pytest
 
+from catalog.problems import Severity
+from components.context import resolve_stack
 from components.foundation import Foundation
 from components.job_environment import JobEnvironment
 from components.job_environment_args import GpuModel
 from components.refusal import Refused
 from components.serverless_gpu_job import ServerlessGpuJob
-from components.serverless_gpu_job_args import ServerlessGpuJobArgs
-from tests.components.recording import declare, readable
+from components.serverless_gpu_job_args import ServerlessGpuJobArgs, resolve
+from components.serverless_gpu_job_settings import EventArgs, EventRuleArgs, ServerlessGpuJobSettings
+from components.typed_dicts import key_docstrings
+from tests.components.recording import PROJECT, STACK, declare, readable
 from tests.components.settings_of import STACK_ARGS
 
 JOB = "azure-native:app:Job"
@@ -77,6 +81,16 @@ def test_secrets_are_secret_all_the_way_and_variables_refer_to_them_by_name() ->
     assert "AccountKey=abc" not in shown
 
 
+def test_a_rule_called_env_and_a_variable_keep_a_secret_each() -> None:
+    args: ServerlessGpuJobArgs = {
+        **ARGS,
+        "secret_environment": {"connection": "of the variable"},
+        "event": {"rules": {"env": {"type": "azure-queue", "secrets": {"connection": "of the rule"}}}},
+    }
+    configuration = declare(lambda: ServerlessGpuJob("one", args)).one(JOB).inputs["configuration"]
+    assert sorted(secret["value"] for secret in configuration["secrets"]) == ["of the rule", "of the variable"]
+
+
 @pytest.mark.parametrize("variable", ["TOKEN", "_", "a" * 300, "Ä", "HF_TOKEN"])
 def test_the_name_of_a_secret_is_one_that_the_service_takes(variable: str) -> None:
     args: ServerlessGpuJobArgs = {**ARGS, "secret_environment": {variable: "x", variable.swapcase() + "2": "y"}}
@@ -136,3 +150,36 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull_and_runs_in_th
     [registry] = job.inputs["configuration"]["registries"]
     assert registry["identity"] == "/id-of/foundation-identity"
     assert registry["server"].endswith(".azurecr.io")
+
+
+def test_an_image_older_than_the_gpu_is_warned_of_and_one_that_it_runs_is_not() -> None:
+    context, _ = resolve_stack({**STACK_ARGS, "location": "eastus"}, PROJECT, STACK)
+    # CUDA's release notes: Turing from 10.0 on, Ampere from 11.0 on.
+    expected = {("8.0", "T4"): 1, ("10.0", "T4"): 0, ("10.2", "A100"): 1, ("12.2.0", "A100"): 0}
+    for (cuda, gpu), number in expected.items():
+        image = f"nvidia/cuda:{cuda}-base-ubuntu18.04"
+        _, problems = resolve("one", {"image": image, "gpu": GpuModel(gpu), "expires_after": "2026-12-31"}, context)
+        assert [(each.path, each.severity) for each in problems] == [("jobs.one.image", Severity.WARNING)] * number, image
+
+
+def test_the_defaults_in_the_docstrings_are_those_that_a_job_gets() -> None:
+    context, _ = resolve_stack({**STACK_ARGS, "location": "eastus"}, PROJECT, STACK)
+    rules = {"queue": EventRuleArgs(type="azure-queue")}
+    said: ServerlessGpuJobSettings = {"event": {"rules": rules}, "expires_after": "2026-12-31"}
+    spec, _ = resolve("one", said, context)
+    assert spec.events is not None
+    of_events = {key: getattr(spec.events, key) for key in EventArgs.__optional_keys__}
+    of_job = {
+        "gpu": spec.gpu,
+        "retries": spec.retries,
+        "parallelism": spec.parallelism,
+        "timeout_minutes": spec.timeout_seconds // 60,
+    }
+    for wanted, defaults in ((EventArgs, of_events), (ServerlessGpuJobSettings, of_job)):
+        told = key_docstrings(wanted)
+        assert [key for key, default in defaults.items() if not told[key].endswith(f"Default: {default}.")] == []
+    for gpu in GpuModel:
+        machine, _ = resolve("one", {**said, "gpu": gpu}, context)
+        told = key_docstrings(ServerlessGpuJobSettings)
+        assert f"{machine.cpu:g} with a" in told["cpu"]
+        assert f"{machine.memory_in_gib:g} with a" in told["memory_in_gib"]

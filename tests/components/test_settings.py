@@ -104,6 +104,19 @@ def test_a_job_environment_is_made_for_each_region_with_the_gpus_of_its_jobs() -
     assert [taken.environment_of(name) for name in jobs] == ["westeurope", "westeurope", "eastus"]
 
 
+@pytest.mark.parametrize(("work", "key"), [("container_groups", "group_name"), ("jobs", "job_name")])
+def test_two_names_that_would_be_one_in_azure_are_a_problem_and_those_of_two_kinds_are_not(work: str, key: str) -> None:
+    part = {"image": "python:3.11", "expires_after": "2099-12-31"}
+    other = "jobs" if work == "container_groups" else "container_groups"
+    said = {
+        "location": "eastus",
+        work: {"one": {**part, key: "same"}, "two": {**part, key: "same"}, "three": part},
+        other: {"four": {**part, "job_name" if other == "jobs" else "group_name": "same"}},
+    }
+    found = all_problems(read(configuration(said), TODAY), "azure-gpu", "test")
+    assert [problem.path for problem in errors(found)] == [f"{work}.two.{key}"]
+
+
 @given(secret=st.integers(10_000_000) | st.lists(st.integers(10_000_000), min_size=1))
 def test_a_value_that_may_be_a_secret_is_never_shown(secret: object) -> None:
     groups = [{"secret_environment": {"PIN": secret}}, {"secret_environment": secret}, {"subnet_id": secret}]
@@ -114,6 +127,36 @@ def test_a_value_that_may_be_a_secret_is_never_shown(secret: object) -> None:
         found = read(configuration(each), TODAY).problems
         assert found
         assert not [problem for problem in found if json.dumps(secret) in str(problem)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"container_groups": [{"secret_environment": {"PIN": "hunter2"}}]},
+        {"container_groups": {"train": {"registries": ["hunter2"]}}},
+        {"container_groups": {"train": {"registries": {"password": "hunter2"}}}},
+        {"container_groups": {"train": {"volumes": {"share": {"azure_file": [{"key": "hunter2"}]}}}}},
+        {"container_groups": {"train": {"volumes": {"files": "hunter2"}}}},
+        {
+            "container_groups": {
+                "train": {"image": "a", "volumes": {"code": {"git_repo": {"repository": "ssh://me:hunter2@host/x"}}}}
+            }
+        },
+        {"container_groups": {"train": {"file": "nowhere.json", "file_parameters": ["hunter2"]}}},
+        {"jobs": [{"secret_environment": {"PIN": "hunter2"}}]},
+        {"jobs": {"train": {"event": {"rules": {"queue": "hunter2"}}}}},
+    ],
+)
+def test_a_secret_in_the_wrong_shape_is_never_shown(said: dict[str, Any]) -> None:
+    found = all_problems(read(configuration(said), TODAY), "azure-gpu", "test")
+    assert found
+    assert "hunter2" not in str(found)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "9" * 400, "9" * 5000, "[" * 100_000])
+def test_a_number_that_is_none_is_refused_where_it_was_written(number: str) -> None:
+    taken = read({**configuration({}), "azure-gpu:jobs": f'{{"train": {{"cpu": {number}, "memory_in_gib": {number}}}}}'}, TODAY)
+    assert [problem.path for problem in taken.problems][:1] in (["jobs.train.cpu"], ["jobs"])
 
 
 @pytest.mark.parametrize("stack", ["dev", "documents", "local"])

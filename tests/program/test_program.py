@@ -95,6 +95,14 @@ def test_the_local_stack_runs_both_workloads_on_a_t4_and_says_what_an_hour_costs
     assert len(recorded.of_type("azure-native:app:ManagedEnvironment")) == 1
 
 
+@pytest.mark.parametrize(("work", "reads"), [("jobs", 0), ("container_groups", 1)])
+def test_the_key_of_the_log_workspace_is_read_for_container_groups_alone(work: str, reads: int) -> None:
+    part = {"image": "python:3.11", "expires_after": "2099-12-31"}
+    recorded = run({"foundation": {"log_workspace": "create"}, work: {"one": part}})
+    assert len(recorded.of_type("azure-native:operationalinsights:Workspace")) == 1
+    assert len(recorded.lookups) == reads
+
+
 def test_a_tag_says_the_date_only_where_the_settings_do() -> None:
     assert not [one for one in run(said_by("dev")).registrations if "as-of" in one.inputs.get("tags", {})]
 

@@ -122,3 +122,24 @@ def test_an_existing_environment_is_used_and_neither_changed_nor_deleted(azure: 
     assert ENVIRONMENT not in {each["type"] for each in stack.exported()["resources"]}
     assert stack.down().returncode == 0
     assert azure.get(environment_id, API_VERSION).json() == before
+
+
+def test_names_regions_and_containers_change_as_azure_lets_them(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(azure, with_sample_job())
+    made(stack)
+
+    def job_steps(**job: Any) -> list[str]:
+        stack.configure(with_sample_job(**job))
+        operations = {step.operation for step in stack.steps() if step.type == JOB}
+        return ["replace"] if "replace" in operations else sorted(operations)
+
+    assert job_steps(container_name="other", secret_environment={"A": "1"}, parallelism=2, tags={"a": "b"}) == ["update"]
+    assert job_steps(job_name="another-name") == ["replace"]
+    assert job_steps(location="westus3") == ["replace"]
+    up(stack)  # the new environment is there before the job, and the old one goes after it
+    job = job_of(azure, stack)
+    environment = azure.get(job["properties"]["environmentId"], API_VERSION).json()
+    assert {each["location"].replace(" ", "").lower() for each in (job, environment)} == {"westus3"}
+    kept = [each["urn"] for each in stack.exported()["resources"] if each["type"] == ENVIRONMENT]
+    assert [urn.rsplit("::", 1)[1] for urn in kept] == ["westus3-environment"]
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0

@@ -1,0 +1,98 @@
+"""Whatever a stack file says in the right types: resolving it never raises, nor does asking for all that is wrong with it."""
+
+from enum import Enum
+from typing import Any, get_args, get_origin, is_typeddict
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from catalog.problems import Problem
+from components import container_group_args, inventory, job_environment_args, serverless_gpu_job_args
+from components.context import resolve_stack
+from components.settings import PROJECT, StackFile, pure_problems, read
+from components.typed_dicts import check, key_hints, unwired
+from tests.components.recording import STACK
+from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+
+# Texts that get past the first rule of some key, beside any text at all.
+TEXTS = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "eastus",
+            "West Europe",
+            "2019-06-01",
+            "2026-12-31",
+            "9999-12-31",
+            "0001-01-01",
+            "python:3.11",
+            "nvidia/cuda:8.0",
+        ),
+        *("a", "A", "-", "ä", "x" * 300, "/data", "/", "1", "0 2 * * 1-5", "* * * * 7", "K80", "V100", "T4", "web", "TOKEN"),
+        *("https://github.com/a/b.git#main", "https://a:b@c/d", "ghcr.io", "/subscriptions/a/resourceGroups/b", "[1]", "{}"),
+    ]
+) | st.text(max_size=12)
+NAMES = st.sampled_from(["web", "files", "queue", "TOKEN", "a", "", "..", "A b", "x" * 100]) | st.text(max_size=6)
+NUMBERS = st.sampled_from([0, 1, 2, 4, 80, 443, 65535, 65536, -1, 10**18]) | st.integers()
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXTS,
+    int: NUMBERS,
+    float: NUMBERS.filter(lambda number: abs(number) < 10**300) | st.floats(allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    Any: st.none() | st.booleans() | NUMBERS | TEXTS | st.lists(TEXTS, max_size=2) | st.dictionaries(NAMES, TEXTS, max_size=2),
+}
+
+
+def values(annotation: Any) -> st.SearchStrategy[Any]:
+    """Values that the annotation takes."""
+    inner = unwired(annotation)
+    if inner in PLAIN:
+        return PLAIN[inner]
+    if is_typeddict(inner):
+        keys = {key: values(hint) for key, hint in key_hints(inner).items() if key not in ("file", "existing")}
+        needed = {key: keys.pop(key) for key in inner.__required_keys__}
+        # Most keys are left out, so that what is there isn't always refused for what stands beside it.
+        some = st.lists(st.sampled_from(sorted(keys)), max_size=5, unique=True) if keys else st.just([])
+        return st.tuples(
+            st.fixed_dictionaries(needed), some.flatmap(lambda chosen: st.fixed_dictionaries({key: keys[key] for key in chosen}))
+        ).map(lambda both: {**both[0], **both[1]})
+    if get_origin(inner) is dict:
+        return st.dictionaries(NAMES, values(get_args(inner)[1]), max_size=2)
+    if get_origin(inner) is list:
+        return st.lists(values(get_args(inner)[0]), max_size=2)
+    assert issubclass(inner, Enum)
+    return st.sampled_from([member.value for member in inner])
+
+
+def assert_told(problems: list[Problem]) -> None:
+    assert all(problem.path and problem.message and str(problem) for problem in problems)
+
+
+RESOLVED = {
+    container_group_args.ContainerGroupSettings: lambda said, context: container_group_args.resolve("one", said, context)[1],
+    serverless_gpu_job_args.ServerlessGpuJobSettings: lambda said, context: serverless_gpu_job_args.resolve("one", said, context)[
+        1
+    ],
+    job_environment_args.JobEnvironmentSettings: lambda said, context: job_environment_args.resolve(said, context)[1],
+}
+
+
+@pytest.mark.parametrize("wanted", RESOLVED, ids=lambda wanted: wanted.__name__)
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_resolving_what_has_the_right_types_never_raises(wanted: Any, data: st.DataObject) -> None:
+    said = data.draw(values(wanted))
+    checked = check(said, wanted, "one")
+    assert (checked.problems, checked.usable) == ([], True)
+    context, _ = resolve_stack({**STACK_ARGS, "location": "eastus"}, PROJECT, STACK)
+    assert_told(RESOLVED[wanted](checked.value, context))
+
+
+@given(said=values(StackFile))
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_no_stack_file_of_the_right_types_makes_the_settings_or_the_inventory_raise(said: dict[str, Any]) -> None:
+    given_to_us = configuration(said)
+    assert_told(pure_problems(read(given_to_us, TODAY), PROJECT, STACK))
+    inventory.as_json(inventory.take(given_to_us, PROJECT, STACK, TODAY))
