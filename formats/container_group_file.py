@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from catalog.problems import Code, Problem, Severity
-from formats import lenient_json, located_yaml
+from formats import lenient_json, located_yaml, placeholders
 from formats.arm_template import Scope
 from formats.container_group_shape import ARM_TYPE, GROUP
 from formats.container_group_template import groups_in
@@ -137,9 +137,27 @@ def _group(document: Document, value: dict[str, Any], path: str, unknown: Mappin
     name = held.value.get("name")
     group = GroupInFile(str(name or ""), held.value, Document(document.file, None, lines), path, ())
     properties: dict[str, Any] = held.value.get("properties") or {}
-    problems = [*held.problems, *_missing(group, properties), *_twice(group, properties)]
+    problems = [*_reminded(value, held.problems, document, path), *_missing(group, properties), *_twice(group, properties)]
     problems += _hide_likely_secrets(group, properties, secrets)
     return group._replace(secrets=tuple(dict.fromkeys(secrets))), problems
+
+
+def _reminded(value: Any, problems: list[Problem], document: Document, path: str) -> Iterator[Problem]:
+    """A placeholder as the whole value of a variable that is a secret by its name: like one at the place of a secret, it is to be
+    set, and not a mistake."""
+    secret = {
+        document.at(where.rpartition(".")[0] + ".value")
+        for holder, key, where in _texts(value, path)
+        if key == "name" and is_secret_name(holder[key]) and placeholders.find(str(holder.get("value"))) == holder.get("value")
+    }
+    for problem in problems:
+        if problem.path in secret:
+            message, fix = (
+                "a placeholder stands here instead of what is likely to be a secret",
+                "it is taken as one; set the real one",
+            )
+            problem = Problem(problem.path, message, fix=fix, severity=Severity.WARNING)
+        yield problem
 
 
 def _missing(group: GroupInFile, properties: dict[str, Any]) -> Iterator[Problem]:

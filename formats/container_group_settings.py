@@ -8,7 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from formats import tags as keys
 from formats.container_group_file import GroupInFile
+from formats.lenient_json import member
 from formats.stack_file import SECRET
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -19,6 +21,7 @@ _PROBE_NUMBERS = {
     "successThreshold": "success_threshold",
     "timeoutSeconds": "timeout_seconds",
 }
+_OWN_TAGS = {keys.AS_OF, keys.EXPIRES_AT, keys.PROJECT, keys.STACK, keys.TEAM}
 _ELSEWHERE = {
     "diagnostics": ("logs go to the stack's own workspace", "foundation: log_workspace: create, or existing: <id>"),
     "networkProfile": ("Azure took subnets in place of network profiles", "subnet_id: and the id of the profile's subnet"),
@@ -99,7 +102,7 @@ class _Settings:
             if (entry := self.registry(one, index))
         ]
         result |= self.placement(body, properties)
-        result["tags"] = body.get("tags")
+        result["tags"] = self.tags(body.get("tags") or {})
         self.elsewhere(body, properties)
         return (
             {key: value for key, value in result.items() if value not in (None, "", {}, [])},
@@ -263,6 +266,14 @@ class _Settings:
             "priority": properties.get("priority") if properties.get("priority") != "Regular" else None,
             "sku": properties.get("sku") if properties.get("sku") != "Standard" else None,
         }
+
+    def tags(self, tags: Mapping[str, str]) -> dict[str, str]:
+        for key in tags:
+            if key.lower() in _OWN_TAGS:
+                self.leave(
+                    member("tags", key), "the program writes this tag itself", "another key, where it means something else"
+                )
+        return {key: value for key, value in tags.items() if key.lower() not in _OWN_TAGS}
 
     def elsewhere(self, body: Mapping[str, Any], properties: Mapping[str, Any]) -> None:
         identity: dict[str, Any] = body.get("identity") or {}

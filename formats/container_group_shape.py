@@ -96,6 +96,7 @@ _INIT_CONTAINER = Things(
 _CREDENTIAL = Things(
     {"server": Text(), "username": Text(), "password": Text(secret=True), "identity": Text(), "identityUrl": Text()},
     required={"server": "add server: and the registry's host name"},
+    answered=frozenset({"isDelegatedIdentity"}),
 )
 _SCOPES = ("Unsecure", "TenantReuse", "SubscriptionReuse", "ResourceGroupReuse", "Noreuse")
 _ADDRESS = Things(
@@ -189,7 +190,11 @@ _PROPERTIES = Things(
         "standbyPoolProfile": Things({"id": Text(), "failContainerGroupCreateOnReuseFailure": Flag()}),
     },
     required={"containers": "add containers: and a list of them", "osType": "add osType: Linux"},
-    answered=frozenset({"instanceView", "provisioningState", "isCreatedFromStandbyPool"}),
+    answered=frozenset(
+        {"instanceView", "provisioningState", "isCreatedFromStandbyPool"}
+        # In exports since 2024, and in no API description.
+        | {"isCustomProvisioningTimeout", "provisioningTimeoutInSeconds"}
+    ),
 )
 GROUP = Things(
     {
@@ -204,5 +209,6 @@ GROUP = Things(
     },
     required={"properties": "add properties: with containers and osType"},
     # What older command lines wrote into the files that they exported, and what ARM answers.
-    answered=frozenset({"additional_properties", "id", "resourceGroup", "systemData", "etag"}),
+    answered=frozenset({"additional_properties", "extended_location", "id", "resourceGroup", "systemData", "etag"}),
+    unread=frozenset({"api-version"}),  # in many people's files; `az container create` sends the version that it has by default
 )

@@ -1,7 +1,8 @@
 """Schedules as cron writes them: five fields of minute, hour, day of month, month and day of week, in UTC.
 
-In: the text. Out: why it is no schedule, or nothing; and whether a moment belongs to a schedule. Sunday is 0, as it is for
-Kubernetes; macros such as @daily aren't taken.
+In: the text. Out: why it is no schedule, or nothing; and whether a moment belongs to a schedule. Sunday is 0, as on the page
+MicrosoftDocs/azure-docs, articles/container-apps/jobs.md. That the service takes neither 7 for it nor macros such as @daily, as
+Kubernetes doesn't take the 7, is assumed.
 """
 
 import re

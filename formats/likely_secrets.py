@@ -46,6 +46,7 @@ _ABOUT_A_SECRET = {
 _TEXT = re.compile(
     r"://[^/\s:@]*:[^/\s@]+@"  # https://user:password@host
     r"|://[^/\s:@]{20,}@"  # https://token@host
+    r"|\b[\w.-]+:[^\s:@/]+@(?:tcp|unix)\("  # user:password@tcp(host:3306)/db, a data source of Go
     r"|(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=\s*[^;\s]"
     r"|[?&]sig=[^&\s]"
     r"|--?(?:password|token|api-?key|secret|account-?key)[= ]\S"

@@ -1,4 +1,5 @@
-"""What stands in a file for a value that somebody, or another tool, was to fill in: `<acrLoginServer>`, `${TAG}`, `{{ image }}`.
+"""What stands in a file for a value that somebody, or another tool, was to fill in: `<acrLoginServer>`, `${TAG}`, `$TAG`,
+`{{ image }}`.
 
 In: a text. Out: the placeholder in it, or "".
 """
@@ -8,6 +9,7 @@ import re
 _PLACEHOLDER = re.compile(
     r"\{\{.*?\}\}"  # Jinja, Helm, Mustache
     r"|\$\{[^{}]*\}"  # envsubst, Terraform
+    r"|(?<!\S)\$[A-Za-z_][A-Za-z0-9_]*(?!\S)"  # envsubst without braces, where it is a word
     r"|\$\((?:[^()]|\([^()]*\))*\)"  # a shell's command, Azure Pipelines
     r"|#\{[^{}]*\}#"  # Replace Tokens of Azure Pipelines, Octopus
     r"|__[A-Z][A-Z0-9_]*__"

@@ -185,7 +185,7 @@ class _Held:
             if name in shape.answered or name.lower() in {each.lower() for each in shape.answered}:
                 continue
             if known is None:
-                self.stranger(name, shape, here)
+                self.stranger(name, shape, here, warn=one is None or name.lower() in shape.unread)
             elif known in given:
                 self.say(here, f"this is {known} in another spelling, which is there already", fix="remove one of the two")
             elif one is not None:
@@ -197,7 +197,8 @@ class _Held:
                 self.say(written, f"{name} is missing", fix=fix)
         return result
 
-    def stranger(self, name: str, shape: Things, written: str) -> None:
+    def stranger(self, name: str, shape: Things, written: str, *, warn: bool) -> None:
+        """A property that isn't known; `warn` where nothing is lost with it."""
         by_lower = {each.lower(): each for each in shape.properties}
         near = spelling.nearest(name.lower(), by_lower, 1)
         here = re.sub(r"\[\d+\]", "[]", written).rpartition(".")[0]
@@ -212,7 +213,7 @@ class _Held:
         else:
             fix = "remove it"
         allowed = ", ".join(shape.properties)
-        self.say(written, f"a container group has no property {_shown(name)!r} here", allowed=allowed, fix=fix)
+        self.say(written, f"a container group has no property {_shown(name)!r} here", allowed=allowed, fix=fix, warn=warn)
 
 
 def _homes(shape: Shape, name: str, path: str = "") -> Iterator[str]:

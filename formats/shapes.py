@@ -45,11 +45,13 @@ class Many(NamedTuple):
 
 
 class Things(NamedTuple):
-    """An object with these properties; `answered` are those that a service adds when it is asked, and nobody gives."""
+    """An object with these properties. `answered` are those that a service adds when it is asked, and nobody gives; `unread`
+    those that people write and nothing reads, so that nothing changes without them."""
 
     properties: Mapping[str, "Shape"]
     required: Mapping[str, str] = {}  # with the likely fix
     answered: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
 
 
 Shape: TypeAlias = Union[Text, Number, Flag, Texts, Anything, Many, Things]  # noqa: UP007 - `|` can't hold a name in quotes

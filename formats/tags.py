@@ -1,4 +1,4 @@
-"""The tag keys that the program writes and that tools read: their one home.
+"""The tag keys that the program writes and that tools read: their one home, and that of the end which it proposes itself.
 
 Azure limits: 50 tags a resource, keys to 512 characters (storage accounts: 128), values to 256.
 Source: Microsoft Learn, azure-resource-manager/management/tag-resources.
@@ -9,3 +9,5 @@ EXPIRES_AT = "expires-at"  # RFC 3339 instant, UTC; after it a GPU should be gon
 PROJECT = "project"  # the Pulumi project
 STACK = "stack"  # the Pulumi stack
 TEAM = "team"  # who owns it
+
+PROPOSED_DAYS = 7  # how long a GPU may live by an end that nobody but the program has chosen

@@ -18,7 +18,7 @@ _LETTERS = {
     "yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%-m", "dddd": "%A",
     "ddd": "%a", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I", "mm": "%M", "ss": "%S", "tt": "%p",
 }  # fmt: skip
-_WHOLE = {"u": "yyyy-MM-dd HH:mm:ss'Z'", "s": "yyyy-MM-dd'T'HH:mm:ss", "d": "M/d/yyyy", "": "yyyyMMdd'T'HHmmss'Z'"}
+_WHOLE = {"u": "yyyy-MM-dd HH:mm:ss'Z'", "s": "yyyy-MM-dd'T'HH:mm:ss", "d": "MM/dd/yyyy", "": "yyyyMMdd'T'HHmmss'Z'"}
 _PIECE = re.compile(r"'[^']*'|y+|M+|d+|H+|h+|m+|s+|t+|[A-Za-z]|[^A-Za-z']+")
 
 

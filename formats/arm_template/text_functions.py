@@ -12,9 +12,10 @@ from urllib.parse import quote, unquote, urljoin
 from formats import lenient_json
 from formats.arm_template import hashes
 from formats.arm_template.arguments import MANY, Arguments, Function
-from formats.arm_template.values import MAX_TEXT, Value, is_int, is_list, is_object
+from formats.arm_template.values import MAX_TEXT, Value, is_int, is_list, is_object, same
 
 _PLACE = re.compile(r"\{\{|\}\}|\{(?P<index>[0-9]{1,3})(?:,(?P<width>-?[0-9]{1,4}))?(?::(?P<form>[^{}]*))?\}|[{}]")
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?P<single>(?:[^'\\]|\\.)*)'", re.DOTALL)  # a text in either quotes
 _URI_SAFE = "~"  # letters, digits and -._~ stay, as RFC 3986 has it
 
 
@@ -131,10 +132,22 @@ def _to_base64(given: Arguments) -> str:
 
 
 def _json(given: Arguments) -> Value:
-    document, problems = lenient_json.read(given.text(0), "json")
-    if document is None or problems:
-        raise given.refused(f"the text is not JSON: {problems[0].message}" if problems else "the text is not JSON")
+    text = given.text(0)
+    document, problems = lenient_json.read(text, "json")
+    if "'" in text and (
+        document is None or problems
+    ):  # Azure's reader of JSON takes either quotes, and a page's example has these
+        document, problems = lenient_json.read(_QUOTED.sub(_in_double_quotes, text), "json")
+    if document is None or problems:  # told without what stands there: the text may be a secret
+        raise given.refused(
+            f"the text is not JSON; see its line {problems[0].path.split(':')[1]}" if problems else "the text is not JSON"
+        )
     return document.value
+
+
+def _in_double_quotes(found: "re.Match[str]") -> str:
+    single = found["single"]
+    return found[0] if single is None else '"' + single.replace("\\'", "'").replace('"', '\\"') + '"'
 
 
 def _base64_to_json(given: Arguments) -> Value:
@@ -161,10 +174,14 @@ def _data_uri_to_text(given: Arguments) -> str:
 
 
 def _index(given: Arguments) -> int:
+    if is_list(given[0]):
+        return next((index for index, each in enumerate(given[0]) if same(each, given[1])), -1)
     return given.text(0).lower().find(given.text(1).lower())
 
 
 def _last_index(given: Arguments) -> int:
+    if is_list(given[0]):
+        return next((index for index in range(len(given[0]) - 1, -1, -1) if same(given[0][index], given[1])), -1)
     return given.text(0).lower().rfind(given.text(1).lower())
 
 

@@ -85,10 +85,15 @@ def _bool(given: Arguments) -> bool:
 def _compared(name: str, holds: Callable[[Value, Value], bool]) -> Function:
     def call(given: Arguments) -> bool:
         if isinstance(given[0], str):
-            return holds(given.text(0), given.text(1))
+            return holds(_in_order(given.text(0)), _in_order(given.text(1)))
         return holds(given.number(0), given.number(1))
 
     return Function(name, call, 2, 2)
+
+
+def _in_order(text: str) -> tuple[str, str]:
+    """What texts are ordered by: letters first, and of two that differ in letter case alone the lower one, as .NET does."""
+    return text.lower(), text.swapcase()
 
 
 # Lists and objects

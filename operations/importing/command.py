@@ -1,6 +1,7 @@
 """The command line of `import`.
 
     import FILE [--parameters FILE] [--parameter name=value]   a container-group file, or a template, as stack configuration
+    import FILE --subscription ID --resource-group NAME        a template whose expressions ask where it is deployed
     import FILE --stack S --write                              the same, put into Pulumi.<stack>.yaml
 
 Standard output is YAML for `config:` of a stack file, with what was left out as comments; problems go to standard error. Secrets
@@ -32,6 +33,8 @@ def register(commands: Any) -> None:
         metavar="NAME=VALUE",
         help="one parameter of the template; secure ones need no value here",
     )
+    command.add_argument("--subscription", metavar="ID", help="where the template is deployed, for what it makes of that")
+    command.add_argument("--resource-group", metavar="NAME", help="the resource group that it is deployed to, for the same")
     command.add_argument("--name", help="what the stack file calls the group (default: the group's own name)")
     command.add_argument("--location", default="", help="the group's region where the file names none (default: the stack's)")
     command.add_argument("--stack", help="the stack that it is for")

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from catalog.problems import Problem, errors
+from catalog.problems import Code, Problem, errors
 from formats import arm_template, container_group_file, lenient_json
 from formats.dates import parse_day
 from formats.document import Document
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     stack_day = parse_day(stack.get(f"{PROJECT}:as_of", ""))
     as_of: date = options.as_of or stack_day or datetime.now(UTC).date()
     own_day = options.as_of is not None and options.as_of != stack_day
-    groups, problems = _read(options)
+    groups, problems = _read(options, options.subscription or stack.get("azure-native:subscriptionId"))
     location = options.location or stack.get(f"{PROJECT}:location", "")
     named = zip(groups, _names([group.name for group in groups], options), strict=True)
     taken = [take(group, name, location, as_of, own_day) for group, name in named]
@@ -61,13 +61,15 @@ def run(options: argparse.Namespace) -> int:
     elif not refused:
         print("\n".join(page.lines(options.file, as_of, taken, engine)))
     if refused:
+        for end in page.ends(options.file, taken):
+            print(f"warning: {end}", file=sys.stderr)
         count = len(errors(problems))
         print(f"{count} problem{'s' if count > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
         return 1
     return _write(options, entries) if options.write else 0
 
 
-def _read(options: argparse.Namespace) -> tuple[list[container_group_file.GroupInFile], list[Problem]]:
+def _read(options: argparse.Namespace, subscription: str | None) -> tuple[list[container_group_file.GroupInFile], list[Problem]]:
     parameters: dict[str, Any] = {}
     problems: list[Problem] = []
     if options.parameters:
@@ -82,8 +84,20 @@ def _read(options: argparse.Namespace) -> tuple[list[container_group_file.GroupI
     problems += wrong
     if text is None:
         return [], problems
-    groups, wrong = container_group_file.read(text, options.file, parameters)
-    return groups, problems + wrong
+    # No location: a group without one goes where the stack file says.
+    scope = arm_template.Scope(subscription, None, options.resource_group, None, None)
+    groups, wrong = container_group_file.read(text, options.file, parameters, scope)
+    return groups, [*problems, *map(_with_option, wrong)]
+
+
+def _with_option(problem: Problem) -> Problem:
+    """What isn't known of where a template is deployed can be said."""
+    if problem.code is not Code.UNKNOWN or problem.fix:
+        return problem
+    for what, option in (("the subscription", "--subscription"), ("the resource group", "--resource-group")):
+        if problem.message == f"{what} is not known here":
+            return problem._replace(fix=f"give it with {option}, or write the value")
+    return problem
 
 
 def _without_vaults(document: Document) -> Document:

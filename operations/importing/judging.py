@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
-from catalog import container_groups, names, regions
+from catalog import container_groups, names, regions, tags
 from catalog.lifecycle import Status
 from catalog.prices import packaged
 from catalog.problems import Code, Problem, Severity
@@ -17,6 +17,7 @@ from catalog.services.container_instances import GPU_SKUS, ContainerRequest, Gro
 from formats import image_reference
 from formats.container_group_file import GroupInFile
 from formats.container_group_shape import ARM_TYPE
+from operations.importing import wiring
 
 
 class Verdict(NamedTuple):
@@ -63,7 +64,7 @@ def judge(group: GroupInFile, location: str, as_of: date) -> Judgement:
         for index, one in enumerate(request.containers)
         if one.gpu_count is not None
     ]
-    return Judgement([*_words(group), *problems], verdicts)
+    return Judgement([*_words(group), *wiring.check(group), *problems], verdicts)
 
 
 def _verdict(
@@ -153,6 +154,7 @@ def _words(group: GroupInFile) -> Iterator[Problem]:
         yield problem._replace(severity=Severity.WARNING)
     if "location" in group.body:
         yield from regions.check(group.body["location"], group.at("location"))
+    yield from tags.check(group.body.get("tags") or {}, group.at("tags"))
     properties: Mapping[str, Any] = group.body.get("properties") or {}
     for kind in ("containers", "initContainers"):
         for index, one in enumerate(properties.get(kind) or []):

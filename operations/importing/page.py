@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
+from catalog.lifecycle import Status
 from catalog.problems import Problem, as_data, errors
 from operations.importing.blocks import Entry, block, comment_lines
 from operations.importing.judging import Verdict
@@ -26,6 +27,19 @@ def lines(file: str, as_of: date, taken: Sequence[Taken], engine: Sequence[str])
     if told:
         yield "# Secrets aren't copied. Each of these asks for one:"
         yield from (f"#   {command}" for command in told)
+
+
+def ends(file: str, taken: Sequence[Taken]) -> Iterator[str]:
+    """What is gone, in a line for each container: for a file that is refused for something else, and would be for this then."""
+    for one in taken:
+        for verdict in one.judgement.verdicts:
+            if verdict.status is Status.RETIRED:
+                yield f"{file}:{verdict.line}: {_state(verdict)}" + (f" What to do: {verdict.text}." if verdict.text else "")
+
+
+def _state(verdict: Verdict) -> str:
+    until = f", sold until {verdict.end}" if verdict.end else ""
+    return f"{verdict.container} has {verdict.gpus} {verdict.sku}: {verdict.status.value}{until}."
 
 
 def data(file: str, as_of: date, taken: Sequence[Taken], problems: Sequence[Problem], engine: Sequence[str]) -> dict[str, Any]:
@@ -70,11 +84,10 @@ def _group(one: Taken) -> dict[str, Any]:
 
 
 def _verdict(taken: Taken, verdict: Verdict, file: str) -> str:
-    until = f", sold until {verdict.end}" if verdict.end else ""
     job = next((job for job in taken.jobs.values() if job.container == verdict.place), None)
     price = f" for {job.price}" if job and job.price else ""
     parts = [
-        f"{file}:{verdict.line}: {verdict.container} has {verdict.gpus} {verdict.sku}: {verdict.status.value}{until}.",
+        f"{file}:{verdict.line}: {_state(verdict)}",
         f"The job below has one {job.gpu}{price}." if job else "",
         f"What to do: {verdict.text}." if verdict.text else "",
         f"Source: {verdict.source}." if verdict.source else "",

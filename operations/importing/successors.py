@@ -9,17 +9,15 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from catalog import regions
-from catalog.container_cuda import check_container
+from catalog.container_jobs import check_image
 from catalog.prices.container_apps import Meter, packaged_meters
 from catalog.services.container_apps import PROFILES, Profile, serverless_on
 from catalog.services.container_instances import GPU_SKUS
 from catalog.sizes import SIZES
-from catalog.sizes.model import Gpu
 from formats.dates import days_later
 from formats.stack_file import SECRET
+from formats.tags import PROPOSED_DAYS
 
-DAYS = 7  # how long the proposed job may live
-_ON_A_REPLICA = {"T4": "Standard_NC4as_T4_v3", "A100": "Standard_NC24ads_A100_v4"}  # sizes with the profile's GPU
 # Images that do what a workload of this repository does, on GPUs that are gone.
 _WORKLOADS = {"cuda-vector-add": "vector_add", "samples-tf-mnist-demo": "mnist"}
 # Names of regions say where they are; the nearest has the most of these in common.
@@ -67,7 +65,7 @@ def job_of(index: int, container: Mapping[str, Any], said: Mapping[str, Any], lo
             notes.append(f"{regions.normalise(location)} has no {profile.type}; {region} is the nearest region that has")
     else:
         notes.append(f"{profile.type} is sold in {', '.join(sorted(profile.regions))}")
-    settings["expires_after"] = days_later(as_of, DAYS).isoformat()
+    settings["expires_after"] = days_later(as_of, PROPOSED_DAYS).isoformat()
     secrets = [f"secret_environment.{name}" for name in _secret_names(container)]
     price = packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory)), Meter(profile.gpu), region)
     return Job(index, settings, secrets, notes, profile.gpu, price.text(as_of) if price else "")
@@ -83,18 +81,11 @@ def _memory_of(sku: str) -> Decimal:
 def _notes(profile: Profile, sku: str, count: int, needed: Decimal, image: str) -> Any:
     if count > 1:
         yield f"a replica has one {profile.gpu} with {profile.gpu_memory_gib} GiB where the group had {count} {sku} with {needed}"
-    gpu = _gpu(profile)
-    if gpu is not None:
-        for problem in check_container(image, service="Container Apps", highest_cuda="", source=profile.source, gpu=gpu, path=""):
-            yield f"{problem.message}; {problem.fix}"
+    for problem in check_image(profile.type, image, ""):
+        yield f"{problem.message}; {problem.fix}"
     for name, workload in _WORKLOADS.items():
         if name in image:
             yield f"`workload: {workload}` in place of image is this repository's own, made for these GPUs"
-
-
-def _gpu(profile: Profile) -> Gpu | None:
-    size = SIZES.find(_ON_A_REPLICA.get(profile.gpu, ""))
-    return size.gpu if size else None
 
 
 def _secret_names(container: Mapping[str, Any]) -> list[str]:

@@ -15,9 +15,10 @@ from formats.container_group_file import GroupInFile
 from formats.container_group_settings import Left, settings_of
 from formats.container_group_shape import ARM_TYPE
 from formats.dates import days_later
+from formats.tags import PROPOSED_DAYS
 from operations.importing.blocks import Entry
 from operations.importing.judging import Judgement, Verdict, judge
-from operations.importing.successors import DAYS, Job, job_of
+from operations.importing.successors import Job, job_of
 
 
 class Taken(NamedTuple):
@@ -44,7 +45,7 @@ def take(group: GroupInFile, name: str, location: str, as_of: date, own_day: boo
     if "group_name" in settings and names.check(ARM_TYPE, group.name, ""):
         settings["group_name"] = fitting(group.name)
     if judgement.verdicts:
-        settings["expires_after"] = days_later(as_of, DAYS).isoformat()
+        settings["expires_after"] = days_later(as_of, PROPOSED_DAYS).isoformat()
     if own_day:
         settings["as_of"] = as_of.isoformat()
     ours = Entry(

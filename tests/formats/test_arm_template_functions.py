@@ -179,7 +179,7 @@ def test_a_guid_is_the_uuid_of_its_arguments_in_azures_namespace() -> None:
         ("[reference('x')]", "reference is not allowed here: its answer is known only while the resources are made"),
         ("[newGuid()]", "newGuid is allowed only in the default value of a parameter"),
         ("[copyIndex()]", "copyIndex: there is no copy loop here"),
-        ("[json('{')]", "json: the text is not JSON: the object that begins at line 1 is never closed"),
+        ("[json('{')]", "json: the text is not JSON; see its line 1"),
         ("[format('{1}', 'x')]", "format: {1} has no argument; 1 are given after the pattern"),
         ("[range(0, 10001)]", "range: the count is not 0 to 10000"),
         ("[base64ToString('?')]", "base64ToString: the text is not base64 of a text"),

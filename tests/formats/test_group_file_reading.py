@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from catalog.problems import Problem, Severity, errors
 from formats.container_group_file import GroupInFile, read
+from formats.container_group_settings import settings_of
 from formats.stack_file import SECRET
-from tests.support.container_group_files import FILES, GPU_YAML, SIDECAR_2018, VOLUMES_2019
+from tests.support.container_group_files import EXPORTED_2018, FILES, GPU_YAML, SIDECAR_2018, VOLUMES_2019
 from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD, TEMPLATE_2021
 
 
@@ -214,6 +215,40 @@ def test_a_placeholder_in_a_variable_may_be_the_programs_own(value: str, severit
     (problem,) = read(text, "f.yaml")[1]
     assert (problem.severity, problem.path.split(":")[1]) == (severity, "9")
     assert "${DB} is a placeholder" in problem.message
+
+
+@pytest.mark.parametrize("value", ["${API_KEY}", "$API_KEY", "<your key>"])
+def test_a_placeholder_in_a_variable_that_is_a_secret_by_its_name_is_a_reminder(value: str) -> None:
+    variables = f"      environmentVariables: [{{name: MY_API_KEY, value: '{value}'}}]\n      resources:\n"
+    (group,), (problem,) = read(GPU_YAML.replace("      resources:\n", variables), "f.yaml")
+    path = "properties.containers[0].properties.environmentVariables[0]"
+    assert (problem.severity, problem.path) == (Severity.WARNING, f"f.yaml:9: {path}.value")
+    assert "a placeholder stands here" in problem.message
+    assert settings_of(group)[2] == ["secret_environment.MY_API_KEY"]
+
+
+def test_a_key_that_nothing_reads_is_a_warning() -> None:
+    # `az container create` asks for apiVersion, and takes its own default where that isn't there.
+    (group,), problems = read(GPU_YAML.replace("apiVersion:", "api-version:"), "f.yaml")
+    assert [(problem.severity, problem.path, problem.fix) for problem in problems] == [
+        (Severity.WARNING, "f.yaml:2: api-version", "write apiVersion")
+    ]
+    assert "apiVersion" not in group.body
+
+
+def test_an_unknown_property_without_a_value_says_nothing_and_is_a_warning() -> None:
+    (problem,) = read(GPU_YAML.replace("  osType", "  nodeSelector: null\n  osType"), "f.yaml")[1]
+    assert (problem.severity, problem.path) == (Severity.WARNING, "f.yaml:16: properties.nodeSelector")
+
+
+def test_what_exports_have_since_2024_is_known() -> None:
+    text = EXPORTED_2018.replace("location:", "extended_location: null\nlocation:").replace(
+        "  provisioningState: Succeeded\n",
+        "  isCreatedFromStandbyPool: false\n  isCustomProvisioningTimeout: false\n  provisioningTimeoutInSeconds: 1800\n",
+    )
+    text = text.replace("  - server: example", "  - isDelegatedIdentity: false\n    server: example")
+    assert "isDelegatedIdentity" in text
+    assert read(text, "f.yaml")[1] == []
 
 
 def test_a_placeholder_for_a_secret_is_a_reminder() -> None:

@@ -153,6 +153,12 @@ def test_a_secret_in_a_command_is_left_out_with_the_command() -> None:
     assert [(one.line, one.path) for one in left] == [(9, "properties.containers[0].properties.command")]
 
 
+def test_a_tag_that_the_program_writes_itself_is_left_out() -> None:
+    said, left, _ = settings(SIDECAR_2018.replace("tags: null", "tags: {Project: shop, owner: finance}"))
+    assert said["tags"] == {"owner": "finance"}
+    assert [(one.path, one.line) for one in left] == [("tags.Project", 31)]
+
+
 def test_a_key_that_is_no_word_is_quoted_as_the_engine_wants_it() -> None:
     assert config_path("volumes.v.secret", "a.pem") == 'volumes.v.secret["a.pem"]'
     assert config_path("", "secret_environment") == "secret_environment"

@@ -36,6 +36,7 @@ def test_names_of_other_things(name: str) -> None:
         "AccountName=a;AccountKey=abc==;",
         "https://a.blob.core.windows.net/c?sv=2019&sig=abc%3D",
         "run --password=abc",
+        "app:s3cret@tcp(db:3306)/app",
         "-----BEGIN RSA PRIVATE KEY-----",
     ],
 )
@@ -72,7 +73,9 @@ def test_texts_without_one(text: str) -> None:
         ("[your-registry].azurecr.io", "[your-registry]"),
         ("a < b and c > d", ""),
         ("nginx:1.15", ""),
+        ("$IMAGE_TAG", "$IMAGE_TAG"),
         ("$HOME/x", ""),
+        ("price: 5$ US", ""),
         ("[secret]", ""),
     ],
 )

@@ -216,6 +216,7 @@ REQUESTS = "properties.containers[0].properties.resources.requests"
         (WINDOWS_2020.replace("name: iis", "name: IIS"), (), "6: properties.containers[0].name: Azure doesn't take"),
         (SPOT_2023.replace("python:", "Python:"), (), "12: properties.containers[0].properties.image: the image reference"),
         (SPOT_2023.replace("westeurope", "westeurop"), (), "3: location: no region"),
+        (SPOT_2023.replace("properties:\n  pri", "tags: {a/b: c}\nproperties:\n  pri"), (), "4: tags: no tag can have this key"),
     ],
 )
 def test_bad_input_is_refused_by_line(capsys: Capture, text: str, more: tuple[str, ...], said: str) -> None:
@@ -233,6 +234,13 @@ def test_all_problems_come_at_once(capsys: Capture) -> None:
     assert err.splitlines()[-1] == "3 problems in f.yaml, nothing was taken"
 
 
+def test_a_gpu_that_is_gone_is_told_beside_what_is_wrong(capsys: Capture) -> None:
+    code, out, err = run(capsys, GPU_YAML.replace("image: k8s", "image: <registry>/k8s"))
+    assert (code, out) == (1, "")
+    assert "warning: f.yaml:13: gpucontainer has 1 K80: retired, sold until 2023-08-31. What to do: every GPU" in err
+    assert err.splitlines()[-1] == "1 problem in f.yaml, nothing was taken"
+
+
 def test_an_unquoted_api_version_is_taken_with_a_warning(capsys: Capture) -> None:
     code, _, err = run(capsys, GPU_YAML.replace("'2018-10-01'", "2018-10-01"))
     assert code == 0
@@ -245,6 +253,25 @@ def test_a_parameter_file_and_single_parameters(capsys: Capture, folder: Path) -
     (folder / "p.json").write_text(json.dumps(values))
     told = taken(capsys, TEMPLATE_2021, "--parameters", "p.json", "--parameter", "prefix=dusk", file="t.json")
     assert told["azure-gpu:jobs"]["dusk-train"]["cpu"] == 3
+
+
+PLACED = GPU_TEMPLATE.replace('"apiVersion": "2018-10-01"', '"tags": {"in": "[resourceGroup().id]"}, "apiVersion": "2018-10-01"')
+
+
+def test_where_a_template_is_deployed_can_be_said(capsys: Capture, folder: Path) -> None:
+    code, _, err = run(capsys, PLACED, file="t.json", as_of="2019-06-01")
+    assert code == 1
+    assert "tags.in: the resource group is not known here" in err
+    assert "fix: give it with --resource-group, or write the value" in err
+    place = ("--subscription", "0", "--resource-group", "night")
+    told = taken(capsys, PLACED, *place, file="t.json", as_of="2019-06-01")["azure-gpu:container_groups"]
+    assert told["gpucontainergrouprm"]["tags"] == {"in": "/subscriptions/0/resourceGroups/night"}
+    assert "location" not in told["gpucontainergrouprm"]  # where the stack is
+    stack = _stack_folder() / "Pulumi.dev.yaml"
+    stack.write_text(STACK_FILE.replace("config:\n", "config:\n  azure-native:subscriptionId: abc\n"))
+    arguments = ("--stack", "dev", "--config-folder", "stacks", "--resource-group", "night")
+    told = taken(capsys, PLACED, *arguments, file="t.json", as_of="2019-06-01")["azure-gpu:container_groups"]
+    assert told["gpucontainergrouprm"]["tags"] == {"in": "/subscriptions/abc/resourceGroups/night"}
 
 
 def test_names_of_ones_own(capsys: Capture) -> None:
