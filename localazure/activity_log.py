@@ -189,9 +189,9 @@ def _instant(text: str) -> str:
     digits = re.sub(r"(\.\d{6})\d+", r"\1", text)  # clients send up to seven digits behind the point
     try:
         moment = datetime.fromisoformat(digits)
-    except ValueError as error:
+        in_utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # the first day, in a zone in which it is the day before
         raise _invalid(f"'{text}' isn't a time.") from error
-    in_utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return in_utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -5,8 +5,9 @@ In: a state folder and a checkout. Out: HTTPS on localhost, until the process is
 
 import contextlib
 import socket
+import ssl
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -130,8 +131,17 @@ def serve(start: Start, listening: list[socket.socket]) -> None:
         timeout_keep_alive=75,
         ssl_certfile=chain,
         ssl_keyfile=key,
+        ssl_context_factory=_without_tickets,
     )
     uvicorn.Server(config).run(sockets=listening)
+
+
+def _without_tickets(_: uvicorn.Config, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    """No session tickets, which TLS 1.3 sends right after the handshake: clients of websockets read in one thread and write in
+    another, and one whose first write meets a ticket that is being read hangs in OpenSSL, now and then."""
+    context = make()
+    context.num_tickets = 0
+    return context
 
 
 def _http_alone(app: ASGIApp) -> ASGIApp:

@@ -140,6 +140,7 @@ class Executions:
         except Exception:
             log.exception("execution %s failed", record["name"])
             status, reason, message = records.FAILED, "InternalError", "The embedded Azure met an error of its own; see its log."
+            await self._end_replicas(job_key, record)
         record |= {"status": status, "endTime": self._stamp(), "reason": reason, "message": message}
         records.put(self._store, job_key, record)
         for old in [each for each in self.all_of(job_key) if each["status"] != records.RUNNING][records.KEPT :]:
@@ -168,9 +169,13 @@ class Executions:
             for task in tasks.values():
                 task.cancel()
             await _settled(tasks.values())
+        await self._end_replicas(job_key, record)
+        return over
+
+    async def _end_replicas(self, job_key: str, record: Body) -> None:
+        """Those that haven't ended by themselves."""
         unfinished = [one for one in record["replicas"] if not one["outcome"]]
         await asyncio.gather(*(replica.stop(self.runtime, records.group_of(job_key, record, one), one) for one in unfinished))
-        return over
 
     def _replica(self, job_key: str, record: Body, one: Body, work: Work) -> asyncio.Task[None]:
         return asyncio.create_task(self._run_replica(job_key, record, one, work), name=one["name"])

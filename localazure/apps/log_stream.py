@@ -7,6 +7,7 @@ the service's have; both of a container's outputs are told as `stdout`, because 
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -25,6 +26,7 @@ MOST_LINES = 300  # the Azure CLI's own limit of `--tail`
 DEFAULT_LINES = 20
 _LOOK_SECONDS = 0.1
 _TOKENS = "log-tokens/"
+_TAIL = re.compile(r"[0-9]{1,3}")
 _PATH = (
     "/subscriptions/{subscription}/resourceGroups/{group}/jobs/{job}/executions/{execution}/replicas/{replica}"
     "/containers/{container}/logstream"
@@ -54,7 +56,7 @@ def routes(prefix: str, services: Services) -> list[BaseRoute]:
             return PlainTextResponse("There is no such container.", 404)
         asked = request.query_params
         tail = asked.get("tailLines", str(DEFAULT_LINES))
-        if not (tail.isascii() and tail.isdigit() and int(tail) <= MOST_LINES):
+        if not (_TAIL.fullmatch(tail) and int(tail) <= MOST_LINES):
             return PlainTextResponse(f"tailLines takes a number from 0 to {MOST_LINES}.", 400)
         lines = _lines(services, place, int(tail), follow=asked.get("follow", "false").lower() == "true")
         as_json = asked.get("output", "json").lower() != "text"
@@ -121,7 +123,7 @@ async def _lines(services: Services, place: Place, tail: int, *, follow: bool) -
             await asyncio.sleep(_LOOK_SECONDS)
             continue
         size = grown
-        lines = _read(services, place, whole=over or not follow)
+        lines = await asyncio.to_thread(_read, services, place, whole=over or not follow)  # up to 4 MB of text
         fresh = lines[len(lines) - min(tail, len(lines)) :] if first else _after(lines, last)
         for line in fresh:
             yield line

@@ -4,7 +4,8 @@ A replica that finds none waits, as the service has it wait, until its time is o
 microsoft/azure-container-apps issue 1529; the names of the quotas are those of Microsoft Learn, container-apps/quota-requests.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from localazure.arm.store import Body
 from localazure.services import Services
@@ -15,6 +16,12 @@ QUOTAS: Mapping[str, str] = {
     "Consumption-GPU-NC24-A100": "SubscriptionConsumptionNCA100Gpus",
 }
 _UNLIMITED = -1
+
+
+def gpus_of(profile: str, containers: Iterable[Mapping[str, Any]]) -> int:
+    """The GPUs of one replica. On a profile with a GPU the first container has it, whether it asks for it or not."""
+    asked = sum(int((one.get("resources") or {}).get("gpu") or 0) for one in containers)
+    return asked or int(profile in QUOTAS)
 
 
 def shortage(record: Body, services: Services) -> str:

@@ -15,10 +15,14 @@ from localazure.services import Services
 
 def document(kind: Kind, resource: Resource, services: Services) -> Body:
     """The resource with id, name and type, with its provisioning state where the type has one, and without secrets."""
-    body = shapes.without_secrets(shapes.arm_shape(kind.azure_type), kind.view(resource, services))
+    body = without_secrets(kind, kind.view(resource, services))
     if kind.shows_state:
         body["properties"] = {"provisioningState": resource.state, **body.get("properties", {})}
     return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
+
+
+def without_secrets(kind: Kind, body: Body) -> Body:
+    return shapes.without_secrets(shapes.arm_shape(kind.azure_type), kind.hidden(body))
 
 
 def respond(status: int, body: Any = None, headers: dict[str, str] | None = None) -> Response:

@@ -1,4 +1,6 @@
-"""The `$filter` of lists: conditions of the form `name eq 'value'`, joined by `and`. What else OData knows is refused by name."""
+"""The `$filter` and `$top` of lists. Conditions have the form `name eq 'value'`, joined by `and`; what else OData knows is
+refused by name.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -6,6 +8,8 @@ from collections.abc import Collection, Mapping
 from localazure.arm.errors import ArmError
 
 _CONDITION = re.compile(r"\s*(?P<name>[A-Za-z]+)\s+eq\s+'(?P<value>(?:[^']|'')*)'\s*(?P<more>and\b|$)", re.IGNORECASE)
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def parse(text: str, allowed: Collection[str]) -> dict[str, str]:
@@ -24,6 +28,11 @@ def parse(text: str, allowed: Collection[str]) -> dict[str, str]:
         conditions[found["name"].lower()] = found["value"].replace("''", "'")
         position = found.end()
     return conditions
+
+
+def top(text: str) -> int | None:
+    """How many entries `$top` asks for; None for all."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def has_tag(tags: Mapping[str, str], conditions: Mapping[str, str]) -> bool:

@@ -163,6 +163,10 @@ class Kind:
         """The answer of GET without id, name and type: stored body, what the service set, and what is read live. No secrets."""
         return merged(resource.body, resource.service)
 
+    def hidden(self, body: Body) -> Body:
+        """`body` without secrets that its shape doesn't tell, such as values that are secret where another property says so."""
+        return body
+
     def listed(self, scope: str, conditions: str, services: "Services") -> list[Resource]:
         """What a list of this type below `scope` holds. `conditions` is the `$filter`. ArmError 404 where `scope` isn't there."""
         if conditions:

@@ -6,6 +6,7 @@ give its size when they ask.
 """
 
 import asyncio
+import contextlib
 import fcntl
 import hashlib
 import hmac
@@ -24,7 +25,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from localazure.containers import exec_entry
-from localazure.containers.shim_log import STAMP
+from localazure.containers.followed_log import FollowedLog
 from localazure.folder import random_secret
 from localazure.services import Services
 
@@ -61,11 +62,11 @@ def opened(console: Console, services: Services) -> tuple[str, str]:
 def route(services: Services) -> WebSocketRoute:
     async def serve(socket: WebSocket) -> None:
         await socket.accept()
-        console = await _asked_for(socket, services)
-        if console is None:
-            await socket.close(_REFUSED)
-            return
         try:
+            console = await _asked_for(socket, services)
+            if console is None:
+                await socket.close(_REFUSED)
+                return
             await (_terminal(socket, console, services) if console.command else _output(socket, console, services))
             await socket.close()
         except (WebSocketDisconnect, RuntimeError):
@@ -76,13 +77,13 @@ def route(services: Services) -> WebSocketRoute:
 
 async def _asked_for(socket: WebSocket, services: Services) -> Console | None:
     """The console that a ticket and the first message open; it can't be opened again."""
-    _forget_old(services)
-    name = _DOCUMENTS + socket.path_params["ticket"]
-    record = services.store.document(name)
     try:
         first = await asyncio.wait_for(socket.receive(), FIRST_MESSAGE_SECONDS)
     except TimeoutError:
         return None
+    _forget_old(services)
+    name = _DOCUMENTS + socket.path_params["ticket"]
+    record = services.store.document(name)  # only now: another connection may have opened it meanwhile
     given = first.get("text") or (first.get("bytes") or b"").decode("utf-8", errors="replace")
     if record is None or not hmac.compare_digest(_hash(given), record["password"]):
         return None
@@ -105,33 +106,39 @@ def _hash(password: str) -> str:
 
 async def _terminal(socket: WebSocket, console: Console, services: Services) -> None:
     """Runs the program until it ends, the client goes, or the container does."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", console.rows, console.columns, 0, 0))
-    os.set_blocking(ours, False)
-    folder = services.runtime.folder_of(console.group, console.container)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", exec_entry.__file__, str(folder), console.command, stdin=theirs, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    tasks = [
-        asyncio.create_task(_print(socket, ours)),
-        asyncio.create_task(_type(socket, ours)),
-        asyncio.create_task(_gone(console, services)),
-    ]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        _end(process.pid)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        os.close(ours)
-        await process.wait()
+    with contextlib.ExitStack() as opened:
+        ours, theirs = pty.openpty()
+        opened.callback(os.close, ours)
+        fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", console.rows, console.columns, 0, 0))
+        os.set_blocking(ours, False)
+        folder = services.runtime.folder_of(console.group, console.container)
+        program = (sys.executable, "-I", "-S", exec_entry.__file__, str(folder), console.command)
+        try:
+            process = await asyncio.create_subprocess_exec(*program, stdin=theirs, stdout=theirs, stderr=theirs)
+        except OSError as error:  # such as a command that is longer than this machine takes
+            await socket.send_bytes(f"exec: {error.strerror}\r\n".encode())
+            return
+        finally:
+            os.close(theirs)
+        tasks = [
+            asyncio.create_task(_print(socket, ours)),
+            asyncio.create_task(_type(socket, ours)),
+            asyncio.create_task(_gone(console, services)),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            _end(process)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await process.wait()
 
 
-def _end(pid: int) -> None:
+def _end(process: asyncio.subprocess.Process) -> None:
     """Ends the program and what it started in its session: an interactive shell gives each of its jobs a group of its own."""
-    for each in _session(pid):
+    alone = [process.pid] if process.returncode is None else []  # the id of one that has ended may be another's by now
+    for each in {*alone, *_session(process.pid)}:
         try:
             os.kill(each, signal.SIGKILL)
         except ProcessLookupError:
@@ -139,8 +146,8 @@ def _end(pid: int) -> None:
 
 
 def _session(pid: int) -> list[int]:
-    """The processes of a session; where there is no /proc only the first."""
-    found = [pid]
+    """The processes of a session; none where there is no /proc."""
+    found: list[int] = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -210,31 +217,19 @@ def _begun(console: Console, services: Services) -> str:
 async def _output(socket: WebSocket, console: Console, services: Services) -> None:
     """Sends what the container prints from its present run's beginning on, until it ends or the client goes."""
     client = asyncio.create_task(_until_gone(socket))
-    file = services.runtime.folder_of(console.group, console.container) / "log"
-    began, sent = _begun(console, services), 0
+    log = FollowedLog(services.runtime.folder_of(console.group, console.container) / "log")
+    began = _begun(console, services)
     try:
         while began and not client.done():
             runs_on = _begun(console, services) == began
-            sent += await _send_from(socket, file, sent)
+            told = await asyncio.to_thread(log.read_on)
+            for start in range(0, len(told), _CHUNK):
+                await socket.send_bytes(told[start : start + _CHUNK])
             if not runs_on:
                 return
             await asyncio.sleep(_POLL_SECONDS)
     finally:
         client.cancel()
-
-
-async def _send_from(socket: WebSocket, file: Path, start: int) -> int:
-    """Sends the whole lines from a place in the log on; returns how many bytes they have there."""
-    try:
-        with file.open("rb") as log:
-            log.seek(start)
-            chunk = log.read()
-    except FileNotFoundError:
-        return 0
-    whole = chunk[: chunk.rfind(b"\n") + 1]
-    if whole:
-        await socket.send_bytes(b"".join(line[STAMP:] for line in whole.splitlines(keepends=True)))
-    return len(whole)
 
 
 async def _until_gone(socket: WebSocket) -> None:

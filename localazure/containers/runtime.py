@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from localazure.containers import locks, shim
+from localazure.containers import locks, shim, shim_log
 from localazure.containers.container_spec import ContainerSpec
-from localazure.containers.shim_log import STAMP
 from localazure.containers.volumes import Volumes
 from localazure.folder import SECRET_MODE, read_json, write_json
 
@@ -70,9 +69,9 @@ class Runtime:
             content = (self._group(group) / container / "log").read_bytes()
         except FileNotFoundError:
             return ""
-        lines = content.decode("utf-8", errors="replace").splitlines(keepends=True)
+        lines = shim_log.lines(content.decode("utf-8", errors="replace"))
         chosen = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
-        return "".join(line if timestamps else line[STAMP:] for line in chosen)
+        return "".join(line if timestamps else line[shim_log.STAMP :] for line in chosen)
 
     def folder_of(self, group: str, container: str) -> Path:
         """Where a container's files lie."""

@@ -12,6 +12,14 @@ LOG_BYTES = (
 STAMP = 28  # characters of a line's time with the space behind it
 
 
+def lines(text):
+    """The lines of a log, each with its time and its end. A line ends with a line feed alone: what shows progress in one line
+    prints carriage returns, and those have no time behind them."""
+    found = text.split("\n")
+    rest = found.pop()
+    return [*(line + "\n" for line in found), *([rest] if rest else [])]
+
+
 class Log:
     """The file `log` in the working folder, begun anew."""
 

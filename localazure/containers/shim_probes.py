@@ -105,7 +105,7 @@ def _ask(http, seconds):
             connection = client.HTTPConnection("127.0.0.1", http["port"], timeout=seconds)
         connection.request("GET", http["path"], headers=http["headers"])
         status = connection.getresponse().status
-    except (OSError, client.HTTPException) as error:
+    except (OSError, ValueError, client.HTTPException) as error:  # ValueError: a path or a header that HTTP can't carry
         os.write(1, f'Get "{address}": {error}'.encode("utf-8", errors="replace"))
         return 1
     if 200 <= status < 400:

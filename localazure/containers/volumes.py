@@ -14,6 +14,7 @@ from localazure.folder import SECRET_MODE
 
 FOLDER = ".volumes"
 _RUN = ".run"
+_HALF = ".half-"  # before the name of a volume that is being made
 _READ_ONLY = 0o400
 _FOLDER_MODE = 0o700
 
@@ -58,19 +59,30 @@ class Volumes:
         marker.write_text(self.run, encoding="utf-8")
         for volume in self.volumes:
             if not (folder / volume.name).exists():
-                _make(volume, folder / volume.name)
+                _make_whole(volume, folder)
 
 
 def folder_of(group: Path, volume: str) -> Path:
     return group / FOLDER / volume
 
 
+def _make_whole(volume: Volume, folder: Path) -> None:
+    """A volume appears when all of it is there: whoever takes up the work after a kill finds it whole or not at all."""
+    half = folder / f"{_HALF}{volume.name}"
+    try:
+        if volume.shared is not None:
+            volume.shared.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            (folder / volume.name).unlink(missing_ok=True)  # a link that leads nowhere any more
+            (folder / volume.name).symlink_to(volume.shared, target_is_directory=True)
+            return
+        shutil.rmtree(half, ignore_errors=True)
+        _make(volume, half)
+        half.rename(folder / volume.name)
+    except OSError as error:
+        raise MountFailedError(f"the volume {volume.name} can't be made: {error.strerror}") from error
+
+
 def _make(volume: Volume, folder: Path) -> None:
-    if volume.shared is not None:
-        volume.shared.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-        folder.unlink(missing_ok=True)
-        folder.symlink_to(volume.shared, target_is_directory=True)
-        return
     folder.mkdir(mode=_FOLDER_MODE)
     for name, content in (volume.files or {}).items():
         file = folder / name
@@ -91,10 +103,8 @@ def _check_out(name: str, repository: GitRepository, folder: Path) -> None:
     asked = [*git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{repository.revision or 'HEAD'}^{{commit}}"]
     commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
     if not commit:
-        folder.rmdir() if target == folder else shutil.rmtree(folder)
         raise MountFailedError(f"the volume {name}: the checkout has no commit {repository.revision or 'HEAD'}")
     with subprocess.Popen([*git, "archive", "--format=tar", commit], stdout=subprocess.PIPE) as archive:
         unpacked = subprocess.run(["tar", "-x", "-C", str(target)], stdin=archive.stdout, check=False).returncode
     if archive.returncode or unpacked:
-        shutil.rmtree(folder)
         raise MountFailedError(f"the volume {name}: the checkout's files can't be unpacked")

@@ -25,7 +25,7 @@ from localazure.arm.requests import content_of
 from localazure.arm.store import Body, Resource
 from localazure.deployments import checking, refusals, request, view, what_if
 from localazure.deployments.kind import ACTIVE, TYPE, Deployments
-from localazure.deployments.running import Run
+from localazure.deployments.running import Run, end
 from localazure.entra.endpoints import CLOUD_NAME
 from localazure.services import SUBSCRIPTION, Services
 
@@ -119,8 +119,7 @@ class DeploymentRoutes:
         state = _state_filter(query.get("$filter", ""))
         deployments = [each for each in deployments if not state or each.state.lower() == state]
         newest = sorted(deployments, key=lambda each: each.created_at, reverse=True)
-        top = query.get("$top", "")
-        return answers.listed(view.document(each) for each in newest[: int(top) if top.isdigit() else None])
+        return answers.listed(view.document(each) for each in newest[: filters.top(query.get("$top", ""))])
 
     def _validate(self, group: Resource, deployment_id: str, content: bytes, caller: Caller) -> Response:
         _check_name(deployment_id)
@@ -174,8 +173,11 @@ class DeploymentRoutes:
             "body": {"properties": {"template": asked.template, "mode": asked.mode}},
             "lines": dict(asked.document.lines),
         }
-        self._store.put(record)
-        operation = self._operations.act(record, "deploy", self._as_of(group), lambda: self._carry_out(record, expanded, caller))
+        with self._store.together():
+            self._store.put(record)
+            operation = self._operations.act(
+                record, "deploy", self._as_of(group), lambda: self._carry_out(record, expanded, caller)
+            )
         status = 201 if previous is None else 200
         return answers.respond(status, view.document(record), self._operations.headers(operation))
 
@@ -188,7 +190,10 @@ class DeploymentRoutes:
             raise not_implemented(f"the mode '{nested.mode}' of a nested deployment")
         record = self._record(resource.id, nested.template, mode, {}, expanded)
         record.private["top"] = above.private.get("top", above.key)
-        if previous is not None and previous.private.get("top") == record.private["top"]:
+        ours = previous is not None and previous.private.get("top") == record.private["top"]
+        if previous is not None and not ours and previous.state in ACTIVE:
+            raise _active(previous)
+        if previous is not None and ours:
             record.private["steps"] = previous.private["steps"]
         self._store.put(record)
         return record
@@ -234,10 +239,18 @@ class DeploymentRoutes:
 
     async def _resume(self, record: Resource) -> None:
         """Goes on with a deployment that the last server left."""
+        if record.state not in ACTIVE:  # a kill came between its end and that of its operation
+            if error := record.service["properties"].get("error"):
+                raise ArmError(409, str(error["code"]), str(error["message"]))
+            return
         private = record.private
         document = Document("template", private["body"], private["lines"])
-        asked = request.of_document(document)._replace(parameters=private["parameters"])
-        expanded = checking.evaluated(asked, self._scope(record.id.resource_group, record.id.name), self._scope)
+        try:
+            asked = request.of_document(document)._replace(parameters=private["parameters"])
+            expanded = checking.evaluated(asked, self._scope(record.id.resource_group, record.id.name), self._scope)
+        except ArmError as error:  # what the template asks of its group has changed
+            end(record, "Failed", self._services, error)
+            raise
         object_id, app_id = private["caller"]
         await self._carry_out(record, expanded, Caller(object_id, app_id))
 

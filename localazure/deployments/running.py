@@ -161,19 +161,14 @@ class Run:
         except ArmError as error:
             self._end("Failed", error)
             raise
+        except Exception:  # of our own: without an end nobody could deploy under this name again
+            self._end("Failed", ArmError(500, "InternalServerError", "The embedded Azure met an error of its own."))
+            raise
         self._end("Succeeded")
 
     def _end(self, state: str, error: ArmError | None = None) -> None:
-        properties = self._record.service["properties"]
-        now = self._now()
-        properties |= {"timestamp": now, "duration": duration(self._record.created_at, now)}
-        properties["outputResources"] = [{"id": resource_id} for resource_id in self.made]
-        if error is not None:
-            properties["error"] = error.content()
-        self._record.state = state
-        # Nothing of what was secret is needed any more.
-        self._record.private = {"steps": self._record.private["steps"]}
-        self._save()
+        self._record.service["properties"]["outputResources"] = [{"id": resource_id} for resource_id in self.made]
+        end(self._record, state, self._services, error)
 
     async def _outputs(self) -> None:
         if not self._expanded.outputs:
@@ -198,6 +193,19 @@ class Run:
 
     def _now(self) -> str:
         return self._services.clock.stamp()
+
+
+def end(record: Resource, state: str, services: Services, error: ArmError | None = None) -> None:
+    """Writes the end into a deployment's record, which keeps nothing that was secret."""
+    properties = record.service["properties"]
+    now = services.clock.stamp()
+    properties |= {"timestamp": now, "duration": duration(record.created_at, now)}
+    if error is not None:
+        properties["error"] = error.content()
+    record.state = state
+    record.private = {"steps": record.private["steps"]}
+    record.changed_at = now
+    services.store.put(record)
 
 
 def duration(start: str, end: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from formats.arm_template import Expanded, TemplateResource
 from localazure import shapes
+from localazure.arm import answers
 from localazure.arm.door import Door
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller, Change, Kind
@@ -70,7 +71,7 @@ def _shown(kind: Kind, resource_id: str, name: str, version: str, body: Body) ->
 
 
 def _hidden(kind: Kind, body: Body) -> Body:
-    return shapes.without_secrets(shapes.arm_shape(kind.azure_type), body)
+    return answers.without_secrets(kind, body)
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Body]:

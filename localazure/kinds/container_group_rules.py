@@ -9,7 +9,7 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 
 from typing import Any
 
-from catalog.problems import Code, Problem, errors
+from catalog.problems import Code, errors
 from catalog.services import container_instances
 from catalog.services.container_instances import ContainerRequest, GroupRequest
 from localazure.arm.errors import ArmError, not_implemented
@@ -19,6 +19,7 @@ from localazure.kinds import container_group_address as addresses
 from localazure.kinds import container_group_capacity as capacity
 from localazure.kinds import container_group_form as forms
 from localazure.kinds import container_group_volumes as volumes
+from localazure.kinds import problem_refusals
 from localazure.kinds.container_group_form import DEFAULT_RESTART_POLICY, INVALID
 from localazure.kinds.container_group_specs import all_containers
 
@@ -69,22 +70,10 @@ def _service_refusal(change: Change, request: GroupRequest) -> ArmError | None:
     problems = errors(container_instances.check(request, change.as_of))
     if not problems:
         return None
-    details = [_detail(problem) for problem in problems]
+    refused = problem_refusals.refusal(problems, INVALID)
     if all(problem.code is Code.NOT_IN_REGION for problem in problems):
-        return capacity.unavailable(request, details, problems[0].path)
-    message = " ".join(detail.message for detail in details)
-    return ArmError(400, INVALID, message, target=problems[0].path, details=details)
-
-
-def _detail(problem: Problem) -> ArmError:
-    parts = [problem.message[0].upper() + problem.message[1:]]
-    if problem.value is not None:
-        parts.append(f"given: {problem.value}")
-    if problem.allowed:
-        parts.append(f"allowed: {problem.allowed}")
-    if problem.fix:
-        parts.append(f"fix: {problem.fix}")
-    return ArmError(400, problem.code.value, "; ".join(parts) + ".", target=problem.path)
+        return capacity.unavailable(request, refused.details, problems[0].path)
+    return refused
 
 
 def group_request(body: Body) -> GroupRequest:

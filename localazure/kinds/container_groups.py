@@ -5,17 +5,17 @@ the service takes to find a GPU, and limits on CPU, are not imitated; `container
 `container_group_runs` how a group is started, `localazure/containers` how containers run.
 """
 
+import hmac
 import re
-import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from formats import azure_types
-from formats.arm_ids import parse as parse_id
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.containers import consoles
+from localazure.kinds import attached_identities
 from localazure.kinds import container_group_address as addresses
 from localazure.kinds import container_group_images as images
 from localazure.kinds import container_group_rules as rules
@@ -77,7 +77,7 @@ class ContainerGroups(Kind):
 
     def check(self, change: Change) -> None:
         rules.check(change)
-        _check_identities(change)
+        attached_identities.check(change)
         _check_diagnostics(change)
         images.check_access(change.id.name, change.body, change.services)
 
@@ -112,7 +112,7 @@ class ContainerGroups(Kind):
         await services.runtime.adopt(group.key for group in services.store.of_type(self.arm_type))
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = merged(resource.body, resource.service)
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
         states, failures = services.runtime.states(resource.key), runs.failures(resource)
         properties = body["properties"]
         init = specs.init_names(body)
@@ -127,12 +127,7 @@ class ContainerGroups(Kind):
         address = (
             {"ipAddress": {**properties["ipAddress"], **addresses.answered(resource)}} if properties.get("ipAddress") else {}
         )
-        shown = {**body, "properties": {**properties, **listed, **address, "instanceView": {"events": events, "state": state}}}
-        attached = (body.get("identity") or {}).get("userAssignedIdentities")
-        if attached:
-            identities = {identity_id: _principal(identity_id, services) for identity_id in attached}
-            shown["identity"] = {**body["identity"], "userAssignedIdentities": identities}
-        return shown
+        return {**body, "properties": {**properties, **listed, **address, "instanceView": {"events": events, "state": state}}}
 
     async def stop(self, resource: Resource, call: Call) -> Answer:
         resource.private[runs.STOPPED] = True
@@ -170,7 +165,8 @@ class ContainerGroups(Kind):
         if not isinstance(command, str) or not command.strip() or "\0" in command:
             message = "The exec request takes the command to be executed."
             raise ArmError(400, rules.INVALID, message, target="command")
-        size = call.body.get("terminalSize") or {}
+        given = call.body.get("terminalSize") or {}
+        size = given if isinstance(given, dict) else {"rows": given}
         rows, columns = size.get("rows", _ROWS), size.get("cols", _COLUMNS)
         if any(not isinstance(number, int) or not 0 <= number <= _MOST_CELLS for number in (rows, columns)):
             raise ArmError(400, rules.INVALID, f"A terminalSize takes 0 to {_MOST_CELLS} rows and cols.", target="terminalSize")
@@ -184,7 +180,7 @@ class ContainerGroups(Kind):
         name = _container(resource, call)
         state = call.services.runtime.states(resource.key).get(name) or {"current": {}}
         if resource.private.get(runs.STOPPED):
-            # MicrosoftDocs/azure-docs issue 71458
+            # The sentence: Azure/azure-cli issue 8136. The code is assumed.
             message = f"Container Group '{resource.id.name}' in resource group '{resource.id.resource_group}' is stopped."
             raise ArmError(409, "ContainerGroupStopped", message)
         if state["current"].get("state") != "Running":
@@ -196,7 +192,7 @@ class ContainerGroups(Kind):
 
     async def _deploy(self, resource: Resource, services: Services) -> Body:
         await self._start(resource, services)
-        return _own_identity(resource, services)
+        return attached_identities.own(resource, services)
 
     async def _start(self, resource: Resource, services: Services) -> None:
         await runs.run(resource, services)
@@ -217,39 +213,6 @@ def _runs_anew(before: Body, after: Body) -> bool:
     return any((before.get(name) or []) != (after.get(name) or []) for name in _RUN_ANEW)
 
 
-def _own_identity(resource: Resource, services: Services) -> Body:
-    """The principal of a group with an identity of its own; it keeps it over updates."""
-    if "SystemAssigned" not in (resource.body.get("identity") or {}).get("type", ""):
-        return {}
-    before = resource.service.get("identity") or {}
-    return {"identity": {"principalId": str(uuid.uuid4()), "tenantId": services.settings.tenant_id, **before}}
-
-
-def _check_identities(change: Change) -> None:
-    identity = change.body.get("identity") or {}
-    for identity_id in identity.get("userAssignedIdentities") or {}:
-        parsed = parse_id(identity_id)
-        is_identity = parsed is not None and parsed.is_type(azure_types.USER_ASSIGNED_IDENTITY.arm_type)
-        if parsed is None or not is_identity or change.services.store.get(parsed.key) is None:
-            # The service's own code for this isn't known.
-            raise ArmError(
-                400,
-                "FailedIdentityOperation",
-                f"Identity operation for resource '{change.id.text}' failed: there is no user-assigned identity '{identity_id}'.",
-                target="identity.userAssignedIdentities",
-            )
-
-
-def _principal(identity_id: str, services: Services) -> Body:
-    """The ids of an attached identity; nothing for one that was deleted since."""
-    parsed = parse_id(identity_id)
-    identity = services.store.get(parsed.key) if parsed else None
-    if identity is None:
-        return {}
-    properties = identity.service["properties"]
-    return {"principalId": properties["principalId"], "clientId": properties["clientId"]}
-
-
 def _check_diagnostics(change: Change) -> None:
     """Logs go to a workspace that is there, with a key that is right. The service's own code for this isn't known."""
     analytics = (change.properties.get("diagnostics") or {}).get("logAnalytics")
@@ -261,7 +224,8 @@ def _check_diagnostics(change: Change) -> None:
     if workspace is None:
         message = f"There is no Log Analytics workspace with the workspace id '{analytics['workspaceId']}'."
         raise ArmError(400, rules.INVALID, message, target=f"{target}.workspaceId")
-    if analytics.get("workspaceKey") not in workspace.private["keys"].values():
+    given = str(analytics.get("workspaceKey")).encode()
+    if not any(hmac.compare_digest(key.encode(), given) for key in workspace.private["keys"].values()):
         message = f"The workspaceKey isn't a key of the Log Analytics workspace '{workspace.id.name}'."
         raise ArmError(400, rules.INVALID, message, target=f"{target}.workspaceKey")
 

@@ -1,7 +1,11 @@
 """Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
 
 Of managed environments alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs for
-microsoft.app/managedenvironments.
+microsoft.app/managedenvironments. Codes and sentences of the service were read in
+  - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185
+  - Data sink … is already used: Azure/bicep-registry-modules issue 3407
+  - Category … is not supported: hashicorp/terraform issue 20534; of metrics MicrosoftDocs/azure-docs issue 69798
+All others here are assumed.
 """
 
 from formats import azure_types
@@ -40,7 +44,6 @@ class DiagnosticSettings(Kind):
         if scope is None or resource is None:
             raise ArmError(404, "ResourceNotFound", f"The resource '{change.id.scope}' was not found.")
         if not scope.is_type(azure_types.MANAGED_ENVIRONMENT.arm_type):
-            # The sentence: Azure/azure-quickstart-templates and others quote it for types without diagnostic settings.
             message = f"The resource type '{scope.type}' does not support diagnostic settings."
             raise ArmError(400, "ResourceTypeNotSupported", message)
         _check_destination(change)
@@ -51,7 +54,6 @@ class DiagnosticSettings(Kind):
             raise ArmError(409, "Conflict", message)
         same = [one for one in others if _same_sink(one.properties, change.properties)]
         if same:
-            # microsoft/azure-quickstart issues quote this sentence of the service.
             message = (
                 f"Data sink '{change.properties['workspaceId']}' is already used in diagnostic setting '{same[0].id.name}' for "
                 f"category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be reused in different settings "

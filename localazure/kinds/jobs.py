@@ -185,9 +185,10 @@ class Jobs(Kind):
             "timeout": configuration["replicaTimeout"],
         }
         chosen = template or _without_nothing(job.properties["template"])
+        profile = job_rules.profile_type_of(job.body, services)
         taken = {
-            "gpus": sum(int((one.get("resources") or {}).get("gpu") or 0) for one in chosen["containers"]),
-            "profile": job_rules.profile_type_of(job.body, services),
+            "gpus": room.gpus_of(profile, chosen["containers"]),
+            "profile": profile,
             "location": job.location,
         }
         record = records.new(job.id.name, chosen, {**limits, **taken}, services.clock.stamp())

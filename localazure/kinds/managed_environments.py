@@ -3,6 +3,7 @@
 Created in the background; the minutes that the service takes aren't imitated. There is no network around it and no ingress.
 """
 
+import hmac
 import secrets
 from collections.abc import Mapping
 
@@ -42,7 +43,7 @@ class ManagedEnvironments(Kind):
         return {"workloadProfileStates": self.profile_states}
 
     def busy(self, resource: Resource) -> ArmError:
-        # Quoted in the documentation of Aspire.Hosting.Azure.AppContainers
+        # The service's own code and sentence aren't known.
         message = f"The managed environment '{resource.id.name}' has an operation in progress. Please try again later."
         return ArmError(409, "ManagedEnvironmentOperationInProgress", message)
 
@@ -158,6 +159,7 @@ def _check_logs(change: Change) -> None:
     if workspace is None:
         message = f"There is no Log Analytics workspace with the customer id '{analytics['customerId']}'."
         raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration.customerId")
-    if analytics["sharedKey"] not in workspace.private["keys"].values():
+    given = analytics["sharedKey"].encode()
+    if not any(hmac.compare_digest(key.encode(), given) for key in workspace.private["keys"].values()):
         message = f"The sharedKey isn't a key of the Log Analytics workspace '{workspace.id.name}'."
         raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration.sharedKey")

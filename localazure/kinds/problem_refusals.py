@@ -1,14 +1,20 @@
 """The catalog's problems as ARM's refusal: one error, with every problem among its details."""
 
+import re
 from collections.abc import Sequence
 
 from catalog.problems import Problem
 from localazure.arm.errors import ArmError
 
+_ANSWER = re.compile(r"; Azure answers (\w+)$")  # how a problem names the service's own code
+
 
 def refusal(problems: Sequence[Problem], code: str, status: int = 400) -> ArmError:
-    """`problems` isn't empty. The paths in them are the body's."""
+    """`problems` isn't empty. The paths in them are the body's. `code` stands where the first of them names none of the service's
+    own."""
     details = [_detail(problem) for problem in problems]
+    own = _ANSWER.search(problems[0].message)
+    code = own[1] if own else code
     return ArmError(status, code, " ".join(detail.message for detail in details), target=problems[0].path, details=details)
 
 

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from formats import azure_types
 from localazure import shapes
+from localazure.arm import filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
@@ -166,10 +167,8 @@ class Registries(Kind):
         if call.query.get("$filter"):
             raise not_implemented("$filter on the runs of a registry")
         records = registry_runs.all_of(call.services.store, login_server(resource.id.name))
-        top = call.query.get("$top", "")
-        if top.isascii() and top.isdigit():
-            records = records[: int(top)]
-        return Answer(body={"value": [registry_runs.document(resource.id.text, record) for record in records]})
+        chosen = records[: filters.top(call.query.get("$top", ""))]
+        return Answer(body={"value": [registry_runs.document(resource.id.text, record) for record in chosen]})
 
     async def show_run(self, resource: Resource, call: Call) -> Answer:
         return Answer(body=registry_runs.document(resource.id.text, self._run(resource, call)))

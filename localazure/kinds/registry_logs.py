@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from localazure.arm.store import Body
 
-_RANGE = re.compile(r"bytes=(\d+)-(\d*)", re.ASCII)
+_RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
 # The run's status -> what the blob calls it. The names of what isn't a success are those that the client knows.
 _COMPLETE = {
     "Succeeded": "successful",

@@ -13,7 +13,6 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_runs
 from localazure.kinds.registry_builds import login_server
-from localazure.services import Services
 
 
 class TaskRuns(Kind):
@@ -56,16 +55,17 @@ class TaskRuns(Kind):
             raise ArmError(400, "RunFailed", f"The run {record['runId']} of registry {registry} failed: {failure}")
         return result
 
-    def view(self, resource: Resource, services: Services) -> Body:
+    def hidden(self, body: Body) -> Body:
         """Values of secret build arguments are shown by `listDetails` alone."""
-        body = super().view(resource, services)
-        request = dict(body["properties"]["runRequest"])
-        if request.get("arguments"):
-            request["arguments"] = [
-                {key: value for key, value in argument.items() if key != "value" or not argument.get("isSecret")}
-                for argument in request["arguments"]
-            ]
-        return {**body, "properties": {**body["properties"], "runRequest": request}}
+        properties = body.get("properties") or {}
+        request = properties.get("runRequest") or {}
+        if not request.get("arguments"):
+            return body
+        told = [
+            {key: value for key, value in argument.items() if key != "value" or not argument.get("isSecret")}
+            for argument in request["arguments"]
+        ]
+        return {**body, "properties": {**properties, "runRequest": {**request, "arguments": told}}}
 
     async def list_details(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         body = merged(resource.body, resource.service)

@@ -134,3 +134,9 @@ def test_a_filter_that_is_not_understood_is_refused(azure: EmbeddedAzure, condit
     answer = azure.get(LIST, VERSION, **{"$filter": conditions})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BadRequest")
     assert azure.get(LIST, "1999-01-01", **{"$filter": conditions}).status_code == 400
+
+
+def test_a_time_before_the_first_day_is_refused(azure: EmbeddedAzure) -> None:
+    conditions = "eventTimestamp ge '0001-01-01T00:00:00+23:00'"
+    answer = azure.get(LIST, VERSION, **{"$filter": conditions})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BadRequest")

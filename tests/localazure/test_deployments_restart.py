@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.localazure.test_deployments import IDENTITY, VERSION, body, identity, template
 from tests.localazure.test_long_operations import GROUP, Server, scenario
@@ -80,3 +81,122 @@ def test_a_cancelled_deployment_begins_nothing_more(tmp_path: Path) -> None:
         assert [await state(server, name) for name in ("two",)] == [""]
 
     scenario(tmp_path, play)
+
+
+def test_a_deployment_that_runs_is_neither_replaced_nor_deleted_and_can_be_cancelled(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
+        await begun(server, "one")
+        for method, sent in (("PUT", body(template())), ("DELETE", None)):
+            answer = await ask(server, method, DEPLOYMENT, sent)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "DeploymentActive")
+        assert (await ask(server, "POST", f"{DEPLOYMENT}/cancel")).status_code == 204
+        assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Canceled"
+        again = await ask(server, "POST", f"{DEPLOYMENT}/cancel")
+        assert (again.status_code, again.json()["error"]["code"]) == (409, "DeploymentCannotBeCancelled")
+
+    scenario(tmp_path, play)
+
+
+def nested(name: str) -> dict[str, Any]:
+    properties = {"mode": "Incremental", "template": template()}
+    return {"type": "Microsoft.Resources/deployments", "apiVersion": VERSION, "name": name, "properties": properties}
+
+
+def test_a_nested_deployment_replaces_none_that_runs_of_its_own(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        first = await ask(server, "PUT", f"{DEPLOYMENT}-b", body(template(identity("one"))))
+        await begun(server, "one")
+        for taken in ("main-b", "main"):  # another one that runs, and the one that it is nested in
+            answer = await ask(server, "PUT", DEPLOYMENT, body(template(nested(taken))))
+            error = (await server.ended(answer))["error"]
+            assert [each["code"] for each in error["details"]] == ["DeploymentActive"]
+            assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Failed"
+        assert (await ask(server, "GET", f"{DEPLOYMENT}-b")).json()["properties"]["provisioningState"] == "Running"
+        server.kind.go.set()
+        assert (await server.ended(first))["status"] == "Succeeded"
+
+    scenario(tmp_path, play)
+
+
+def test_a_deployment_that_cannot_go_on_has_an_end(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        content = template(identity("one", tags={"a": "[resourceGroup().tags.owner]"}))
+        await server.ask("PATCH", GROUP, {"tags": {"owner": "me"}})
+        answer = await ask(server, "PUT", DEPLOYMENT, body(content))
+        await begun(server, "one")
+        await server.ask("PATCH", GROUP, {"tags": {}})
+        await server.killed()
+        second = Server(tmp_path)
+        await second.arm.operations.resume()
+        second.kind.go.set()
+        assert (await second.ended(answer))["status"] == "Failed"
+        properties = (await ask(second, "GET", DEPLOYMENT)).json()["properties"]
+        assert (properties["provisioningState"], properties["error"]["code"]) == ("Failed", "InvalidTemplate")
+        assert (await ask(second, "PUT", DEPLOYMENT, body(template()))).status_code == 200
+
+    scenario(tmp_path, play)
+
+
+def test_an_error_of_the_servers_own_ends_a_deployment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    async def play(server: Server) -> None:
+        monkeypatch.setattr("localazure.deployments.running.finish", broken)
+        answer = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
+        assert (await server.ended(answer))["status"] == "Failed"
+        properties = (await ask(server, "GET", DEPLOYMENT)).json()["properties"]
+        assert (properties["provisioningState"], properties["error"]["code"]) == ("Failed", "InternalServerError")
+
+    scenario(tmp_path, play)
+
+
+def test_a_deployment_that_has_ended_is_not_carried_out_again(tmp_path: Path) -> None:
+    async def play(server: Server) -> None:
+        server.kind.go.set()
+        sound = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
+        failing = await ask(server, "PUT", f"{DEPLOYMENT}-b", body(template(nested("main-b"))))
+        assert [(await server.ended(each))["status"] for each in (sound, failing)] == ["Succeeded", "Failed"]
+        for answer in (sound, failing):  # as it is where a kill came before the operation's end was written
+            operation = server.arm.operations.find(answer.headers["azure-asyncoperation"].split("/")[-1].split("?")[0])
+            operation.status, operation.error = "InProgress", None
+            server.store.put_operation(operation)
+        await server.killed()
+        second = Server(tmp_path)
+        await second.arm.operations.resume()
+        assert (await second.ended(sound))["status"] == "Succeeded"
+        assert (await second.ended(failing))["error"]["code"] == "DeploymentFailed"
+
+    scenario(tmp_path, play)
+
+
+def test_what_is_secret_is_in_no_answer_about_a_nested_deployment(tmp_path: Path) -> None:
+    inner = template(
+        identity("two", tags={"t": "[parameters('key')]"}),
+        outputs={"o": {"type": "securestring", "value": "[parameters('key')]"}},
+    )
+    given = {"key": {"value": "[parameters('key')]"}}
+    for scope, parts in (("outer", {}), ("inner", {"parameters": given})):
+        content = dict(inner)
+        if scope == "inner":
+            content["parameters"] = {"key": {"type": "securestring"}}
+        one = nested("within")
+        one["properties"] |= {"template": content, "expressionEvaluationOptions": {"scope": scope}, **parts}
+        whole = template(one, parameters={"key": {"type": "securestring"}})
+
+        async def play(server: Server, whole: Any = whole) -> None:
+            server.kind.go.set()
+            answer = await ask(server, "PUT", DEPLOYMENT, body(whole, key="hunter2"))
+            status = await server.ended(answer)
+            assert status["status"] == "Succeeded", status
+            for name in ("main", "within"):
+                path = DEPLOYMENT.replace("main", name)
+                for what in ("", "/operations"):
+                    assert "hunter2" not in (await ask(server, "GET", path + what)).text, (what, name)
+                assert "hunter2" not in (await ask(server, "POST", f"{path}/exportTemplate")).text, name
+                assert "hunter2" not in str(server.store.get(path)), name
+
+        folder = tmp_path / scope
+        folder.mkdir()
+        scenario(folder, play)

@@ -6,11 +6,11 @@ import pytest
 
 from tests.localazure.apps.sdk import Apps
 from tests.localazure.conftest import new_group
-from tests.localazure.containers.conftest import azure, hello_reference, registry
+from tests.localazure.containers.conftest import azure, hello, hello_reference, registry, runtime, store
 from tests.localazure.containers.sdk import Registry
 from tests.support.embedded import EmbeddedAzure
 
-__all__ = ["azure", "hello_reference", "registry"]
+__all__ = ["azure", "hello", "hello_reference", "registry", "runtime", "store"]
 
 
 @pytest.fixture(scope="session")

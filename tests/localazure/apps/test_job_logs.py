@@ -39,6 +39,7 @@ def test_the_last_lines_alone_as_text_and_as_json(apps: Apps, job_name: str) -> 
     assert told["Log"] == "stdout F line 4"
     assert apps.log(job_name, address, tailLines="many").status_code == 400
     assert apps.log(job_name, address, tailLines="301").status_code == 400
+    assert apps.log(job_name, address, tailLines="9" * 5000).status_code == 400
 
 
 def test_the_stream_is_opened_by_the_jobs_own_token_alone(apps: Apps, job_name: str) -> None:

@@ -53,6 +53,18 @@ def test_a_replica_waits_for_a_gpu_and_says_why(apps: Apps, job_name: str, fault
     assert apps.ended(job_name, execution)["status"] == "Succeeded"
 
 
+def test_on_a_profile_with_a_gpu_a_job_waits_for_it_without_asking_for_it(apps: Apps, job_name: str, fault: Any) -> None:
+    fault("capacity", "westeurope")
+    body = apps.body("say", "x")
+    body["properties"]["workloadProfileName"] = "gpu-t4"
+    apps.create(job_name, body)
+    execution = apps.start(job_name)
+    waiting = until(lambda: containers(apps.execution(job_name, execution)), "the replica waits")
+    assert (waiting[0]["status"], waiting[0]["additionalInformation"][:20]) == ("Waiting", "There is no capacity")
+    fault("clear")
+    assert apps.ended(job_name, execution)["status"] == "Succeeded"
+
+
 def test_a_replica_that_never_finds_a_gpu_ends_when_its_time_is_over(apps: Apps, job_name: str, fault: Any) -> None:
     fault("capacity", "westeurope")
     apps.create(job_name, gpu_job(apps, "say", "x", replicaTimeout=1))

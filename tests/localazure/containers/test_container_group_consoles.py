@@ -1,5 +1,6 @@
 """Terminals and outputs of running containers, over a websocket as the Azure CLI opens it."""
 
+import socket
 import ssl
 from typing import Any
 
@@ -80,6 +81,38 @@ def test_the_password_opens_a_console_once(azure: EmbeddedAzure, running: str) -
             socket.recv(timeout=SECONDS)
 
 
+def test_of_two_connections_one_is_opened_by_the_password(azure: EmbeddedAzure, running: str) -> None:
+    answer = asked(azure, running, command="/bin/sh")
+    with open_socket(azure, answer["webSocketUri"]) as first, open_socket(azure, answer["webSocketUri"]) as second:
+        first.send(answer["password"])
+        first.send(b"echo R=$((1+1))\r")
+        read_until(first, "R=2")
+        second.send(answer["password"])
+        with pytest.raises(ConnectionClosed):
+            second.recv(timeout=SECONDS)
+
+
+def test_no_session_ticket_comes_while_a_client_writes(azure: EmbeddedAzure) -> None:
+    """Clients that read in one thread and write in another hang now and then where one does."""
+    trust = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
+    with (
+        socket.create_connection(("localhost", azure.port), SECONDS) as plain,
+        trust.wrap_socket(plain, server_hostname="localhost") as opened,
+    ):
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert opened.recv(64).startswith(b"HTTP/1.1 ")
+        assert opened.version() == "TLSv1.3"
+        assert opened.session is not None
+        assert not opened.session.has_ticket
+
+
+def test_a_command_that_is_too_long_for_this_machine_is_told(azure: EmbeddedAzure, running: str) -> None:
+    answer = asked(azure, running, command="x" * 200_000)
+    with open_socket(azure, answer["webSocketUri"]) as terminal:
+        terminal.send(answer["password"])
+        assert "Argument list too long" in read_until(terminal, "long")
+
+
 def test_what_runs_in_a_terminal_ends_with_its_client(azure: EmbeddedAzure, running: str) -> None:
     answer = asked(azure, running, command="/bin/sh")
     with open_socket(azure, answer["webSocketUri"]) as socket:
@@ -116,12 +149,12 @@ def test_a_program_that_is_not_there_says_so(azure: EmbeddedAzure, running: str)
 def test_attach_follows_the_output_to_the_containers_end(
     azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
 ) -> None:
-    line = "echo first; sleep 1; echo second"
+    line = "printf 'first\\rhalf\\n'; sleep 1; echo second"
     create(azure, group, "one", group_body(registry, container(hello_reference, command=["/bin/sh", "-c", line])))
     answer = sdk_client(azure).containers.attach(group.rsplit("/", 1)[-1], "one", "main")
     with open_socket(azure, answer.web_socket_uri) as socket:
         socket.send(answer.password)
-        assert read_until(socket, "second") == "first\nsecond\n"
+        assert read_until(socket, "second") == "first\rhalf\nsecond\n"
         with pytest.raises(ConnectionClosed):
             socket.recv(timeout=SECONDS)
 
@@ -133,6 +166,7 @@ def test_what_cannot_be_run_is_refused(azure: EmbeddedAzure, registry: Registry,
     for name, body, status, code in (
         ("main", {}, 400, "InvalidRequestContent"),
         ("main", {"command": "sh", "terminalSize": {"rows": -1, "cols": 80}}, 400, "InvalidRequestContent"),
+        ("main", {"command": "sh", "terminalSize": "80x24"}, 400, "InvalidRequestContent"),
         ("main", {"command": "sh"}, 409, "ContainerNotRunning"),
         ("other", {"command": "sh"}, 404, "ContainerNotFound"),
     ):

@@ -53,6 +53,16 @@ def folder_of(runtime: Runtime) -> Path:
     return next(Path(runtime.folder).glob("*/main"))
 
 
+def test_progress_in_one_line_is_in_the_log_whole(runtime: Runtime, hello: Image) -> None:
+    async def scene() -> None:
+        await runtime.start(GROUP, [spec(hello, "say", "10%\r100%\u2028", "say", "done")])
+        await ended(runtime)
+        assert runtime.logs(GROUP, "main") == "10%\r100%\u2028\ndone\n"
+        assert runtime.logs(GROUP, "main", 2) == "10%\r100%\u2028\ndone\n"
+
+    run(scene())
+
+
 def test_a_container_without_a_command_runs_the_images_own(runtime: Runtime, hello: Image) -> None:
     async def scene() -> None:
         await runtime.start(GROUP, [spec(hello)])

@@ -154,6 +154,51 @@ def test_an_archive_that_leads_outside_fails_the_build(registry: Registry, conte
     assert not list(registry.azure.state.glob("**/outside"))
 
 
+def with_members(*members: tarfile.TarInfo) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as packed:
+        for member in members:
+            packed.addfile(member, io.BytesIO(b""))
+    return content.getvalue()
+
+
+def folder() -> tarfile.TarInfo:
+    member = tarfile.TarInfo("folder")
+    member.type, member.mode = tarfile.DIRTYPE, 0o755
+    return member
+
+
+def test_a_member_behind_a_link_of_the_archive_fails_the_build(registry: Registry, name: str) -> None:
+    content = with_members(folder(), link("folder"), tarfile.TarInfo("./link/./file"))
+    found = ended(registry, schedule(registry, upload(registry, content), f"{name}:1"))
+    assert found["status"] == "Failed"
+    assert "lies behind the link 'link'" in found["runErrorMessage"]
+
+
+@pytest.mark.parametrize("mode", ["gz", "xz"])
+def test_an_archive_that_was_damaged_fails_the_build(registry: Registry, name: str, mode: Any) -> None:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode=f"w:{mode}") as packed:
+        member, text = tarfile.TarInfo("data"), " ".join(str(number * number) for number in range(50_000)).encode()
+        member.size = len(text)
+        packed.addfile(member, io.BytesIO(text))
+    damaged = bytearray(content.getvalue())
+    middle = len(damaged) // 2
+    damaged[middle : middle + 400] = b"\xff" * 400
+    found = ended(registry, schedule(registry, upload(registry, bytes(damaged)), f"{name}:1"))
+    assert found["status"] == "Failed"
+    assert "the uploaded archive can't be unpacked" in found["runErrorMessage"]
+
+
+def test_numbers_that_no_machine_counts_to_upset_nothing(registry: Registry, name: str) -> None:
+    run = ended(registry, schedule(registry, upload(registry, b"no archive"), f"{name}:1"))["runId"]
+    many = "9" * 5000
+    assert registry.azure.get(f"{registry.id}/runs", TASK_RUN, **{"$top": many}).status_code == 200
+    link = registry.azure.post(f"{registry.id}/runs/{run}/listLogSasUrl", TASK_RUN).json()["logLink"]
+    with registry.azure.http() as client:
+        assert client.get(link, headers={"Range": f"bytes={many}-"}).status_code == 200
+
+
 def test_what_was_never_uploaded_fails_the_build(registry: Registry, name: str) -> None:
     found = ended(registry, schedule(registry, offered(registry)["relativePath"], f"{name}:1"))
     assert "nothing was uploaded" in found["runErrorMessage"]
@@ -184,3 +229,22 @@ def test_a_run_is_canceled(registry: Registry, tmp_path: Path, name: str) -> Non
     assert registry.azure.post(f"{registry.id}/runs/{run}/cancel", TASK_RUN).status_code == 200
     assert run_of(registry, run)["status"] == "Canceled"
     assert time.monotonic() - before < 30
+
+
+def test_what_if_tells_no_secret_build_argument(registry: Registry, name: str) -> None:
+    arguments = [{"name": "KEY", "value": "hunter2", "isSecret": True}]
+    failed = registry.build("nowhere", f"{name}:1", run=name, arguments=arguments)
+    assert failed["status"] == "Failed"
+    resource = {
+        "type": "Microsoft.ContainerRegistry/registries/taskRuns",
+        "apiVersion": TASK_RUN,
+        "name": f"{registry.id.rsplit('/', 1)[1]}/{name}",
+        "properties": {"runRequest": {**registry.request("hello", f"{name}:2"), "arguments": arguments}},
+    }
+    schema = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
+    template = {"$schema": schema, "contentVersion": "1.0.0.0", "resources": [resource]}
+    path = f"{registry.group}/providers/Microsoft.Resources/deployments/{name}/whatIf"
+    answer = registry.azure.post(path, "2025-04-01", {"properties": {"mode": "Incremental", "template": template}})
+    change = next(one for one in answer.json()["properties"]["changes"] if one["resourceId"].endswith(name))
+    assert change["changeType"] == "Modify"
+    assert "hunter2" not in answer.text

@@ -1,0 +1,204 @@
+"""Groups that Azure never took: `import`, ContainerGroup with `file:` and the embedded Azure each refuse them in own words."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from catalog.problems import errors
+from components.container_group_args import resolve
+from components.context import resolve_stack
+from operations.__main__ import main
+from tests.localazure.containers.sdk import refusal
+from tests.support.container_group_files import GPU_YAML
+from tests.support.container_group_templates import GPU_TEMPLATE
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+REQUESTS = "properties.containers[0].properties.resources.requests"
+SUBNET = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/n/providers/Microsoft.Network/virtualNetworks/v/subnets/s"
+DEPLOYMENTS = "2022-09-01"
+# Without the key of the command line that Azure never sees, so that the line numbers stay those of Microsoft's page.
+K80 = GPU_YAML.replace("additional_properties: {}", "location: eastus").replace(
+    "k8s-gcrio.azureedge.net/cuda-vector-add", "k8s.gcr.io/cuda-vector-add"
+)
+BAD = {
+    "region": K80.replace("eastus", "westus"),
+    "count": K80.replace("count: 1", "count: 3"),
+    "cpu": K80.replace("cpu: 1.0", "cpu: 8"),
+    "windows": K80.replace("osType: Linux", "osType: Windows"),
+    "network": K80.replace("  osType", f"  subnetIds: [{{id: {SUBNET}}}]\n  osType"),
+    "spot": K80.replace("  osType", "  priority: Spot\n  osType"),
+}
+
+
+def imported(capsys: pytest.CaptureFixture[str], folder: Path, text: str, file: str = "f.yaml") -> list[str]:
+    """What `import` refuses, as `line: path: message`."""
+    (folder / file).write_text(text)
+    code = main(["import", str(folder / file), "--as-of", "2019-06-01"])
+    told = capsys.readouterr()
+    assert code == 1
+    assert told.out == ""
+    lines = [line.removeprefix(f"error: {folder / file}:") for line in told.err.splitlines() if line.startswith("error: ")]
+    return [line.partition(";")[0] for line in lines]
+
+
+def declared(text: str, file: str = "f.yaml") -> list[str]:
+    """What the program refuses of a stack file that names the file, as `path: message`."""
+    args: Any = {"subscription_id": SUBSCRIPTION, "team": "t", "location": "eastus", "today": "2026-11-20"}
+    context, _ = resolve_stack(args, "azure-gpu", "dev")
+    own: Any = {"file": file, "as_of": "2019-06-01", "expires_after": "2019-06-30"}
+    _, problems = resolve("g", own, context, lambda _: text)
+    return [f"{problem.path}: {problem.message}" for problem in errors(problems)]
+
+
+@pytest.mark.parametrize(
+    ("bad", "of_import", "of_program", "code", "of_azure"),
+    [
+        (
+            "region",
+            "1: location: Container Instances had no K80 in this region",
+            "container_groups.g.location: Container Instances had no K80 in this region",
+            "ServiceUnavailable",
+            "The requested resource is not available in the location 'westus' at this moment.",
+        ),
+        (
+            "count",
+            f"14: {REQUESTS}.gpu.count: Container Instances gave a container 1, 2 or 4",
+            "container_groups.g.gpu.count: Container Instances gave a container 1, 2 or 4",
+            "InvalidRequestContent",
+            "1, 2, 4",
+        ),
+        (
+            "cpu",
+            f"11: {REQUESTS}.cpu: a group with 1 K80 has at most 6 CPU",
+            "container_groups.g.cpu: a group with 1 K80 has at most 6 CPU",
+            "InvalidRequestContent",
+            "at most 6 CPU",
+        ),
+        (
+            "windows",
+            "16: properties.osType: a container group with a GPU runs Linux only",
+            "container_groups.g.os_type: a container group with a GPU runs Linux only",
+            "InvalidRequestContent",
+            "Linux only",
+        ),
+        (
+            "network",
+            "16: properties.subnetIds: a container group with a GPU",
+            "container_groups.g.subnet_id: a container group with a GPU",
+            "InvalidRequestContent",
+            "virtual network",
+        ),
+        (
+            "spot",
+            "16: properties.priority: a Spot container group can't have a GPU",
+            "container_groups.g.priority: a Spot container group can't have a GPU",
+            "SpotPriorityContainerGroupWithGPUResourcesNotSupported",
+            "GPU",
+        ),
+    ],
+)
+def test_a_group_that_azure_never_took_is_refused_everywhere(
+    azure: EmbeddedAzure,
+    group: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    bad: str,
+    of_import: str,
+    of_program: str,
+    code: str,
+    of_azure: str,
+) -> None:
+    assert [line.startswith(of_import) for line in imported(capsys, tmp_path, BAD[bad])] == [True]
+    assert [line.startswith(of_program) for line in declared(BAD[bad])] == [True]
+    status, error = refusal(azure, group, {**yaml.safe_load(BAD[bad]), "tags": {"as-of": "2019-06-01"}})
+    assert (status, error["code"]) == (409 if bad == "region" else 400, code)
+    assert of_azure in error["message"]
+
+
+def test_all_of_it_comes_at_once_everywhere(
+    azure: EmbeddedAzure, group: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    text = BAD["count"].replace("cpu: 1.0", "cpu: 0").replace("osType: Linux", "osType: Windows")
+    assert [line.partition(":")[0] for line in imported(capsys, tmp_path, text)] == ["11", "14", "16"]
+    assert {line.partition(":")[0] for line in declared(text)} == {
+        "container_groups.g.gpu.count",
+        "container_groups.g.cpu",
+        "container_groups.g.os_type",
+    }
+    _, error = refusal(azure, group, {**yaml.safe_load(text), "tags": {"as-of": "2019-06-01"}})
+    assert {detail["target"] for detail in error["details"]} == {
+        f"{REQUESTS}.gpu.count",
+        f"{REQUESTS}.cpu",
+        "properties.osType",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("services: {web: {image: nginx}}\n", "1: this is a file of Docker Compose"),
+        ("apiVersion: v1\nkind: Pod\n", "1: this is a manifest of Kubernetes"),
+        ("- 1\n", "1: this is no container group"),
+        (K80.replace("  containers", "\tcontainers"), "5: line 5 is indented with tabs"),
+    ],
+)
+def test_what_is_no_group_is_refused_by_both_readers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, said: str
+) -> None:
+    assert [line.startswith(said) for line in imported(capsys, tmp_path, text)] == [True]
+    assert [line.startswith(f"f.yaml:{said}") for line in declared(text)] == [True]
+
+
+def test_an_unquoted_date_is_taken_by_both_readers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = K80.replace("'2018-10-01'", "2018-10-01")
+    assert declared(text) == []
+    (tmp_path / "f.yaml").write_text(text)
+    assert main(["import", str(tmp_path / "f.yaml"), "--as-of", "2019-06-01"]) == 0
+    assert "f.yaml:2: apiVersion: YAML reads this as a date" in capsys.readouterr().err
+
+
+def _without_default(template: dict[str, Any]) -> dict[str, Any]:
+    del template["parameters"]["containerGroupName"]["defaultValue"]
+    return template
+
+
+def _in_a_circle(template: dict[str, Any]) -> dict[str, Any]:
+    (resource,) = template["resources"]
+    names = ("one", "two")
+    template["resources"] = [
+        {**resource, "name": name, "dependsOn": [other]} for name, other in zip(names, reversed(names), strict=True)
+    ]
+    return template
+
+
+@pytest.mark.parametrize(
+    ("spoil", "of_reader", "of_azure"),
+    [
+        (
+            _without_default,
+            "parameters.containerGroupName: the value",
+            "The value for the template parameter 'containerGroupName'",
+        ),
+        (_in_a_circle, "circular dependency: ", "'one' → Microsoft.ContainerInstance/containerGroups 'two'"),
+    ],
+)
+def test_a_template_that_cannot_be_evaluated_is_refused_everywhere(
+    azure: EmbeddedAzure,
+    group: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    spoil: Any,
+    of_reader: str,
+    of_azure: str,
+) -> None:
+    template = spoil(json.loads(GPU_TEMPLATE))
+    text = json.dumps(template, indent=1)
+    assert any(of_reader in line for line in imported(capsys, tmp_path, text, "t.json"))
+    assert any(of_reader in line for line in declared(text, "t.json"))
+    path = f"{group}/providers/Microsoft.Resources/deployments/main"
+    answer = azure.put(path, {"properties": {"mode": "Incremental", "template": template, "parameters": {}}}, DEPLOYMENTS)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidTemplate")
+    assert of_azure in answer.json()["error"]["message"]
