@@ -43,7 +43,11 @@ WAIT_MINUTES = 10.0
 
 def main(arguments: list[str] | None = None) -> int:
     given, after = _split(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given, argparse.Namespace(after=after))
+    parser = _parser()
+    options, unknown = parser.parse_known_args(given, argparse.Namespace(after=after))
+    if unknown:
+        what = "; what the script is to be given stands behind --" if options.command == "run" else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{what}")
     failed: int = getattr(options, "failure_code", 1)
     try:
         return options.run(options)

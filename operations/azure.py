@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import requests
 from azure.core.credentials import TokenCredential
@@ -83,7 +84,10 @@ class Arm:
     """Reads resources by id, and asks for actions that no management client has. Retries as azure-core does."""
 
     def __init__(self, connection: Connection) -> None:
-        self.login = sign_in(connection)
+        try:
+            self.login = sign_in(connection)
+        except (requests.ConnectionError, requests.Timeout) as error:
+            raise AzureError(_silent(connection.metadata_host)) from error
         self.subscription_id = connection.subscription_id
         self._client = ARMPipelineClient(self.login.endpoint, policies=_policies(self.login, RetryPolicy()))
 
@@ -149,6 +153,12 @@ def _endpoints(metadata_host: str) -> tuple[str, str, str]:
     cloud = answer.json()
     authentication = cloud["authentication"]
     return cloud["resourceManager"].rstrip("/"), authentication["loginEndpoint"], authentication["audiences"][0]
+
+
+def _silent(metadata_host: str) -> str:
+    base = metadata_host if "://" in metadata_host else f"https://{metadata_host}"
+    local = "; `make up` starts the embedded Azure" if urlsplit(base).hostname == "localhost" else ""
+    return f"the cloud at {base} doesn't answer{local}"
 
 
 def _credential(connection: Connection, authority: str) -> TokenCredential:

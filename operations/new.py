@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 from catalog import regions, spelling
 from catalog.problems import Code, Problem
 from formats import dates
+from formats.tags import PROPOSED_DAYS
 
 PROJECT_FOLDER = Path(__file__).resolve().parent.parent
 STACK_FILE = "stack.yaml"
-DAYS = 7
 MOST_DAYS = 3650
 LOCATION = "eastus"  # has both GPUs of Container Apps, and the prices that the catalog knows
 WRONG_COMMAND_LINE = 2
@@ -55,7 +55,7 @@ def register(commands: Any) -> None:
     parser.add_argument("--example", required=True, help=f"one of: {', '.join(examples(PROJECT_FOLDER))}")
     parser.add_argument("--team", default="", help="who owns it (default: your user name)")
     parser.add_argument("--location", default=LOCATION, help=f"the region (default: {LOCATION})")
-    parser.add_argument("--days", type=int, default=DAYS, help=f"how long its GPUs may stay (default: {DAYS})")
+    parser.add_argument("--days", type=int, default=PROPOSED_DAYS, help=f"how long its GPUs may stay (default: {PROPOSED_DAYS})")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"error: {file.name} is there already", file=sys.stderr)
         return 1
     end = dates.days_later(today, options.days)
-    print(f"wrote {file.name}: team {team}, {options.location}, GPUs until {end.isoformat()}")
+    print(f"wrote {file.name}: team {team}, {regions.normalise(options.location)}, GPUs until {end.isoformat()}")
     print(f"next: python -m operations up --stack {options.stack}")
     return 0
 

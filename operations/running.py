@@ -18,7 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formats import tags
+from formats import arm_ids, tags
 from operations.connection import Connection
 from operations.console import columns, console
 from operations.jobs import API_VERSION as JOBS_VERSION
@@ -157,6 +157,17 @@ def show(rows: list[Row], now: datetime) -> None:
     console().print(table)
     hourly, spent = _totals(rows, now)
     print(f"together an hour: {hourly}; so far: {spent}")
+    for command in filter(None, map(stop_command, rows)):
+        print(f"to stop it: {command}")
+
+
+def stop_command(row: Row) -> str:
+    """The Azure CLI's command that ends an execution; "" for a container group, which its stack brings down."""
+    parsed = arm_ids.parse(row.id)
+    if parsed is None or not parsed.is_type("Microsoft.App/jobs/executions"):
+        return ""
+    job, execution = parsed.scope.rsplit("/", 1)[-1], parsed.name
+    return f"az containerapp job stop --name {job} --resource-group {parsed.resource_group} --job-execution-name {execution}"
 
 
 def _totals(rows: list[Row], now: datetime) -> tuple[Total, Total]:

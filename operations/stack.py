@@ -114,7 +114,9 @@ def run_engine(project_folder: Path, *arguments: str, quiet: bool = False) -> st
     try:
         done = subprocess.run(command, cwd=project_folder, text=True, check=False, capture_output=quiet)
     except FileNotFoundError:
-        raise EngineError("`pulumi` isn't on PATH; `make up` puts it there, for other stacks install Pulumi first") from None
+        raise EngineError(
+            '`pulumi` isn\'t on PATH; for the local stack `make up`, then `eval "$(make -s env)"`, for others install it first'
+        ) from None
     if done.returncode != 0:
         said = (done.stderr or done.stdout or "").strip()
         raise EngineError(

@@ -4,7 +4,7 @@
     explain /subscriptions/…/jobs/j      by ARM id, also that of an execution: …/jobs/j/executions/e
 
 It names the cause, shows what Azure says and the container's last lines, and suggests the fix. Exit codes: 0 there is no failure,
-1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why.
+1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why, or Azure couldn't be asked.
 """
 
 import argparse
@@ -18,11 +18,12 @@ from typing import Any
 from formats import arm_ids
 from operations.connection import Connection
 from operations.preflight import connections
-from operations.stack import Stack
+from operations.stack import EngineError, Stack
 from operations.stack_view import StackView, view
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 WRONG_COMMAND_LINE = 2
+NOT_EXPLAINED = 3
 GROUP_TYPE = "Microsoft.ContainerInstance/containerGroups"
 JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
 
@@ -31,7 +32,7 @@ def register(commands: Any) -> None:
     parser = commands.add_parser(
         "explain", help="why something failed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, failure_code=NOT_EXPLAINED)
     parser.add_argument("resource", metavar="RESOURCE", help="a name in the stack, or an ARM id")
     parser.add_argument("--stack", help="the stack's name; an ARM id needs none")
     parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
@@ -45,7 +46,10 @@ def run(options: argparse.Namespace) -> int:
         return _wrong(f"{options.resource!r} is no id of a container group, a job or an execution")
     if not is_id and not options.stack:
         return _wrong(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
-    found = _view(options) if options.stack else None
+    try:
+        found = _view(options) if options.stack else None
+    except EngineError as error:
+        return _wrong(str(error))
     connection = found.connection if found else _connection(parsed.subscription if parsed else "")
 
     from operations.azure import Arm  # here, because Azure's clients take seconds to load

@@ -70,6 +70,7 @@ class Facts(NamedTuple):
     events: tuple[Event, ...] = ()
     refusals: tuple[Refusal, ...] = ()  # the newest first
     execution: str = ""  # of a job, the last one's name
+    accepted: datetime | None = None  # when the service took that execution, which may wait still
     message: str = ""  # what the service says of the execution
     timeout_seconds: int = 0
     ran_seconds: float | None = None
@@ -78,8 +79,9 @@ class Facts(NamedTuple):
 
     @property
     def began(self) -> datetime | None:
-        """When its newest run began."""
-        return max((each.began for each in self.containers if each.began), default=None)
+        """When its newest run began, or was taken to begin."""
+        moments = [*(each.began for each in self.containers), self.accepted]
+        return max((each for each in moments if each), default=None)
 
     @property
     def open_refusals(self) -> tuple[Refusal, ...]:

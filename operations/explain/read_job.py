@@ -63,6 +63,7 @@ def of_execution(name: str, job: Job, execution: Execution, log: tuple[str, ...]
         provisioning=_provisioning(job),
         containers=tuple(containers),
         execution=execution.name,
+        accepted=execution.started,
         message=": ".join(part for part in (execution.reason, execution.message) if part),
         timeout_seconds=job.timeout_seconds,
         ran_seconds=execution.seconds(now),

@@ -61,8 +61,7 @@ def follow(
         if not in_time:
             stopped = TIMEOUT
             say(f"it has run as long as it may ({(limit_seconds or 0) / 60:g} minutes): stopping the execution {name}")
-            jobs.stop(job, name)
-            execution = jobs.wait_until_over(job, name, limit_seconds=STOP_SECONDS, sleep=sleep)
+            execution = _stop(jobs, job, name, say, sleep)
     except KeyboardInterrupt:
         stream.leave()
         return End(_stop_by_hand(jobs, job, name, say, sleep), INTERRUPTED, stream.given)
@@ -86,7 +85,10 @@ def _wait(
     while True:
         try:
             found = jobs.execution(job, name)
-        except (AzureCoreError, requests.RequestException) as error:
+            polls += 1
+            quiet = polls == QUIET_POLLS and found is not None and not found.is_over
+            waits = _waits(found) if quiet and (found.containers or not jobs.replicas(job, name)) else ""
+        except (AzureError, AzureCoreError, requests.RequestException) as error:
             if lost_at is None:
                 say(f"Azure can't be asked about the execution at the moment, trying on: {_first_line(error)}")
             lost_at = lost_at or time.monotonic()
@@ -100,15 +102,29 @@ def _wait(
             return found, True
         if deadline is not None and time.monotonic() >= deadline:
             return found, False
-        polls += 1
-        if polls == QUIET_POLLS and not jobs.replicas(job, name):
-            say("still waiting for a GPU: the service is getting a machine and pulling the image, which takes minutes")
+        if waits:
+            say(f"still waiting for a GPU: {waits}")
         sleep(POLL_SECONDS)
 
 
+def _waits(execution: Execution) -> str:
+    """What an execution waits for, by the service's own words where it has some; "" where a container runs."""
+    if any(each.status != "Waiting" for each in execution.containers):
+        return ""
+    told = next((each.information for each in execution.containers if each.information), "")
+    return told or "the service is getting a machine and pulling the image, which takes minutes"
+
+
 def _stop_by_hand(jobs: Jobs, job: Job, name: str, say: Say, sleep: Callable[[float], None]) -> Execution | None:
-    """What a person who presses Ctrl-C is owed: that it costs nothing any more, or that it may."""
     say(f"stopping the execution {name}")
+    found = _stop(jobs, job, name, say, sleep)
+    if found is not None and found.is_over:
+        say(f"the execution {name} is stopped")
+    return found
+
+
+def _stop(jobs: Jobs, job: Job, name: str, say: Say, sleep: Callable[[float], None]) -> Execution | None:
+    """Whoever has it stopped is owed to hear that it costs nothing any more, or that it may."""
     try:
         jobs.stop(job, name)
         found = jobs.wait_until_over(job, name, limit_seconds=STOP_SECONDS, sleep=sleep)
@@ -116,9 +132,7 @@ def _stop_by_hand(jobs: Jobs, job: Job, name: str, say: Say, sleep: Callable[[fl
         reason = f" ({_first_line(error)})" if str(error) else ""
         say(f"the execution {name} may still run and cost{reason}; see: python -m operations running")
         return None
-    if found is None or found.is_over:
-        say(f"the execution {name} is stopped")
-    else:
+    if found is not None and not found.is_over:
         say(f"the execution {name} was told to stop and is {found.status}; see: python -m operations running")
     return found
 

@@ -17,15 +17,15 @@ from operations.job_client import Jobs
 from operations.jobs import FAILED, Job, start_template
 from operations.run import execution as executions
 from operations.run import find_job
+from operations.run.command import FAILED_RUN, INTERRUPTED
 from operations.run.execution import End, follow
 from operations.run.lent_secrets import lent
 from operations.run.registry_build import REGISTRY_VERSION, Registry
 from operations.run.target import Target
 from operations.stack_view import StackView
 
-NOT_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
+NOT_RUN = FAILED_RUN  # as `docker run` has it: the run itself failed, not what was to run
 TIMED_OUT = 124  # as `timeout` has it
-INTERRUPTED = 130  # as a shell has it for Ctrl-C
 
 Say = Callable[[str], None]
 
@@ -65,7 +65,14 @@ def run(
                 job, image=image, arguments=arguments, environment=target.environment, secret_refs=references
             )
             price = job_cost.hourly_price(job, jobs.profile_type(job))
-            execution = jobs.start(job, template)
+            try:
+                execution = jobs.start(job, template)
+            except KeyboardInterrupt:  # the service may have it already, and hasn't told its name
+                say(
+                    f"interrupted: an execution of the job {job.name} may run and cost; "
+                    f"see: python -m operations running --stack {view.name}"
+                )
+                return INTERRUPTED
             say(f"started {target.described} on job {name}: execution {execution}")
             if detach:
                 say(f"it runs on; what became of it: python -m operations explain {name} --stack {view.name}")
@@ -87,8 +94,12 @@ def sum_up(view: StackView, name: str, execution: str, end: End, price: Price | 
     """Says how it ended, how long it took and what it cost. The exit code."""
     cost = job_cost.summary(end.seconds, price, datetime.now(UTC).date())
     if end.stopped == executions.INTERRUPTED:
-        say(f"{name}: stopped at your word; {cost}")
+        over = end.execution is not None and end.execution.is_over
+        say(f"{name}: {'stopped' if over else 'left'} at your word; {cost}")
         return INTERRUPTED
+    if end.stopped == executions.TIMEOUT and not (end.execution and end.execution.is_over):
+        say(f"{name}: its time is over, and nothing says that it has stopped; {cost}")
+        return TIMED_OUT
     if end.execution is None:
         raise RunError(f"the execution {execution} isn't there any more: somebody has deleted it, or the job")
     if end.execution.is_over and end.log_lines == 0:

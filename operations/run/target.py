@@ -14,6 +14,7 @@ from catalog import spelling
 from catalog.problems import Code, Problem
 from formats import image_reference
 from formats.build_context import BuildContextError, context_files
+from operations.run import requirements_text
 from operations.run.context import BASE_IMAGE, Context, of_folder, of_script
 
 DOCKERFILE = "Dockerfile"
@@ -106,6 +107,7 @@ def _script(asked: Asked, path: Path) -> tuple[Context | None, list[Problem]]:
     if asked.requirements:
         requirements, more = _read("--requirements", Path(asked.requirements).expanduser(), "the requirements file")
         problems += more
+        problems += requirements_text.check(requirements or "", asked.base or BASE_IMAGE)
     if problems or script is None or requirements is None:
         return None, problems
     return of_script(path.name, script, requirements, asked.base or BASE_IMAGE), []
@@ -159,8 +161,10 @@ def _near(path: Path) -> str:
     folder = path.parent if path.parent.is_dir() else None
     if folder is None:
         return f"there is no folder {path.parent}"
-    close = spelling.nearest(path.name, sorted(each.name for each in folder.iterdir()), 1)
-    return f"did you mean {folder / close[0]}?" if close else f"paths start at {Path.cwd()}"
+    # Without their endings: those make any two short names alike.
+    there = {each.stem: each.name for each in sorted(folder.iterdir()) if each.suffix == path.suffix}
+    close = spelling.nearest(path.stem, sorted(there), 1)
+    return f"did you mean {folder / there[close[0]]}?" if close else f"paths start at {Path.cwd()}"
 
 
 def _environment(given: Iterable[str]) -> tuple[dict[str, str], list[Problem]]:

@@ -50,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         if os.name != "posix":
             raise ShellError("a shell can be opened on Linux and macOS alone; here take `az login` and `az` itself")
+        if options.config_folder and not options.config_folder.is_dir():
+            raise ShellError(f"there is no folder {options.config_folder}")
         from operations.shell import cli  # here: they lock files as only those systems do
         from operations.shell.sign_in import sign_in
 

@@ -96,3 +96,14 @@ def test_an_execution_is_read_with_what_it_ran_and_how_long() -> None:
     assert (main.image, main.exit_code, main.detail, main.memory) == ("given:2", 3, "ProcessExited", "16Gi")
     assert (facts.ran_seconds, facts.timeout_seconds, facts.execution) == (60, 600, "x-1")
     assert explain(facts).cause is Cause.PROGRAM_ERROR
+
+
+def test_what_was_refused_before_an_execution_was_taken_does_not_hold_it() -> None:
+    job = job_of({"id": "/x", "name": "x", "properties": {"template": {"containers": [{"name": "main", "image": "own:1"}]}}})
+    status = {"name": "main", "status": "Waiting", "additionalInformation": "There is no capacity for the workload profile P"}
+    detail = {"replicas": [{"name": "r", "containers": [status]}]}
+    properties = {"status": "Running", "startTime": "2026-11-21T20:00:00Z", "detailedStatus": detail}
+    waiting = execution_of({"name": "x-1", "properties": properties})
+    facts = read_job.of_execution("train", job, waiting, (), datetime(2026, 11, 21, 20, 5, tzinfo=UTC))
+    of_another = Refusal("InvalidParameterValueInContainerTemplate", "UNAUTHORIZED", datetime(2026, 11, 21, 19, tzinfo=UTC))
+    assert explain(facts._replace(refusals=(of_another,))).cause is Cause.NO_CAPACITY

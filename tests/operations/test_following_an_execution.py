@@ -7,8 +7,9 @@ import pytest
 import requests
 from azure.core.exceptions import ServiceRequestError
 
-from operations.jobs import Execution, Job, job_of
-from operations.run.execution import INTERRUPTED, TIMEOUT, End, follow
+from operations.azure import AzureError
+from operations.jobs import ContainerStatus, Execution, Job, job_of
+from operations.run.execution import INTERRUPTED, QUIET_POLLS, TIMEOUT, End, follow
 from operations.run.log_stream import LogStream, plain, stream_address
 from tests.support.embedded import until
 from tests.support.log_server import LogServer
@@ -199,6 +200,55 @@ def test_ctrl_c_stops_it_in_azure_and_says_so(serve: Serve) -> None:
     end, _, said = followed(server, jobs)
     assert (jobs.stopped, end.stopped) == (["trainer-1"], INTERRUPTED)
     assert said == ["stopping the execution trainer-1", "the execution trainer-1 is stopped"]
+
+
+def test_one_that_can_not_be_stopped_in_time_may_still_run_and_that_is_said(serve: Serve) -> None:
+    class Unstoppable(ScriptedJobs):
+        def stop(self, job: Job, execution: str) -> None:
+            raise AzureError("Conflict: another operation is in progress", 409)
+
+    end, _, said = followed(serve([ONE]), Unstoppable("Running"), limit_seconds=0)
+    assert (end.execution, end.stopped) == (None, TIMEOUT)
+    assert "the execution trainer-1 may still run and cost (Conflict: another operation is in progress)" in said[-1]
+
+
+def test_a_refusal_on_the_way_does_not_leave_the_execution_alone(serve: Serve) -> None:
+    class Throttled(ScriptedJobs):
+        refused = 0
+
+        def execution(self, job: Job, name: str) -> Execution | None:
+            self.refused += 1
+            if self.refused == 2:
+                raise AzureError("HTTP 503: later", 503)
+            return super().execution(job, name)
+
+    end, _, said = followed(serve([ONE]), Throttled("Running", "Succeeded"))
+    assert end.execution is not None
+    assert said == ["Azure can't be asked about the execution at the moment, trying on: HTTP 503: later"]
+
+
+@pytest.mark.parametrize(
+    ("containers", "said"),
+    [
+        (
+            (ContainerStatus("r", "main", "Waiting", None, "There is no capacity"),),
+            ["still waiting for a GPU: There is no capacity"],
+        ),
+        ((ContainerStatus("r", "main", "Running", None, ""),), []),
+    ],
+)
+def test_one_that_waits_for_long_says_what_for(serve: Serve, containers: tuple[ContainerStatus, ...], said: list[str]) -> None:
+    class Waiting(ScriptedJobs):
+        def execution(self, job: Job, name: str) -> Execution | None:
+            found = super().execution(job, name)
+            return found and found._replace(containers=containers)
+
+    assert followed(serve([]), Waiting(*["Running"] * QUIET_POLLS, "Succeeded"))[2] == said
+
+
+def test_one_for_which_there_is_no_replica_yet_says_so_once(serve: Serve) -> None:
+    said = followed(serve([]), ScriptedJobs(*["Running"] * (QUIET_POLLS + 5), "Succeeded", replicas=False))[2]
+    assert said == ["still waiting for a GPU: the service is getting a machine and pulling the image, which takes minutes"]
 
 
 def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,12 @@ def test_without_a_login_the_fix_is_told(
     assert list(project.glob("Pulumi.*")) == []
 
 
+@pytest.mark.parametrize("team", ["123", "on", "null", "1e3"])
+def test_a_team_is_text_whatever_yaml_would_take_it_for(project: Path, team: str) -> None:
+    assert main(["new", "tonight", "--example", "t4-tonight", "--team", team]) == 0
+    assert keys(project)["azure-gpu:team"] == team
+
+
 def test_without_a_team_it_is_the_users_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(new.getpass, "getuser", lambda: "ada.lovelace")
     assert main(["new", "tonight", "--example", "t4-tonight"]) == 0

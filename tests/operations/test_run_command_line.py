@@ -10,7 +10,7 @@ import pytest
 from operations.__main__ import main
 from operations.azure import AzureError
 from operations.connection import Connection
-from operations.jobs import Execution, job_of
+from operations.jobs import Execution, Job, job_of
 from operations.run import command, session
 from operations.run.execution import INTERRUPTED, TIMEOUT, End
 from operations.run.registry_build import BuildFailedError, cause_of
@@ -84,6 +84,67 @@ def test_a_secret_can_not_be_left_behind_with_a_detached_run(
     assert "hunter2" not in text
 
 
+def test_a_detached_run_has_nobody_who_ends_it_in_time(ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--detach", "--timeout", "5", "--on", "job", "--stack", "dev"]) == 2
+    text = capsys.readouterr().err
+    assert "nobody is left to stop it after --timeout" in text
+    assert "timeout_minutes" in text
+    assert ran == []
+
+
+@pytest.mark.parametrize("words", [[""], ["mnist", "--job", ""], ["x.py", "--requirements", " "], ["x.py", "--base", ""]])
+def test_a_word_that_an_unset_variable_left_empty_starts_nothing(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(["run", *words, "--on", "job", "--stack", "dev"]) == 2
+    assert "it is empty" in capsys.readouterr().err
+    assert ran == []
+
+
+def test_ctrl_c_ends_with_130_also_while_the_stack_is_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def view(stack: object) -> StackView:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "view", view)
+    assert main(["run", "--on", "job", "--stack", "dev"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_ctrl_c_while_the_service_starts_it_says_that_something_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Starting:
+        def __init__(self, arm: object) -> None: ...
+
+        def get(self, job_id: str) -> Job:
+            return job_of({"id": job_id, "name": "trainer"})
+
+        def profile_type(self, job: Job) -> str:
+            return ""
+
+        def start(self, job: Job, template: object) -> str:
+            raise KeyboardInterrupt
+
+    class Closed:
+        def __init__(self, connection: Connection) -> None: ...
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(session, "Jobs", Starting)
+    monkeypatch.setattr(session, "Arm", Closed)
+    told: list[str] = []
+    code = session.run(VIEW, "train", Target(), [], timeout_minutes=None, detach=False, show=told.append, say=told.append)
+    assert code == 130
+    assert "an execution of the job trainer may run and cost; see: python -m operations running --stack dev" in told[-1]
+
+
+def test_arguments_that_belong_behind_two_hyphens_are_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "mnist", "--on", "job", "--stack", "dev", "--epochs", "3"])
+    assert ended.value.code == 2
+    assert "--epochs 3; what the script is to be given stands behind --" in capsys.readouterr().err
+
+
 def test_there_is_one_place_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["run", "mnist", "--on", "batch", "--stack", "dev"])
@@ -109,9 +170,11 @@ def test_a_run_that_fails_by_itself_ends_with_125(
         (End(Execution("e", "Succeeded"), log_lines=1), 0, "train: Succeeded, exit code 0; "),
         (End(Execution("e", "Failed"), log_lines=1), 1, "train: Failed, the service tells no exit code; "),
         (End(Execution("e", "Stopped"), TIMEOUT), 124, "stopped when its time was over"),
+        (End(None, TIMEOUT), 124, "nothing says that it has stopped"),
         (End(Execution("e", "Stopped"), INTERRUPTED), 130, "stopped at your word"),
         (End(Execution("e", "Stopped"), log_lines=1), 125, "somebody stopped it"),
-        (End(None, INTERRUPTED), 130, "stopped at your word"),
+        (End(None, INTERRUPTED), 130, "left at your word"),
+        (End(Execution("e", "Running"), INTERRUPTED), 130, "left at your word"),
     ],
 )
 def test_each_end_has_its_exit_code_and_its_sentence(end: End, code: int, said: str) -> None:

@@ -79,6 +79,11 @@ def test_a_script_that_is_not_there_names_the_nearest_one(script: Path) -> None:
     assert f"did you mean {script}?" in text
 
 
+def test_an_ending_alone_makes_no_script_the_one_that_was_meant(script: Path) -> None:
+    script.with_name("ok.py").write_text("")
+    assert "did you mean" not in problems(target=str(script.with_name("nope.py")))["TARGET"]
+
+
 @pytest.mark.parametrize("spelt", ["./nowhere/train.py", "train_that_is_not_there.py", "../nothing"])
 def test_what_is_spelt_like_a_path_is_a_script(spelt: str) -> None:
     assert "the script isn't there" in problems(target=spelt)["TARGET"]

@@ -37,6 +37,13 @@ def test_without_a_price_or_a_beginning_a_cost_is_not_known() -> None:
     assert EXECUTION._replace(since=None).so_far(NOW) is None
 
 
+def test_an_execution_has_the_command_that_stops_it() -> None:
+    job = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/trainer"
+    told = running.stop_command(EXECUTION._replace(id=f"{job}/executions/trainer-abc"))
+    assert told == "az containerapp job stop --name trainer --resource-group g --job-execution-name trainer-abc"
+    assert running.stop_command(GROUP) == ""
+
+
 def test_a_total_of_known_and_unknown_says_what_it_leaves_out() -> None:
     assert str(total([Decimal("0.5"), Decimal("0.25")])) == "0.75 USD"
     assert str(total([Decimal("0.5"), None])) == "at least 0.50 USD (1 cost isn't known)"

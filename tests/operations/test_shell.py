@@ -116,6 +116,13 @@ def test_the_cloud_is_registered_and_the_principal_signed_in_once(shell: Shell) 
     assert shell.commands() == ["group list"]
 
 
+def test_a_folder_that_is_not_there_is_not_made(shell: Shell) -> None:
+    shell.state.rmdir()
+    done = shell.run("--", "true", **CONNECTED)
+    assert (done.returncode, done.stderr) == (1, f"error: there is no folder {shell.state}\n")
+    assert not shell.state.exists()
+
+
 def test_the_secret_is_given_on_standard_input_and_stands_in_no_command_line(shell: Shell) -> None:
     done = shell.run("--", "true", **CONNECTED)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,46 @@
+"""Requirements that can't be installed in an image to which their file goes alone, told before anything is built."""
+
+import pytest
+
+from operations.run.context import BASE_IMAGE
+from operations.run.requirements_text import check
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-r base.txt", "names another file"),
+        ("--constraint=limits.txt", "names another file"),
+        ("-e .", "names files here"),
+        (".[gpu]", "names files here"),
+        ("./wheels/a-1.0-py3-none-any.whl", "names files here"),
+        ("a @ file:///wheels/a.whl", "names files here"),
+        ("git+https://user:hunter2@github.com/pypa/sampleproject.git", "fetched by git"),
+        ("sampleproject @ git+https://github.com/pypa/sampleproject.git@main", "fetched by git"),
+    ],
+)
+def test_what_the_image_will_not_have_is_refused_with_its_line(line: str, said: str) -> None:
+    (problem,) = check(f"# needs\nnumpy==2.2.6\n{line}\n", BASE_IMAGE)
+    assert problem.message.startswith("line 3 ")
+    assert said in problem.message
+    assert problem.fix
+    assert "hunter2" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "numpy==2.2.6  # not -r base.txt\n",
+        "torch>=2 ; python_version >= '3.11'\n--index-url https://download.pytorch.org/whl/cu124\n",
+        "-r https://example.org/requirements.txt\n",
+        "a @ https://example.org/a.zip\n",
+        "requests[socks]\nuvicorn==0.30.*\n--hash=sha256:00\n",
+    ],
+)
+def test_what_pip_finds_by_itself_is_taken(text: str) -> None:
+    assert check(text, BASE_IMAGE) == []
+
+
+def test_a_base_of_ones_own_may_have_git() -> None:
+    assert check("git+https://github.com/pypa/sampleproject.git\n", "python:3.11") == []
