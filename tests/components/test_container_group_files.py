@@ -16,28 +16,9 @@ from components.settings import all_problems, read
 from components.typed_dicts import check, key_docstrings
 from tests.components.recording import PROJECT, STACK, declare
 from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+from tests.support.container_group_files import GPU_YAML
 
 GROUP = "azure-native:containerinstance:ContainerGroup"
-# The first document's YAML file.
-DOCUMENT = """
-additional_properties: {}
-apiVersion: '2018-10-01'
-name: gpucontainergroup
-properties:
-  containers:
-  - name: gpucontainer
-    properties:
-      image: k8s-gcrio.azureedge.net/cuda-vector-add:v0.1
-      resources:
-        requests:
-          cpu: 1.0
-          memoryInGB: 1.5
-          gpu:
-            count: 1
-            sku: K80
-  osType: Linux
-  restartPolicy: OnFailure
-"""
 EVERYTHING = """
 apiVersion: '2021-10-01'
 name: web
@@ -110,7 +91,7 @@ def resolved(text: str, **own: Any) -> tuple[ContainerGroupSpec, list[Problem]]:
 
 
 def test_the_documents_file_is_the_whole_group_but_for_its_last_day() -> None:
-    spec, problems = resolved(DOCUMENT, as_of="2019-06-01", location="eastus")
+    spec, problems = resolved(GPU_YAML, as_of="2019-06-01", location="eastus")
     assert [problem.path for problem in errors(problems)] == ["container_groups.train.expires_after"]
     assert spec.group_name == "gpucontainergroup"
     [container] = spec.containers
@@ -123,7 +104,7 @@ def test_the_documents_file_is_the_whole_group_but_for_its_last_day() -> None:
 
 
 def test_keys_beside_the_file_override_what_it_says_one_by_one() -> None:
-    spec, problems = resolved(DOCUMENT, cpu=4, workload="vector_add", group_name="mine", **BEFORE_THE_END)
+    spec, problems = resolved(GPU_YAML, cpu=4, workload="vector_add", group_name="mine", **BEFORE_THE_END)
     assert errors(problems) == []
     [container] = spec.containers
     assert (container.cpu, container.memory_in_gb) == (4, 1.5)
@@ -147,7 +128,7 @@ def test_a_secret_of_the_file_has_to_be_given_beside_it_and_is_never_shown() -> 
 
 
 def test_a_missing_secret_hides_nothing_else_that_is_missing() -> None:
-    text = DOCUMENT.replace("image: k8s", "environmentVariables: [{name: TOKEN, secureValue: hunter2}]\n      image: k8s")
+    text = GPU_YAML.replace("image: k8s", "environmentVariables: [{name: TOKEN, secureValue: hunter2}]\n      image: k8s")
     _, problems = resolved(text, as_of="2019-06-01", location="eastus")
     assert sorted(problem.path for problem in errors(problems)) == [
         "container_groups.train.expires_after",
@@ -176,17 +157,17 @@ def test_a_group_of_a_file_keeps_the_name_that_it_has_on_the_internet() -> None:
 
 
 def test_a_value_of_the_file_that_cannot_be_had_says_where_it_comes_from() -> None:
-    _, problems = resolved(DOCUMENT, expires_after="2026-12-31")
+    _, problems = resolved(GPU_YAML, expires_after="2026-12-31")
     [retired] = errors(problems)
     assert retired.path == "container_groups.train.gpu.sku"
     assert "the value stands in group.yaml" in retired.message
-    _, problems = resolved(DOCUMENT, expires_after="2026-12-31", gpu={"count": 1, "sku": "V100"})
+    _, problems = resolved(GPU_YAML, expires_after="2026-12-31", gpu={"count": 1, "sku": "V100"})
     assert "group.yaml" not in errors(problems)[0].message
 
 
 def test_what_is_not_taken_over_is_a_warning_with_its_line() -> None:
     limits = "          gpu:\n            count: 1\n            sku: K80\n"
-    with_limits = DOCUMENT.replace(limits, f"{limits}        limits: {{cpu: 2}}\n")
+    with_limits = GPU_YAML.replace(limits, f"{limits}        limits: {{cpu: 2}}\n")
     _, problems = resolved(with_limits, **BEFORE_THE_END)
     assert errors(problems) == []
     line = with_limits.splitlines().index("        limits: {cpu: 2}") + 1
@@ -311,7 +292,7 @@ def settings_strategy() -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries({}, optional={key: of(value) for key, value in properties.items()})
 
 
-@given(said=settings_strategy(), text=st.sampled_from([DOCUMENT, EVERYTHING, TEMPLATE, "a: [", ""]))
+@given(said=settings_strategy(), text=st.sampled_from([GPU_YAML, EVERYTHING, TEMPLATE, "a: [", ""]))
 def test_no_settings_of_the_right_types_make_resolving_raise(said: dict[str, Any], text: str) -> None:
     usable = check(said, ContainerGroupSettings, "container_groups.train").value
     _, problems = resolve("train", usable, context(), lambda _: text)

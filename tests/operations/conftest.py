@@ -1,9 +1,10 @@
-"""A server in the form of the Retail Prices API for each test that asks for one."""
+"""A server in the form of the Retail Prices API, and an environment connected to the embedded Azure, for each test that asks."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.retail_prices import RetailPricesServer
 
 
@@ -12,3 +13,20 @@ def server() -> Iterator[RetailPricesServer]:
     running = RetailPricesServer()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def connected(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAzure]:
+    """The environment that names the embedded Azure as the provider reads it."""
+    for name, value in {
+        "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
+        "ARM_TENANT_ID": azure.tenant_id,
+        "ARM_CLIENT_ID": azure.client_id,
+        "ARM_CLIENT_SECRET": azure.client_secret,
+        "ARM_METADATA_HOSTNAME": f"localhost:{azure.port}",
+        "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
+        "REQUESTS_CA_BUNDLE": str(azure.ca_bundle),
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield azure
+    azure.command("fault", "clear")

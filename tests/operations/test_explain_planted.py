@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +23,12 @@ from tests.localazure.containers.sdk import (
     wait_for,
     with_requests,
 )
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure, until
 
 __all__ = ["apps", "azure", "hello_reference", "job_name", "registry"]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("connected")]
 
 Explain = Callable[[str], dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def connected(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name, value in {
-        "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
-        "ARM_TENANT_ID": azure.tenant_id,
-        "ARM_CLIENT_ID": azure.client_id,
-        "ARM_CLIENT_SECRET": azure.client_secret,
-        "ARM_METADATA_HOSTNAME": f"localhost:{azure.port}",
-        "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
-        "REQUESTS_CA_BUNDLE": str(azure.ca_bundle),
-    }.items():
-        monkeypatch.setenv(name, value)
-    yield
-    azure.command("fault", "clear")
 
 
 @pytest.fixture

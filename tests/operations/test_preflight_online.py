@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,6 @@ DAY = date(2026, 11, 21)
 NEED = "vm=Standard_NC4as_T4_v3*24@westeurope"
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
-
-
-@pytest.fixture
-def connected(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAzure]:
-    """The environment that names the embedded Azure as the provider reads it."""
-    for name, value in {
-        "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
-        "ARM_TENANT_ID": azure.tenant_id,
-        "ARM_CLIENT_ID": azure.client_id,
-        "ARM_CLIENT_SECRET": azure.client_secret,
-        "ARM_METADATA_HOSTNAME": f"localhost:{azure.port}",
-        "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
-        "REQUESTS_CA_BUNDLE": str(azure.ca_bundle),
-    }.items():
-        monkeypatch.setenv(name, value)
-    yield azure
-    azure.command("fault", "clear")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Stacks for tests, taken down when the test ends."""
+"""Stacks for tests, taken down when the test ends, and the Azure CLI."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.azure_cli import AzureCli
 from tests.support.embedded import EmbeddedAzure
 from tests.support.stack import ProgramStack
 
@@ -47,3 +48,9 @@ def shipped(engine_bin: Path, made: list[ProgramStack]) -> Shipped:
         return made[-1]
 
     return connect
+
+
+@pytest.fixture(scope="module")
+def az(azure: EmbeddedAzure) -> AzureCli:
+    """The real Azure CLI with a configuration of the test module's own, signed in to the shared embedded Azure."""
+    return AzureCli(azure)

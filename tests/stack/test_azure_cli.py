@@ -10,25 +10,18 @@ from operations.shell import connections
 from operations.shell.messages import ShellError
 from operations.shell.sign_in import sign_in
 from tests.support.azure_cli import AzureCli, connected
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT
 
 pytestmark = pytest.mark.slow
 FILE = (CHECKOUT / "examples" / "documents" / "gpu-deploy-aci.yaml").read_text()
 NOT_FOUND = 3  # the CLI's exit code for what ARM answers with 404
 
 
-@pytest.fixture(scope="module")
-def az(azure: EmbeddedAzure) -> AzureCli:
-    return AzureCli(azure)
-
-
 @pytest.fixture
 def group(az: AzureCli) -> Iterator[str]:
     """The name of a resource group at the source document's date."""
-    name = f"rg-{uuid.uuid4().hex[:12]}"
-    az.answer("group", "create", "--name", name, "--location", "eastus", "--tags", "as-of=2019-06-01")
-    yield name
-    az.answer("group", "delete", "--name", name, "--yes", "--no-wait")
+    with az.group("eastus", "as-of=2019-06-01") as name:
+        yield name
 
 
 def test_what_is_not_there_is_exit_code_3_with_arms_code(az: AzureCli, group: str) -> None:

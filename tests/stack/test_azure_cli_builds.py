@@ -7,14 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.azure_cli import AzureCli
-from tests.support.embedded import EmbeddedAzure
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def az(azure: EmbeddedAzure) -> AzureCli:
-    return AzureCli(azure)
 
 
 @pytest.fixture

@@ -4,30 +4,21 @@ import os
 import pty
 import select
 import time
-import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.azure_cli import AzureCli
-from tests.support.embedded import EmbeddedAzure
 
 pytestmark = pytest.mark.slow
 IMAGE = "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1"
 SECONDS = 60
 
 
-@pytest.fixture(scope="module")
-def az(azure: EmbeddedAzure) -> AzureCli:
-    return AzureCli(azure)
-
-
 @pytest.fixture
 def group(az: AzureCli) -> Iterator[str]:
-    name = f"rg-{uuid.uuid4().hex[:12]}"
-    az.answer("group", "create", "--name", name, "--location", "westeurope")
-    yield name
-    az.answer("group", "delete", "--name", name, "--yes", "--no-wait")
+    with az.group("westeurope") as name:
+        yield name
 
 
 def create(az: AzureCli, group: str, command: str) -> None:

@@ -1,28 +1,20 @@
 """`az containerapp`: a job on a GPU profile, as its users make, start and look at it."""
 
-import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.azure_cli import AzureCli
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import until
 
 pytestmark = pytest.mark.slow
 IMAGE = "mcr.microsoft.com/k8se/quickstart-jobs:latest"
 
 
-@pytest.fixture(scope="module")
-def az(azure: EmbeddedAzure) -> AzureCli:
-    return AzureCli(azure)
-
-
 @pytest.fixture
 def group(az: AzureCli) -> Iterator[str]:
-    name = f"rg-{uuid.uuid4().hex[:12]}"
-    az.answer("group", "create", "--name", name, "--location", "swedencentral")
-    yield name
-    az.answer("group", "delete", "--name", name, "--yes", "--no-wait")
+    with az.group("swedencentral") as name:
+        yield name
 
 
 @pytest.mark.timeout(300)

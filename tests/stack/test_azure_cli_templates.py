@@ -1,7 +1,6 @@
 """The real Azure CLI with templates that can't be deployed, and what a what-if shows: code, message, place, exit code."""
 
 import json
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.support.azure_cli import AzureCli
-from tests.support.embedded import EmbeddedAzure
 
 pytestmark = pytest.mark.slow
 SCHEMA = "https://schema.management.azure.com/schemas/2015-01-01/deploymentTemplate.json#"
@@ -17,16 +15,9 @@ IDENTITY = {"type": "Microsoft.ManagedIdentity/userAssignedIdentities", "apiVers
 
 
 @pytest.fixture(scope="module")
-def az(azure: EmbeddedAzure) -> AzureCli:
-    return AzureCli(azure)
-
-
-@pytest.fixture(scope="module")
 def group(az: AzureCli) -> Iterator[str]:
-    name = f"rg-{uuid.uuid4().hex[:12]}"
-    az.answer("group", "create", "--name", name, "--location", "eastus")
-    yield name
-    az.answer("group", "delete", "--name", name, "--yes", "--no-wait")
+    with az.group("eastus") as name:
+        yield name
 
 
 def template(folder: Path, **parts: Any) -> tuple[str, str]:

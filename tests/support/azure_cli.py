@@ -5,6 +5,9 @@ import os
 import shlex
 import subprocess
 import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,14 @@ class AzureCli:
         done = self(*words, cwd=cwd)
         assert done.returncode != 0, f"az {shlex.join(words)}: {done.stdout}"
         return done.returncode, done.stderr
+
+    @contextmanager
+    def group(self, location: str, *tags: str) -> Iterator[str]:
+        """The name of a resource group that is there for as long as the block runs."""
+        name = f"rg-{uuid.uuid4().hex[:12]}"
+        self.answer("group", "create", "--name", name, "--location", location, *(["--tags", *tags] if tags else []))
+        yield name
+        self.answer("group", "delete", "--name", name, "--yes", "--no-wait")
 
 
 def connected(azure: EmbeddedAzure) -> dict[str, str]:

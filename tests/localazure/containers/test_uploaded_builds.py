@@ -146,6 +146,7 @@ def link(target: str) -> tarfile.TarInfo:
         with_member(device()),
         b"no archive at all",
     ],
+    ids=["above", "above a folder", "link to a path", "link above", "device", "no archive"],
 )
 def test_an_archive_that_leads_outside_fails_the_build(registry: Registry, content: bytes, name: str) -> None:
     found = ended(registry, schedule(registry, upload(registry, content), f"{name}:1"))
