@@ -25,6 +25,16 @@ def gpu_job(apps: Apps, *arguments: str, **configuration: Any) -> dict[str, Any]
     return body
 
 
+def reason(apps: Apps, job_name: str, execution: str) -> str:
+    """Why the execution's first container waits, once it is told."""
+
+    def told() -> str:
+        found = containers(apps.execution(job_name, execution))
+        return found[0].get("additionalInformation", "") if found else ""
+
+    return until(told, "the replica waits")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -41,12 +51,7 @@ def test_a_replica_waits_for_a_gpu_and_says_why(apps: Apps, job_name: str, fault
     fault(*words)
     apps.create(job_name, gpu_job(apps, "say", "x"))
     execution = apps.start(job_name)
-
-    def reason() -> str:
-        found = containers(apps.execution(job_name, execution))
-        return found[0].get("additionalInformation", "") if found else ""
-
-    assert until(reason, "the replica waits").startswith(told)
+    assert reason(apps, job_name, execution).startswith(told)
     assert apps.execution(job_name, execution)["status"] == "Running"
     assert containers(apps.execution(job_name, execution))[0]["status"] == "Waiting"
     fault("clear")
@@ -59,8 +64,8 @@ def test_on_a_profile_with_a_gpu_a_job_waits_for_it_without_asking_for_it(apps: 
     body["properties"]["workloadProfileName"] = "gpu-t4"
     apps.create(job_name, body)
     execution = apps.start(job_name)
-    waiting = until(lambda: containers(apps.execution(job_name, execution)), "the replica waits")
-    assert (waiting[0]["status"], waiting[0]["additionalInformation"][:20]) == ("Waiting", "There is no capacity")
+    assert reason(apps, job_name, execution).startswith("There is no capacity")
+    assert containers(apps.execution(job_name, execution))[0]["status"] == "Waiting"
     fault("clear")
     assert apps.ended(job_name, execution)["status"] == "Succeeded"
 
@@ -79,7 +84,7 @@ def test_the_quota_counts_the_replicas_that_run(apps: Apps, job_name: str, fault
     first = apps.start(job_name)
     apps.running_replica(job_name, first)
     second = apps.start(job_name)
-    until(lambda: containers(apps.execution(job_name, second))[0].get("additionalInformation"), "the second waits")
+    assert reason(apps, job_name, second)
     apps.azure.post(f"{apps.job_path(job_name)}/executions/{first}/stop", "2025-01-01").raise_for_status()
     apps.running_replica(job_name, second)
     apps.azure.post(f"{apps.job_path(job_name)}/stop", "2025-01-01").raise_for_status()
