@@ -18,10 +18,16 @@ CONNECT_SECONDS = 1.0
 def end_orphaned_hosts() -> list[int]:
     """Ends this user's language hosts whose engine is gone; returns their process ids."""
     table = subprocess.run(["ps", "-xww", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    ended = orphaned(table.splitlines(), answers)
-    for pid in ended:
+    return [pid for pid in orphaned(table.splitlines(), answers) if _told_to_end(pid)]
+
+
+def _told_to_end(pid: int) -> bool:
+    """False where the process has ended since it was listed, by itself or by another of us."""
+    try:
         os.kill(pid, signal.SIGTERM)
-    return ended
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def orphaned(rows: Iterable[str], answers: Callable[[str], bool]) -> list[int]:

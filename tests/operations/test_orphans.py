@@ -51,3 +51,10 @@ def test_a_real_orphan_is_ended_and_a_host_with_an_engine_is_not(listening: str,
         for process in (kept, orphan):
             process.kill()
             process.wait()
+
+
+def test_an_orphan_that_ends_by_itself_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    monkeypatch.setattr(orphans, "orphaned", lambda rows, answers: [gone.pid])
+    assert orphans.end_orphaned_hosts() == []
