@@ -55,7 +55,7 @@ class Door:
         checks.name(kind, parsed)
         if body is None:
             return
-        body = kind.normalise(dict(body))
+        body = dict(body)
         checks.location(kind, body, parsed, self._services.store.get(parsed.key))
         checks.body_shape(kind, body, creating=self._services.store.get(parsed.key) is None)
 

@@ -63,16 +63,10 @@ class ContainerGroups(Kind):
         return ArmError(409, "ContainerGroupTransitioning", message)
 
     def normalise(self, body: Body) -> Body:
-        """Files of 2019 spell `memoryInGb`, which the service takes as `memoryInGB`; exported ones hold the name in DNS."""
+        """Exported files hold the name in DNS, which only the service may set."""
         address = (body.get("properties") or {}).get("ipAddress")
         if isinstance(address, dict):
             address.pop("fqdn", None)
-        containers = (body.get("properties") or {}).get("containers")
-        for container in containers if isinstance(containers, list) else []:
-            resources = (container.get("properties") or {}).get("resources") if isinstance(container, dict) else None
-            requests = resources.get("requests") if isinstance(resources, dict) else None
-            if isinstance(requests, dict) and "memoryInGb" in requests and "memoryInGB" not in requests:
-                requests["memoryInGB"] = requests.pop("memoryInGb")
         return body
 
     def check(self, change: Change) -> None:

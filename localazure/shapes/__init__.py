@@ -1,7 +1,8 @@
 """ARM's shapes of the declared resource types: what a body may hold, and how Pulumi's SDK spells it.
 
 Read from the installed pulumi-azure-native package, with a small table beside it; tests hold it against Microsoft's types.
-A container's memory is spelled `memoryInGB` there; clients that spell it `memoryInGb` are for the service to understand.
+A container's memory is spelled `memoryInGB` there; clients that spell it `memoryInGb` are understood by
+`respell`, as any name in another letter case is.
 """
 
 from localazure.shapes.check import BodyProblem, body_problems
