@@ -28,7 +28,6 @@ from formats.arm_template.values import (
 from formats.lenient_json import member
 
 MAX_COPIES = 800  # Microsoft Learn, azure-resource-manager/templates/copy-resources: the most that a loop may run
-MAX_NESTING = 120  # of values, calls and names that need each other, together; Python's stack bears it
 _PURE: dict[str, Function] = {
     each.name.lower(): each for each in (*text_functions.FUNCTIONS, *value_functions.FUNCTIONS, *date_functions.FUNCTIONS)
 }
@@ -61,18 +60,12 @@ class Reading:
 
     def value(self, raw: Value, place: str, path: str = "") -> Value:
         """`raw` evaluated. `place` is where it stands in the document, `path` where in the result."""
-        shared = self.frame.shared
-        shared.depth += 1
         try:
-            shared.meter.spend()
-            if shared.depth > MAX_NESTING:
-                raise RefusedError("values and expressions are nested too deeply")
-            return self._inner(raw, place, path)
+            with self.frame.shared.deeper():
+                return self._inner(raw, place, path)
         except RefusedError as error:
             self._refuse(place, path, error, None)
             return None
-        finally:
-            shared.depth -= 1
 
     def _inner(self, raw: Value, place: str, path: str) -> Value:
         if isinstance(raw, str):
@@ -157,12 +150,7 @@ class Reading:
     # Expressions
 
     def _node(self, node: Node) -> Value:
-        shared = self.frame.shared
-        shared.depth += 1
-        try:
-            shared.meter.spend()
-            if shared.depth > MAX_NESTING:
-                raise RefusedError("values and expressions are nested too deeply")
+        with self.frame.shared.deeper():
             if isinstance(node, Literal):
                 return node.value
             if isinstance(node, Call):
@@ -170,8 +158,6 @@ class Reading:
             if isinstance(node, Member):
                 return self._member(self._node(node.of), node.name)
             return self._at(self._node(node.of), self._node(node.by))
-        finally:
-            shared.depth -= 1
 
     def _member(self, value: Value, name: str) -> Value:
         if isinstance(value, Deferred):

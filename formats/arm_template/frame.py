@@ -3,7 +3,8 @@
 In: nothing but these. Out: `Frame`, `Shared`, `Loop`. Problems are added to `Shared.problems` with their place in the document.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from formats.arm_template.names import Names
 from formats.arm_template.values import TOO_MUCH, Meter, RefusedError
 from formats.document import Document
 
+MAX_NESTING = 120  # of values, calls and names that need each other, together; Python's stack bears it
 MAX_PROBLEMS = 200  # of one template; nobody reads more
 _ANY = "00000000-0000-0000-0000-000000000000"
 
@@ -38,6 +40,18 @@ class Shared:
     depth: int = 0
     scope_of: ScopeOf | None = None
     told_too_much: bool = False
+
+    @contextmanager
+    def deeper(self) -> Generator[None, None, None]:
+        """One more value or expression inside the one before. RefusedError where there are too many, in depth or in all."""
+        self.depth += 1
+        try:
+            self.meter.spend()
+            if self.depth > MAX_NESTING:
+                raise RefusedError("values and expressions are nested too deeply")
+            yield
+        finally:
+            self.depth -= 1
 
     def report(self, place: str, error: RefusedError, expression: str | None = None) -> None:
         """A problem at a path of the document; the same one once."""
