@@ -45,6 +45,11 @@ def _rule(
     )
 
 
+_INT32 = (
+    r"(?:\d{1,9}|1\d{9}|20\d{8}|21[0-3]\d{7}|214[0-6]\d{6}|2147[0-3]\d{5}|21474[0-7]\d{4}|214748[0-2]\d{3}"
+    r"|2147483[0-5]\d{2}|21474836[0-3]\d|214748364[0-7])"
+)
+
 # No ARM types: parts of a container group.
 CONTAINER = "Microsoft.ContainerInstance/containerGroups/containers"
 VOLUME = "Microsoft.ContainerInstance/containerGroups/volumes"
@@ -65,8 +70,13 @@ RULES: dict[str, NameRule] = {
     "Microsoft.ContainerRegistry/registries/taskRuns": _rule(
         5, 50, "letters a to z, digits and hyphens", r"[A-Za-z0-9-]+", _TYPES
     ),
-    "Microsoft.Batch/batchAccounts": _rule(  # unique in its region
-        3, 24, "lowercase letters a to z and digits", r"[a-z0-9]+", "azure-mgmt-batch 19.0.0, batch_account.create"
+    "Microsoft.Batch/batchAccounts": _rule(  # unique in its region, whose name follows it in the public host name
+        3,
+        24,
+        "lowercase letters a to z and digits",
+        r"[a-z0-9]+",
+        "azure-mgmt-batch 19.0.0, batch_account.create",
+        globally_unique=True,
     ),
     "Microsoft.Batch/batchAccounts/pools": _rule(
         1, 64, "letters a to z, digits, underscores and hyphens", r"[A-Za-z0-9_-]+", _TYPES
@@ -80,6 +90,31 @@ RULES: dict[str, NameRule] = {
         "letters a to z, digits, underscores, hyphens and periods, no period first",
         r"[A-Za-z0-9_-][A-Za-z0-9_.-]*",
         _TYPES,
+    ),
+    "Microsoft.Storage/storageAccounts/blobServices/containers": _rule(
+        3,
+        63,
+        "lowercase letters a to z, digits and hyphens, no hyphen at either end and no two in a row",
+        r"[a-z0-9]+(?:-[a-z0-9]+)*|\$(?:root|web|logs)",
+    ),
+    "Microsoft.Compute/galleries": _rule(
+        1,
+        80,
+        "letters a to z, digits, underscores and periods, a letter or digit at either end",
+        r"[A-Za-z0-9](?:[A-Za-z0-9_.]*[A-Za-z0-9])?",
+    ),
+    "Microsoft.Compute/galleries/images": _rule(
+        1,
+        80,
+        "letters a to z, digits, underscores, hyphens and periods, a letter or digit at either end",
+        r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?",
+    ),
+    # Each number is an int32 of the service.
+    "Microsoft.Compute/galleries/images/versions": _rule(
+        5,
+        32,
+        "three numbers with periods between them, such as 1.0.0, each at most 2147483647",
+        rf"{_INT32}\.{_INT32}\.{_INT32}",
     ),
     "Microsoft.OperationalInsights/workspaces": _rule(
         4, 63, "letters a to z, digits and hyphens, no hyphen at either end", r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"

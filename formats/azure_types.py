@@ -60,6 +60,30 @@ CONTAINER_GROUP = _in_group(
 )
 MANAGED_ENVIRONMENT = _in_group("app:ManagedEnvironment", "Microsoft.App/managedEnvironments", "environmentName")
 JOB = _in_group("app:Job", "Microsoft.App/jobs", "jobName")
+BATCH_ACCOUNT = _in_group("batch:BatchAccount", "Microsoft.Batch/batchAccounts", "accountName")
+BATCH_POOL = _in_group("batch:Pool", "Microsoft.Batch/batchAccounts/pools", "accountName", "poolName")
+BATCH_APPLICATION = _in_group("batch:Application", "Microsoft.Batch/batchAccounts/applications", "accountName", "applicationName")
+BATCH_APPLICATION_PACKAGE = _in_group(
+    "batch:ApplicationPackage",
+    "Microsoft.Batch/batchAccounts/applications/versions",
+    "accountName",
+    "applicationName",
+    "versionName",
+)
+BLOB_CONTAINER = AzureType(  # the blob service above it has one name only
+    "azure-native:storage:BlobContainer",
+    "Microsoft.Storage/storageAccounts/blobServices/containers",
+    f"{_GROUP}/providers/Microsoft.Storage/storageAccounts/{{accountName}}/blobServices/default/containers/{{containerName}}",
+)
+GALLERY = _in_group("compute:Gallery", "Microsoft.Compute/galleries", "galleryName")
+GALLERY_IMAGE = _in_group("compute:GalleryImage", "Microsoft.Compute/galleries/images", "galleryName", "galleryImageName")
+GALLERY_IMAGE_VERSION = _in_group(
+    "compute:GalleryImageVersion",
+    "Microsoft.Compute/galleries/images/versions",
+    "galleryName",
+    "galleryImageName",
+    "galleryImageVersionName",
+)
 DIAGNOSTIC_SETTING = AzureType(
     "azure-native:monitor:DiagnosticSetting",
     "Microsoft.Insights/diagnosticSettings",
@@ -77,6 +101,14 @@ ALL = (
     CONTAINER_GROUP,
     MANAGED_ENVIRONMENT,
     JOB,
+    BATCH_ACCOUNT,
+    BATCH_POOL,
+    BATCH_APPLICATION,
+    BATCH_APPLICATION_PACKAGE,
+    BLOB_CONTAINER,
+    GALLERY,
+    GALLERY_IMAGE,
+    GALLERY_IMAGE_VERSION,
     DIAGNOSTIC_SETTING,
 )
 BY_TOKEN = {azure_type.token: azure_type for azure_type in ALL}

@@ -119,13 +119,13 @@ _AFTER: Mapping[OperatingSystem, tuple[str, ...]] = {
     ),
 }
 _MOST = 2
-_SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
+SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
 
 
 def sold(names: Sequence[str], as_of: date, images: Sequence[VmImage]) -> tuple[str, ...]:
     """Those of the images that are known to be sold on that day, two at most."""
     by_key = {str(image.reference).lower(): image for image in images}
-    found = [name for name in names if name.lower() in by_key and by_key[name.lower()].lifecycle.status(as_of) in _SOLD]
+    found = [name for name in names if name.lower() in by_key and by_key[name.lower()].lifecycle.status(as_of) in SOLD]
     return tuple(found[:_MOST])
 
 

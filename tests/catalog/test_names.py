@@ -31,6 +31,13 @@ GROUP = "Microsoft.ContainerInstance/containerGroups"
         ("Microsoft.App/managedEnvironments", "Jobs-" + "a" * 55),
         (names.VOLUME, "batch-output-volume"),
         (names.DNS_LABEL, "Frontend-site1"),
+        ("Microsoft.Storage/storageAccounts/blobServices/containers", "outputs-2"),
+        ("Microsoft.Storage/storageAccounts/blobServices/containers", "$root"),
+        ("Microsoft.Batch/batchAccounts/pools", "Train_a100-7f3a"),
+        ("Microsoft.Batch/batchAccounts/applications/versions", "411.82"),
+        ("Microsoft.Compute/galleries", "lab.images_1"),
+        ("Microsoft.Compute/galleries/images", "ubuntu-22.04_gpu"),
+        ("Microsoft.Compute/galleries/images/versions", "2026.1121.2147483647"),
         ("microsoft.storage/STORAGEACCOUNTS", "abc"),
         ("Microsoft.Nothing/ofOurs", "whatever it is called"),
     ],
@@ -64,6 +71,13 @@ def test_a_name_that_azure_takes_is_no_problem(arm_type: str, name: str) -> None
         ("Microsoft.App/jobs", "a" * 33, "2 to 32 characters"),
         ("Microsoft.App/jobs", "Defang-website-dev", "lowercase letters"),  # DefangLabs/pulumi-defang pull request 543
         ("Microsoft.App/managedEnvironments", "a" * 61, "2 to 60 characters"),
+        ("Microsoft.Storage/storageAccounts/blobServices/containers", "my--data", "no two in a row"),
+        ("Microsoft.Storage/storageAccounts/blobServices/containers", "ab", "3 to 63 characters"),
+        ("Microsoft.Batch/batchAccounts/pools", "a.b", "1 to 64 characters"),
+        ("Microsoft.Compute/galleries", "my-gallery", "1 to 80 characters"),
+        ("Microsoft.Compute/galleries/images", "gpu-", "a letter or digit at either end"),
+        ("Microsoft.Compute/galleries/images/versions", "1.0", "three numbers"),
+        ("Microsoft.Compute/galleries/images/versions", "1.0.2147483648", "at most 2147483647"),
         (names.VOLUME, "Output", "lowercase"),
         (names.VOLUME, "output--volume", "no two in a row"),
         (names.DNS_LABEL, "site", "5 to 63 characters"),
@@ -88,4 +102,8 @@ def test_a_suggested_name_is_always_one_that_azure_takes(arm_type: str, name: st
 
 def test_the_names_that_are_unique_in_all_of_azure_are_those_of_public_hosts() -> None:
     unique = {arm_type for arm_type, rule in names.RULES.items() if rule.globally_unique}
-    assert unique == {"Microsoft.Storage/storageAccounts", "Microsoft.ContainerRegistry/registries"}
+    assert unique == {
+        "Microsoft.Batch/batchAccounts",  # in its region
+        "Microsoft.ContainerRegistry/registries",
+        "Microsoft.Storage/storageAccounts",
+    }

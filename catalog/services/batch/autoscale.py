@@ -5,7 +5,7 @@ In: an evaluation interval. Out: problems; `FACTS` has what no rule decides by.
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 
 from catalog.facts import Fact
 from catalog.problems import Code, Problem
@@ -37,6 +37,25 @@ FACTS: tuple[Fact, ...] = (
     Fact("$ActiveTasks", "tasks ready to run that don't run yet", sources.AUTOSCALE),
     Fact("$PendingTasks", "active and running tasks together", sources.AUTOSCALE),
     Fact("$PreemptedNodeCount", "Spot nodes that were taken away", sources.AUTOSCALE),
+    Fact("$TaskSlotsPerNode", "tasks that run on a node at the same time", sources.AUTOSCALE_2025),
+    Fact("$UsableNodeCount", "nodes that can run tasks", sources.AUTOSCALE_2025),
+    Fact("a sample", "one every 30 seconds, which a formula sees about a minute later", sources.AUTOSCALE),
+    Fact(
+        "part of a node",
+        "is cut off: a target of 2.9 is 2",
+        Source("Azure/Batch issue 151", Dated.OBSERVED, date(2023, 2, 9)),
+    ),
+    Fact(
+        "the results of a run",
+        "`$TargetDedicatedNodes=1;$TargetLowPriorityNodes=0;$NodeDeallocationOption=taskcompletion;$samples=96.6667;cap=3`: the "
+        "service's variables, then the formula's own by name, six digits of each number",
+        Source("an autoScaleRun in public, of a pool with its formula", Dated.OBSERVED, date(2025, 4, 24)),
+    ),
+    Fact(
+        "a formula that can't be evaluated",
+        "the run has the error AutoScalingFormulaEvaluationError and the targets of before, and the pool stays as it is",
+        Source("Azure/azure-sdk-for-js, tests of @azure/batch", Dated.OBSERVED, sources.PROVIDER.day),
+    ),
     Fact(
         "too few samples",
         f"where GetSamplePercent of 15 minutes is under {ENOUGH_SAMPLES}, take the last sample, else the greater of the last "

@@ -8,13 +8,13 @@ from datetime import date
 
 from catalog.problems import Code, Problem, Severity
 from catalog.services import vm_images
-from catalog.services.batch import node_agents, requirements, sources
+from catalog.services.batch import image_drivers, node_agents, requirements, sources
 from catalog.services.batch import service as batch
 from catalog.services.batch.request import ImageKind, PoolRequest
 from catalog.services.vm_image_rows import HPC_IMAGES, IMAGES
 from catalog.services.vm_images import WITH_DRIVERS, WITH_ROCM, Distribution, Software, VmImage, choice, sold
 from catalog.size_use import OperatingSystem
-from catalog.sizes.model import Vendor
+from catalog.sizes.model import Size, Vendor
 from catalog.sizes.rows import BATCH_ARTICLE
 
 _DRIVERS = {Vendor.NVIDIA: Software.NVIDIA_DRIVER, Vendor.AMD: Software.ROCM_DRIVER}
@@ -116,10 +116,21 @@ def _brings(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
 
 def _driver(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> Iterator[Problem]:
     """There are four ways to get a driver onto a node; a custom image has one by its maker's word, the others are seen here."""
-    if request.size is None or request.size.gpu is None or _DRIVERS[request.size.gpu.vendor] in image.has:
+    if request.size is None or request.size.gpu is None:
         return
     in_start_task = request.start_task is not None and request.start_task.installs_driver
-    if not request.extensions and not in_start_task:
+    if _DRIVERS[request.size.gpu.vendor] in image.has:
+        misfit = image_drivers.misfit(image, request.size)
+        if misfit is not None and not in_start_task:
+            yield Problem(
+                path=request.at("image"),
+                message=misfit.why,
+                value=str(request.image),
+                fix="use a plain image with the driver extension, or a gallery image with the driver for this GPU",
+                source=str(misfit.source),
+                code=Code.WRONG_DRIVER,
+            )
+    elif not request.extensions and not in_start_task:
         yield Problem(
             path=request.at("image"),
             message=f"nothing puts a driver for the {request.size.gpu.name} on the nodes: {request.image} brings none",
@@ -138,9 +149,8 @@ def _network(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> I
     size = request.size
     if size is None or not request.rdma or not size.rdma:
         return
-    before_sr_iov = size.name in requirements.RDMA_HPC_SIZES | requirements.RDMA_GPU_SIZES
-    needed = Software.RDMA_DRIVERS if before_sr_iov else Software.INFINIBAND_DRIVERS
-    if needed not in image.has and (image.batch_only or not before_sr_iov):
+    needed = network_software(size)
+    if needed not in image.has and (image.batch_only or needed is Software.INFINIBAND_DRIVERS):
         yield Problem(
             path=request.at("image"),
             message=f"{request.image} has no drivers for the InfiniBand of {size.name}",
@@ -152,3 +162,8 @@ def _network(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> I
             code=Code.WRONG_DRIVER,
             severity=Severity.ERROR if image.batch_only else Severity.WARNING,  # a start task may install them
         )
+
+
+def network_software(size: Size) -> Software:
+    """The drivers for the size's InfiniBand: those of before SR-IOV, or of today."""
+    return Software.RDMA_DRIVERS if requirements.before_sr_iov(size) else Software.INFINIBAND_DRIVERS

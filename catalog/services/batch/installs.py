@@ -55,6 +55,13 @@ FACTS: tuple[Fact, ...] = (
     ),
 )
 
+# What fetches or builds much: a start task with it keeps every node from working for minutes.
+_LONG = re.compile(
+    r"docker pull|(?:apt|apt-get|yum|dnf)\s.*(?:upgrade|groupinstall)|conda (?:env )?(?:create|install)"
+    r"|pip3? install\s.*(?:torch|tensorflow|jax|cuda|-r )|git clone|\bcmake\b|\bmake (?:-j|all|install)"
+    r"|cuda_[\w.]+\.(?:run|exe)",
+    re.IGNORECASE,
+)
 _SHELLS = {OperatingSystem.WINDOWS: "cmd /c", OperatingSystem.LINUX: "/bin/sh -c"}
 _NEEDS_SHELL = {
     OperatingSystem.WINDOWS: re.compile(r"%\w|&&|\|\||[<>|]"),
@@ -112,6 +119,17 @@ def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
             source=str(sources.PROVIDER),
             code=Code.IMPOSSIBLE,
             severity=Severity.WARNING,  # such characters can be meant as they stand
+        )
+    long = _LONG.search(task.command_line)
+    if long is not None and task.wait_for_success:
+        yield Problem(
+            path=f"{path}.command_line",
+            message="this start task takes long: no node works before it ends, and it runs again whenever a node restarts",
+            value=long[0],
+            fix="put it into a gallery image; images of containers come onto nodes by the container configuration",
+            source=str(BATCH_ARTICLE),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
         )
     if task.driver_version and request.size is not None:
         yield from drivers.check_driver(task.driver_version, request.size.gpu, f"{path}.driver_version")

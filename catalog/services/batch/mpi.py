@@ -4,10 +4,11 @@ In: a `PoolRequest`. Out: problems. `FACTS` has what no rule decides by.
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 
 from catalog.facts import Fact
 from catalog.problems import Code, Problem, Severity
-from catalog.services.batch import sources
+from catalog.services.batch import mpi_commands, sources
 from catalog.services.batch.request import AllocationMode, PoolRequest
 from catalog.services.vm_image_rows import HPC_IMAGES
 from catalog.sizes.rows import BATCH_ARTICLE
@@ -22,9 +23,11 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-def mpi_problems(request: PoolRequest) -> Iterator[Problem]:
-    """Multi-instance tasks, RDMA, and the size of a pool whose nodes talk to each other."""
-    wants_mpi = request.multi_instance or request.rdma
+def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    """Multi-instance tasks, RDMA, which MPI, and the size of a pool whose nodes talk to each other."""
+    wants_mpi = request.multi_instance or request.rdma or request.mpi is not None
+    if request.mpi is not None:
+        yield from mpi_commands.mpi_problems_of(request.mpi, request, as_of)
     if wants_mpi and not request.inter_node:
         yield Problem(
             path=request.at("inter_node"),
@@ -53,7 +56,7 @@ def _limits(request: PoolRequest) -> Iterator[Problem]:
     most = MOST_NODES[request.allocation_mode]
     if request.nodes > most:
         yield Problem(
-            path=request.at("dedicated_nodes" if request.dedicated_nodes else "spot_nodes"),
+            path=request.at(_counted(request)),
             message=f"a pool whose nodes talk to each other has at most {most} nodes in {request.allocation_mode} accounts",
             value=request.nodes,
             allowed=f"at most {most}",
@@ -71,3 +74,10 @@ def _limits(request: PoolRequest) -> Iterator[Problem]:
             code=Code.UNKNOWN,  # whether a task ends before its nodes are taken away
             severity=Severity.WARNING,
         )
+
+
+def _counted(request: PoolRequest) -> str:
+    """The field that asks for most of the nodes."""
+    if request.dedicated_nodes or request.spot_nodes:
+        return "dedicated_nodes" if request.dedicated_nodes else "spot_nodes"
+    return "autoscale_formula"

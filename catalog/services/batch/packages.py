@@ -1,22 +1,26 @@
 """Application packages of Batch: the environment variable that names one, their limits, and how one comes into an account.
 
 In: an application's id and version and the node's operating system. Out: the variable's name, and how a command line writes it.
-`FACTS` has what no rule decides by.
+A `PoolRequest`: problems with its packages. `FACTS` has what no rule decides by.
 """
 
 import re
 from collections.abc import Iterator
 
+from catalog import names
 from catalog.facts import Fact
-from catalog.problems import Code, Problem
+from catalog.problems import Code, Problem, Severity
 from catalog.services.batch import sources
+from catalog.services.batch.request import PoolRequest
 from catalog.size_use import OperatingSystem
 from catalog.sources import Dated, Source
 
 MOST_PER_POOL = 10
+MOST_OF_ACCOUNT = 20  # applications; source in FACTS
+MOST_OF_APPLICATION = 40  # packages
 FACTS: tuple[Fact, ...] = (
-    Fact("applications in an account", "20 at most", sources.LIMITS),
-    Fact("packages of an application", "40 at most", sources.LIMITS),
+    Fact("applications in an account", f"{MOST_OF_ACCOUNT} at most", sources.LIMITS),
+    Fact("packages of an application", f"{MOST_OF_APPLICATION} at most", sources.LIMITS),
     Fact(
         "how a package comes into an account",
         "in three steps: ARM creates the version and answers with an upload URL, a client uploads the zip file there, ARM "
@@ -65,3 +69,52 @@ def package_problems(packages: int, path: str, *, auto_storage: bool) -> Iterato
             source=str(sources.PACKAGES),
             code=Code.IMPOSSIBLE,
         )
+
+
+def reference_problems(request: PoolRequest) -> Iterator[Problem]:
+    """The packages that a pool refers to: their names, and whether its start task uses one that isn't among them."""
+    path = request.at("packages")
+    yield from package_problems(max(request.packages, len(request.package_references)), path, auto_storage=request.auto_storage)
+    seen: set[str] = set()
+    for reference in request.package_references:
+        at = f"{path}.{reference.application}"
+        yield from names.check("Microsoft.Batch/batchAccounts/applications", reference.application, at)
+        if reference.version:
+            yield from names.check("Microsoft.Batch/batchAccounts/applications/versions", reference.version, at)
+        if reference.application.lower() in seen:
+            yield Problem(
+                path=at,
+                message="a pool takes one version of an application",
+                value=reference.version,
+                fix="keep one",
+                source=str(sources.PACKAGES),
+                code=Code.IMPOSSIBLE,
+            )
+        seen.add(reference.application.lower())
+    if request.start_task is not None and request.package_references:
+        yield from _used(request, request.start_task.command_line)
+
+
+def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
+    """Variables of packages in the start task. Those of Windows have no letter case."""
+    windows = request.operating_system is OperatingSystem.WINDOWS
+    there = {
+        name.lower() if windows else name
+        for reference in request.package_references
+        for name in (
+            variable(reference.application, reference.version, request.operating_system),
+            variable(reference.application, "", request.operating_system),
+        )
+    }
+    for name in dict.fromkeys(re.findall(rf"{_PREFIX}[\w.#-]+" if windows else rf"{_PREFIX}\w+", command)):
+        if (name.lower() if windows else name) not in there:
+            yield Problem(
+                path=f"{request.at('start_task')}.command_line",
+                message="the start task uses a package that the pool doesn't bring onto its nodes",
+                value=name,
+                allowed=", ".join(sorted(there)),
+                fix="add the package in that version, or correct the variable",
+                source=str(sources.PACKAGES),
+                code=Code.NOT_FOUND,
+                severity=Severity.WARNING,  # the command may set it itself
+            )

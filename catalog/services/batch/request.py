@@ -33,6 +33,21 @@ def kind_of(image_id: str) -> ImageKind:
     return ImageKind.GALLERY if "/galleries/" in image_id.lower() else ImageKind.MANAGED
 
 
+class Mpi(StrEnum):
+    """Which MPI runs the tasks that take several nodes at once."""
+
+    INTEL_MPI = "intel_mpi"
+    MICROSOFT_MPI = "microsoft_mpi"
+    HPCX = "hpcx"
+
+
+class PackageReference(NamedTuple):
+    """An application package that a pool brings onto its nodes. An empty version means the application's default."""
+
+    application: str
+    version: str = ""
+
+
 class StartTask(NamedTuple):
     """What runs on each node before any task."""
 
@@ -94,11 +109,16 @@ class PoolRequest(NamedTuple):
     resource_tags: bool = False
     windows_configuration: bool = False
 
+    region: str = ""  # written as `location` where `written` doesn't say otherwise
+    mpi: Mpi | None = None
+    package_references: tuple[PackageReference, ...] = ()  # where these are given, `packages` needn't be
+    most_nodes: int = 0  # that a formula asks for; 0: not known
+
     def at(self, key: str) -> str:
         """Where a field is written."""
         return self.written.get(key, f"{self.path}.{key}" if self.path else key)
 
     @property
     def nodes(self) -> int:
-        """Both kinds of nodes together; 0 under a formula."""
-        return (self.dedicated_nodes or 0) + (self.spot_nodes or 0)
+        """Both kinds of nodes together; under a formula the most that it asks for, 0 where that isn't known."""
+        return (self.dedicated_nodes or 0) + (self.spot_nodes or 0) or self.most_nodes

@@ -117,6 +117,11 @@ CLOUD_SERVICES = Requirement(
 _SPOKEN_OF = frozenset(one for requirement in REQUIREMENTS for one in requirement.distributions)
 
 
+def before_sr_iov(size: Size) -> bool:
+    """Whether the size's InfiniBand is that of before SR-IOV, which other drivers and another MPI serve."""
+    return size.name in RDMA_HPC_SIZES | RDMA_GPU_SIZES
+
+
 def of(size: Size, operating_system: OperatingSystem, *, rdma: bool) -> tuple[Requirement, ...]:
     """The rows for this size: the one for its GPU, and with `rdma` the one for its network. Empty: the tables don't have it."""
     return tuple(

@@ -103,6 +103,8 @@ SERIES: Mapping[str, Lifecycle] = {
     "HBv3": _IN_2021,
     "HC": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
     "NCasT4_v3": _IN_2021,
+    "NC_A100_v4": Lifecycle(seen=sources.SIZES_A100),
+    "NCads_H100_v5": Lifecycle(seen=sources.SIZES_H100),
     "NDasrA100_v4": _IN_2021,
     "NP": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
     "ND_H100_v5": Lifecycle(seen=sources.notice(173, "support for standardNDSH100v5Family, in select regions", 2024, 6, 28)),

@@ -20,13 +20,23 @@ TEMPLATE_2017 = Source(
 )
 LIMITS = _page("batch-quota-limit.md", 2019, 8, 13)
 AUTOSCALE = _page("batch-automatic-scaling.md", 2019, 10, 24)
+AUTOSCALE_2025 = _page("batch-automatic-scaling.md", 2025, 6, 5)
 CONTAINERS = _page("batch-docker-container-workloads.md", 2020, 10, 6)
 SIZES = _page("batch-pool-vm-sizes.md", 2021, 7, 20)
+SIZES_A100 = Source(
+    "MicrosoftDocs/azure-docs pull request 98921, which adds NC_A100_v4 to articles/batch/batch-pool-vm-sizes.md",
+    Dated.OBSERVED,
+    date(2022, 9, 23),
+)
+SIZES_H100 = Source(
+    "nextflow-io/nextflow issue 5983, of a user with a Batch pool of Standard_NC40ads_H100_v5", Dated.OBSERVED, date(2025, 4, 18)
+)
 EXTENSIONS = _page("create-pool-extensions.md", 2021, 11, 3)
 SPOT_2023 = _page("batch-spot-vms.md", 2023, 4, 11)
 SPOT = _page("batch-spot-vms.md", 2026, 4, 14)
 MPI = _page("batch-mpi.md", 2026, 11, 20)
 PACKAGES = _page("batch-application-packages.md", 2026, 11, 20)
+ENVIRONMENT = _page("batch-compute-node-environment-variables.md", 2026, 11, 20)
 COMMUNICATION = _page("simplified-compute-node-communication.md", 2026, 11, 20)
 PROVIDER = Source("pulumi-azure-native 3.29.0, module batch", Dated.OBSERVED, date(2026, 11, 20))
 END_OF_LIFE = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))

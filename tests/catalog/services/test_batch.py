@@ -36,16 +36,26 @@ def test_batch_took_the_sizes_of_the_document_on_its_day(name: str) -> None:
     assert problems(name, DOCUMENT) == []
 
 
-@pytest.mark.parametrize("name", ["NC4as_T4_v3", "ND96asr_v4", "HB120rs_v3", "ND96isr_H100_v5", "HX176rs", "HB368rs_v5"])
+@pytest.mark.parametrize(
+    "name",
+    ["NC4as_T4_v3", "NC24ads_A100_v4", "NC40ads_H100_v5", "ND96asr_v4", "HB120rs_v3", "ND96isr_H100_v5", "HX176rs", "HB368rs_v5"],
+)
 def test_batch_takes_these_today(name: str) -> None:
     assert problems(name, TODAY) == []
 
 
-@pytest.mark.parametrize("name", ["NC40ads_H100_v5", "ND96isr_H200_v5", "NV36ads_A10_v5"])
+@pytest.mark.parametrize("name", ["ND96amsr_A100_v4", "ND96isr_H200_v5", "NV36ads_A10_v5"])
 def test_a_series_that_no_list_names_is_a_warning(name: str) -> None:
     (problem,) = problems(name, TODAY)
     assert (problem.code, problem.severity, problem.path) == (Code.UNKNOWN, Severity.WARNING, "pool.size")
     assert "az batch location list-skus" in problem.fix
+
+
+def test_a100_sizes_came_into_the_list_in_2022() -> None:
+    """MicrosoftDocs/azure-docs pull request 98921, merged on 2022-09-23."""
+    (problem,) = problems("NC96ads_A100_v4", date(2022, 9, 22))
+    assert problem.severity is Severity.WARNING
+    assert problems("NC96ads_A100_v4", date(2022, 9, 23)) == []
 
 
 def test_ndv2_is_doubted_since_the_list_of_2021_said_not_yet_available() -> None:

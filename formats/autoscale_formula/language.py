@@ -1,0 +1,121 @@
+"""The words of autoscale formulas: the service's variables, functions, methods, intervals and options.
+
+In: nothing. Out: the tables by which the checks and the evaluation go. Sources: MicrosoftDocs/azure-docs,
+articles/batch/batch-automatic-scaling.md, in its versions of 2019-10-24, 2020-12-21 and 2025-06-05; the two names of before 2017
+are in the documentation of Test-AzureBatchAutoScale. Whether the service tells letter cases apart no version says: here it does.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Type(StrEnum):
+    """The types of values, by the names that the documentation gives them."""
+
+    DOUBLE = "double"
+    VECTOR = "doubleVec"
+    STRING = "string"
+    TIMESTAMP = "timestamp"
+    INTERVAL = "timeinterval"
+    OPTION = "node deallocation option"
+    METRIC = "metric"  # a variable of the service with samples; where a number is wanted it is its newest sample
+    NOTHING = "nothing"  # what stop() gives
+    UNKNOWN = "unknown"  # either branch of a choice
+
+
+DEDICATED = "$TargetDedicatedNodes"
+SPOT = "$TargetLowPriorityNodes"
+DEALLOCATION = "$NodeDeallocationOption"
+# The short name counts where the full one isn't set.
+ALIASES: Mapping[str, str] = {"$TargetDedicated": DEDICATED, "$TargetLowPriority": SPOT}
+TARGETS = (DEDICATED, SPOT, *ALIASES)
+WRITABLE = (*TARGETS, DEALLOCATION)
+
+TASKS = ("$ActiveTasks", "$RunningTasks", "$PendingTasks", "$SucceededTasks", "$FailedTasks")
+NODES = ("$CurrentDedicatedNodes", "$CurrentLowPriorityNodes", "$PreemptedNodeCount", "$UsableNodeCount", "$SampleNodeCount")
+_RESOURCES = (
+    "$CPUPercent",
+    "$WallClockSeconds",
+    "$MemoryBytes",
+    "$DiskBytes",
+    "$DiskReadBytes",
+    "$DiskWriteBytes",
+    "$DiskReadOps",
+    "$DiskWriteOps",
+    "$NetworkInBytes",
+    "$NetworkOutBytes",
+)
+# Names of before there were two kinds of nodes.
+OLD_NAMES: Mapping[str, str] = {"$CurrentDedicated": "$CurrentDedicatedNodes", "$CurrentLowPriority": "$CurrentLowPriorityNodes"}
+READ_ONLY = (*TASKS, *NODES, "$TaskSlotsPerNode", *_RESOURCES, *OLD_NAMES)
+
+OPTIONS = ("requeue", "terminate", "taskcompletion", "retaineddata")
+
+TICKS_PER_SECOND = 10_000_000  # an interval counts in units of 100 ns
+INTERVALS: Mapping[str, int] = {
+    "TimeInterval_Zero": 0,
+    "TimeInterval_100ns": 1,
+    "TimeInterval_Microsecond": 10,
+    "TimeInterval_Millisecond": 10_000,
+    "TimeInterval_Second": TICKS_PER_SECOND,
+    "TimeInterval_Minute": 60 * TICKS_PER_SECOND,
+    "TimeInterval_Hour": 3600 * TICKS_PER_SECOND,
+    "TimeInterval_Day": 86_400 * TICKS_PER_SECOND,
+    "TimeInterval_Week": 7 * 86_400 * TICKS_PER_SECOND,
+    "TimeInterval_Year": 365 * 86_400 * TICKS_PER_SECOND,  # assumed: the page doesn't say how many days it has
+}
+TIMESTAMP_MEMBERS = ("year", "month", "day", "weekday", "hour", "minute", "second")
+
+# Functions over numbers and lists of numbers in any order, which are taken as one list.
+OF_LISTS = ("avg", "len", "max", "min", "norm", "range", "std", "sum")
+# Of one number a number, of a list a list.
+COMPONENT_WISE = ("ceil", "floor", "lg", "ln", "log", "round")
+
+
+class Signature(NamedTuple):
+    """A function with fixed parameters, the first `needed` of which must be given."""
+
+    parameters: tuple[Type, ...]
+    needed: int
+    gives: Type
+
+
+FIXED: Mapping[str, Signature] = {
+    "percentile": Signature((Type.VECTOR, Type.DOUBLE), 2, Type.DOUBLE),
+    "val": Signature((Type.VECTOR, Type.DOUBLE), 2, Type.DOUBLE),
+    "rand": Signature((), 0, Type.DOUBLE),
+    "time": Signature((Type.STRING,), 0, Type.TIMESTAMP),
+    "stop": Signature((), 0, Type.NOTHING),
+}
+VECTOR_OF = "vec"  # makes a list of numbers, so that a component-wise function gives one
+FUNCTIONS = (*OF_LISTS, *COMPONENT_WISE, *FIXED, VECTOR_OF)
+
+GET_SAMPLE, GET_PERCENT = "GetSample", "GetSamplePercent"
+METHODS: Mapping[str, Type] = {
+    GET_SAMPLE: Type.VECTOR,
+    GET_PERCENT: Type.DOUBLE,
+    "GetSamplePeriod": Type.INTERVAL,
+    "Count": Type.DOUBLE,
+    "HistoryBeginTime": Type.TIMESTAMP,
+}
+SAMPLE_SECONDS = 30  # between two samples
+
+# What each operator takes and gives. Comparisons give 1 or 0.
+ARITHMETIC: Mapping[tuple[Type, str, Type], Type] = {
+    **{(Type.DOUBLE, sign, Type.DOUBLE): Type.DOUBLE for sign in "+-*/"},
+    **{(Type.VECTOR, sign, Type.DOUBLE): Type.VECTOR for sign in "+-*/"},
+    **{(Type.VECTOR, sign, Type.VECTOR): Type.VECTOR for sign in "+-*/"},
+    (Type.DOUBLE, "*", Type.INTERVAL): Type.INTERVAL,
+    (Type.INTERVAL, "*", Type.DOUBLE): Type.INTERVAL,
+    (Type.INTERVAL, "/", Type.DOUBLE): Type.INTERVAL,
+    (Type.INTERVAL, "+", Type.INTERVAL): Type.INTERVAL,
+    (Type.INTERVAL, "-", Type.INTERVAL): Type.INTERVAL,
+    (Type.INTERVAL, "+", Type.TIMESTAMP): Type.TIMESTAMP,
+    (Type.TIMESTAMP, "+", Type.INTERVAL): Type.TIMESTAMP,
+    (Type.TIMESTAMP, "-", Type.TIMESTAMP): Type.INTERVAL,
+}
+COMPARISONS = ("<", "<=", "==", ">=", ">", "!=")
+COMPARED = (Type.DOUBLE, Type.STRING, Type.TIMESTAMP, Type.INTERVAL)  # each with its own type
+LOGICAL = ("&&", "||")
+NEGATED: Mapping[str, tuple[Type, ...]] = {"-": (Type.DOUBLE, Type.INTERVAL), "!": (Type.DOUBLE,)}
