@@ -1,4 +1,5 @@
-"""Storage accounts, as ARM sees them: sku, kind, settings, endpoints and keys. What lies in them (blobs, files) is not served.
+"""Storage accounts, as ARM sees them: sku, kind, settings, endpoints and keys. Blobs are served by `localazure/blobs`, which
+checks the keys that lie here; queues, tables and the file service are not.
 
 A file share is a folder below the state folder, there as soon as a container group mounts it, and gone with its account.
 
@@ -15,8 +16,10 @@ from pathlib import Path
 
 from formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
+from localazure.blobs.errors import BlobError
+from localazure.kinds import blob_containers
 from localazure.services import Services, Settings
 
 KEY_BYTES = 64
@@ -40,6 +43,15 @@ class StorageAccounts(Kind):
     @property
     def actions(self) -> Mapping[str, Action]:
         return {"listKeys": self.list_keys, "regenerateKey": self.regenerate_key}
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        """The blob service is part of its account and always there."""
+        return {
+            "blobServices": self.blob_services,
+            "blobServices/default": self.blob_service,
+            "blobServices/default/containers": self.containers,
+        }
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
         return ArmError(
@@ -80,6 +92,7 @@ class StorageAccounts(Kind):
         sku = {"tier": "Premium" if str(change.body["sku"]["name"]).startswith("Premium") else "Standard"}
         if change.previous is not None or change.resource is None:
             return {"sku": sku}
+        await _drop_blobs(change.id.name, change.services)  # a request may have left some while an account of this name went
         made = change.services.clock.stamp()
         change.resource.private["keys"] = {name: _new_key(made) for name in _KEY_NAMES}
         return {
@@ -95,7 +108,12 @@ class StorageAccounts(Kind):
         }
 
     async def remove(self, resource: Resource, services: Services) -> None:
+        await _drop_blobs(resource.id.name, services)
         await asyncio.to_thread(shutil.rmtree, _shares(services.settings, resource.id.name), ignore_errors=True)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        blob = {"blob": services.blobs.endpoint(resource.id.name)}
+        return merged(super().view(resource, services), {"properties": {"primaryEndpoints": blob}})
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _refuse_without_keys(resource)
@@ -111,6 +129,33 @@ class StorageAccounts(Kind):
         resource.service["properties"]["keyCreationTime"][name] = made
         call.services.store.put(resource)
         return Answer(body=_keys(resource))
+
+    async def blob_service(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        return Answer(body=_blob_service(resource))
+
+    async def blob_services(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        return Answer(body={"value": [_blob_service(resource)]})
+
+    async def containers(self, resource: Resource, call: Call) -> Answer:
+        return Answer(body={"value": blob_containers.documents(resource, call.services)})
+
+
+async def _drop_blobs(account: str, services: Services) -> None:
+    try:
+        await services.blobs.drop_account(account)
+    except BlobError as error:
+        raise blob_containers.as_arm(error) from error
+
+
+def _blob_service(account: Resource) -> Body:
+    off = {"enabled": False}
+    return {
+        "id": f"{account.id.text}/blobServices/default",
+        "name": "default",
+        "type": "Microsoft.Storage/storageAccounts/blobServices",
+        "sku": account.service["sku"] | {"name": account.body["sku"]["name"]},
+        "properties": {"cors": {"corsRules": []}, "deleteRetentionPolicy": off, "containerDeleteRetentionPolicy": off},
+    }
 
 
 def share_folder(settings: Settings, account: str, share: str) -> Path:

@@ -1,0 +1,237 @@
+"""Who may do what with blobs: tokens with roles, account keys, shared access signatures, and public access where it is open.
+
+In: a request and the operation that it asks for. Out: a `Grant`, or BlobError in the service's words.
+Codes: Microsoft Learn, rest/api/storageservices/authorize-with-azure-active-directory and common-rest-api-error-codes; which of
+them answers a request without any authorization: storage/blobs/anonymous-read-access-prevent.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
+
+from catalog import roles
+from formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Resource
+from localazure.blobs import sas, shared_key
+from localazure.blobs.addresses import Address
+from localazure.blobs.containers import container_key
+from localazure.blobs.errors import BlobError, authentication_failed, permission_mismatch
+from localazure.blobs.operations import RBAC, Operation
+from localazure.kinds.roles import has_role
+from localazure.services import Services
+
+AUDIENCE = "https://storage.azure.com"
+_OLDEST_WITH_TOKENS = "2017-11-09"
+_OLDEST_WITH_CHALLENGE = "2019-12-12"
+# What built-in roles allow, below RBAC. Microsoft Learn, role-based-access-control/built-in-roles/storage, read 2026-11-21.
+_READER = frozenset({"containers/read", "containers/blobs/read", "generateUserDelegationKey/action"})
+_CONTRIBUTOR = _READER | {
+    "containers/write", "containers/delete", "containers/blobs/write", "containers/blobs/delete", "containers/blobs/add/action",
+}  # fmt: skip
+_DATA_OWNER = _CONTRIBUTOR | {
+    "containers/getAcl/action", "containers/setAcl/action", "containers/blobs/filter/action", "containers/blobs/tags/read",
+    "containers/blobs/tags/write",
+}  # fmt: skip
+_MANAGEMENT = frozenset(
+    {"read", "write", "containers/read", "containers/write", "containers/delete", "generateUserDelegationKey/action"}
+)
+_GRANTED = {
+    roles.STORAGE_BLOB_DATA_READER: _READER,
+    roles.STORAGE_BLOB_DATA_CONTRIBUTOR: _CONTRIBUTOR,
+    roles.STORAGE_BLOB_DATA_OWNER: _DATA_OWNER,
+    roles.OWNER: _MANAGEMENT,
+    roles.CONTRIBUTOR: _MANAGEMENT,
+    roles.STORAGE_ACCOUNT_CONTRIBUTOR: _MANAGEMENT,
+    roles.READER: frozenset({"read", "containers/read"}),
+}
+
+
+class Incoming(NamedTuple):
+    """A request, or the source of a copy, as far as it matters for who may."""
+
+    method: str
+    raw_path: str
+    raw_query: str
+    headers: Mapping[str, str]  # by lower-case name
+    address: Address
+    query: Mapping[str, str]
+    client: str  # the address that it comes from
+    version: str  # of the service's API: `x-ms-version`; ""
+
+
+class Grant(NamedTuple):
+    """What was allowed."""
+
+    principal: str = ""  # object id behind a token
+    new_blobs_alone: bool = False  # a signature that lets create and not write: what is there stays as it is
+    answer_headers: Mapping[str, str] = {}  # what a signature sets of the answer to a read
+
+
+# Start, expiry and permissions of a container's stored access policy by its id; None where there is none of this id.
+Policy = Callable[[Address, str], Awaitable[Mapping[str, str] | None]]
+_ANSWER_HEADERS = {
+    "rscc": "cache-control",
+    "rscd": "content-disposition",
+    "rsce": "content-encoding",
+    "rscl": "content-language",
+    "rsct": "content-type",
+}
+
+
+class Access:
+    """Judges requests by the store's accounts, containers and role assignments as they are now."""
+
+    def __init__(self, services: Services, secret: str, policy: Policy) -> None:
+        self._services = services
+        self._secret = secret
+        self._policy = policy
+
+    def account(self, name: str) -> Resource:
+        found = self._services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
+        if not found or found[0].state == "Deleting":
+            raise BlobError(404, "ResourceNotFound", f"The specified resource does not exist: no storage account '{name}'.")
+        return found[0]
+
+    async def grant(self, request: Incoming, operation: Operation) -> Grant:
+        """BlobError where the request may not do the operation."""
+        account = self.account(request.address.account)
+        authorization = request.headers.get("authorization", "")
+        scheme = authorization.partition(" ")[0].lower()
+        if authorization and sas.is_given(request.query) and "sduoid" not in request.query:
+            raise _invalid_information("A request carries an Authorization header or a signature in its address, not both.")
+        if sas.is_given(request.query):
+            return await self._by_signature(request, operation, account)
+        if scheme == "bearer":
+            return self._by_token(request, operation, account)
+        if scheme == shared_key.SCHEME.lower():
+            keys = self._keys(account)
+            now = self._services.clock.now()
+            parts = (request.method, request.raw_path, request.raw_query, request.headers)
+            shared_key.check(authorization, request.address.account, keys, *parts, now)
+            if operation.name == "GetUserDelegationKey":
+                raise authentication_failed("Only authentication scheme Bearer is supported.")
+            return Grant()
+        if authorization:
+            raise _invalid_information(f"Authentication scheme {authorization.partition(' ')[0][:40]} is not supported.")
+        return self._public(request, operation, account)
+
+    def principal_may(self, principal: str, action: str, account: Resource, container: str) -> bool:
+        """Whether a role lets the principal do it. This folder's service principal may all that no fault forbids."""
+        if principal == self._services.settings.principal_id:
+            forbidden = {name.lower() for name in self._services.deviations.forbidden()}
+            return f"{RBAC}{action}".lower() not in forbidden
+        granting = [role for role, actions in _GRANTED.items() if action in actions]
+        scope = container_key(account, container) if container else account.key
+        return has_role(self._services, principal, granting, scope)
+
+    def delegation_value(self, key: sas.DelegationKey, account: str) -> str:
+        return key.value(self._secret, account)
+
+    # Ways in
+
+    def _by_token(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
+        if request.version < _OLDEST_WITH_TOKENS:
+            raise _invalid_information("Authentication scheme Bearer is not supported in this version.")
+        principal = self._principal(request)
+        if not self.principal_may(principal, operation.action, account, request.address.container):
+            raise permission_mismatch()
+        return Grant(principal)
+
+    def _principal(self, request: Incoming) -> str:
+        own = f"{self._services.settings.url}/blob/{request.address.account}"
+        public = f"https://{request.address.account}.blob.core.windows.net"
+        audiences = [f"{each}{end}" for each in (AUDIENCE, own, public) for end in ("", "/")]
+        try:
+            return self._services.tokens.check(request.headers.get("authorization", ""), audiences).object_id
+        except ArmError as error:
+            raise BlobError(
+                401,
+                "InvalidAuthenticationInfo",
+                "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+                detail=error.message,
+                headers=self._challenge(),
+            ) from error
+
+    async def _by_signature(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
+        given = dict(request.query)
+        delegated = sas.is_delegated(given)
+        keys = [self.delegation_value(sas.delegation_key(given), request.address.account)] if delegated else self._keys(account)
+        sas.check_signature(given, request.address, keys, request.headers, delegated=delegated)
+        if given.get("si"):
+            given = {**given, **await self._by_policy(request.address, given)}
+        signed = sas.signed(given, request.client, self._services.clock.now())
+        self._check_reach(signed, operation)
+        if signed.principal and not self.principal_may(signed.principal, operation.action, account, request.address.container):
+            raise permission_mismatch()
+        if "sduoid" in given and self._principal(request) != given["sduoid"]:
+            raise authentication_failed("The token's principal is not the one that the signature is for.")
+        answer = {header: given[name] for name, header in _ANSWER_HEADERS.items() if name in given and operation.reads_blob}
+        return Grant(signed.principal, operation.creates and "w" not in signed.letters, answer)
+
+    def _check_reach(self, signed: sas.Signed, operation: Operation) -> None:
+        if signed.resource_types:
+            if operation.name == "GetAccountInformation":
+                return
+            if operation.resource_type not in signed.resource_types or not operation.account_letters:
+                raise BlobError(
+                    403,
+                    "AuthorizationResourceTypeMismatch",
+                    "This request is not authorized to perform this operation using this resource type.",
+                )
+            letters = operation.account_letters
+        else:
+            letters = operation.service_letters
+            if operation.on_container and not signed.on_container:
+                raise permission_mismatch()
+        if not set(letters) & set(signed.letters):
+            raise permission_mismatch()
+
+    async def _by_policy(self, address: Address, given: Mapping[str, str]) -> Mapping[str, str]:
+        policy = await self._policy(Address(address.account, address.container), given["si"])
+        if policy is None:
+            raise authentication_failed(f"Access policy id '{given['si']}' does not exist.")
+        if any(given.get(name) and policy.get(name) for name in ("sp", "st", "se")):
+            raise authentication_failed("A field that the access policy sets can't be set by the signature too.")
+        return policy
+
+    def _public(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
+        """Anonymous reads, where account and container are open for them."""
+        opened = account.properties.get("allowBlobPublicAccess") is True
+        container = self._services.store.get(container_key(account, request.address.container)) if opened else None
+        access = str(container.properties.get("publicAccess") or "None") if container is not None else "None"
+        listing = ("ListBlobs", "GetContainerProperties", "GetContainerMetadata")
+        if operation.reads_blob and access in ("Blob", "Container"):
+            return Grant()
+        if operation.name in listing and access == "Container":
+            return Grant()
+        if request.version >= _OLDEST_WITH_CHALLENGE:
+            raise BlobError(
+                401,
+                "NoAuthenticationInformation",
+                "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+                headers=self._challenge(),
+            )
+        if request.method in ("GET", "HEAD") and not opened:
+            raise BlobError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
+        raise BlobError(404, "ResourceNotFound", "The specified resource does not exist.")
+
+    def _keys(self, account: Resource) -> list[str]:
+        if account.properties.get("allowSharedKeyAccess") is False:
+            raise BlobError(
+                403, "KeyBasedAuthenticationNotPermitted", "Key based authentication is not permitted on this storage account."
+            )
+        return [str(key["value"]) for key in account.private["keys"].values()]
+
+    def _challenge(self) -> dict[str, str]:
+        settings = self._services.settings
+        authority = f"{settings.url}/{settings.tenant_id}/oauth2/authorize"
+        return {"WWW-Authenticate": f"Bearer authorization_uri={authority} resource_id={AUDIENCE}"}
+
+
+def _invalid_information(detail: str) -> BlobError:
+    return BlobError(
+        400,
+        "InvalidAuthenticationInfo",
+        "Authentication information is not given in the correct format. Check the value of Authorization header.",
+        detail=detail,
+    )

@@ -1,0 +1,134 @@
+"""What an address of blob storage names: `/blob/<account>/<container>/<blob>` and a query, read strictly.
+
+In: a path and a query as they were sent, percent-encoded. Out: `Address`, whose names are safe to pass on, or BlobError 400.
+A path that two readers could take for two things is refused: dot segments, bytes that are no UTF-8, control characters.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+from localazure.blobs.errors import BlobError, invalid_query, invalid_uri
+
+PREFIX = "/blob/"
+_ACCOUNT = re.compile(r"[a-z0-9]{3,24}")
+# Microsoft Learn, rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata, for the next five.
+CONTAINER_NAME = re.compile(r"(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*")
+CONTAINER_RULE = "3 to 63 lowercase letters, digits and hyphens, no hyphen at either end and no two in a row"
+_SYSTEM_CONTAINERS = ("$root", "$web", "$logs")
+_LONGEST_BLOB_NAME = 1024
+_MOST_SEGMENTS = 254
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_SAFE = "/-._~!$'()*,;=:@"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Names as people write them, decoded. "" for what an address doesn't reach down to."""
+
+    account: str
+    container: str = ""
+    blob: str = ""
+
+    @property
+    def level(self) -> str:
+        return "blob" if self.blob else "container" if self.container else "service"
+
+    @property
+    def path(self) -> str:
+        """`/<account>/<container>/<blob>`, percent-encoded."""
+        parts = [self.account, *filter(None, (self.container, quote(self.blob, safe=_SAFE)))]
+        return "/" + "/".join(parts) + ("" if self.container else "/")
+
+
+class Asked(NamedTuple):
+    """A whole address: what it names, and its query, decoded."""
+
+    address: Address
+    query: dict[str, str]
+
+
+def of_path(raw_path: str) -> Address:
+    """The address that a request's path names. BlobError 400 where it can't be read in one way alone."""
+    if not raw_path.startswith(PREFIX):
+        raise invalid_uri(f"it does not begin with {PREFIX}")
+    account, _, rest = raw_path[len(PREFIX) :].partition("/")
+    container, _, blob = rest.partition("/")
+    if not _ACCOUNT.fullmatch(account):
+        raise BlobError(
+            400, "InvalidUri", "The requested URI does not represent any resource on the server: there is no such account name."
+        )
+    return Address(account, _container(container), _blob(blob))
+
+
+def of_url(url: str, server: str) -> Asked | None:
+    """What a whole URL names; None where it leads to another server than `server`, such as https://localhost:8443."""
+    try:
+        parts = urlsplit(url)
+        same = parts.username is None and parts.password is None and _origin(url) == _origin(server)
+    except ValueError:
+        return None
+    if not same or not parts.path.startswith(PREFIX):
+        return None
+    return Asked(of_path(parts.path), query_of(parts.query))
+
+
+def query_of(raw_query: str) -> dict[str, str]:
+    """A query's parameters, decoded. A name that stands there twice is refused: servers differ in which one counts."""
+    query: dict[str, str] = {}
+    for pair in filter(None, raw_query.split("&")):
+        name, _, value = pair.partition("=")
+        name, value = _decoded(name.replace("+", "%20")), _decoded(value.replace("+", "%20"))
+        if name in query or _CONTROL.search(name + value):
+            raise invalid_query(name)
+        query[name] = value
+    lower = {name.lower() for name in query}
+    if len(lower) != len(query):
+        raise invalid_query("a name that stands there twice")
+    return query
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    return parts.scheme.lower(), "localhost" if host == "127.0.0.1" else host, parts.port
+
+
+def _container(raw: str) -> str:
+    if not raw or raw in _SYSTEM_CONTAINERS:
+        return raw
+    name = _decoded(raw)
+    if not CONTAINER_NAME.fullmatch(name) and name not in _SYSTEM_CONTAINERS:
+        raise BlobError(
+            400,
+            "InvalidResourceName",
+            f"The specified resource name contains invalid characters: a container has {CONTAINER_RULE}.",
+        )
+    return name
+
+
+def _blob(raw: str) -> str:
+    name = _decoded(raw).replace("\\", "/")  # the service reads a backslash as a slash
+    if _CONTROL.search(name):
+        raise invalid_uri("a blob's name holds a control character")
+    segments = name.split("/")
+    if any(segment in (".", "..") for segment in segments):
+        raise invalid_uri("a blob's name holds a dot segment")
+    if len(name) > _LONGEST_BLOB_NAME or len(segments) > _MOST_SEGMENTS:
+        raise BlobError(
+            400,
+            "InvalidResourceName",
+            f"The specified resource name is too long: a blob has {_LONGEST_BLOB_NAME} characters and {_MOST_SEGMENTS} segments "
+            "at most.",
+        )
+    return name
+
+
+def _decoded(raw: str) -> str:
+    if re.search("%(?![0-9A-Fa-f]{2})", raw):
+        raise invalid_uri("a percent sign stands alone")
+    try:
+        return unquote_to_bytes(raw).decode("utf-8")
+    except UnicodeDecodeError:
+        raise invalid_uri("it is no UTF-8") from None

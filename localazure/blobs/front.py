@@ -1,0 +1,165 @@
+"""The path `/blob/<account>/…`: reads each request strictly, judges it, and passes it on to the process that keeps the blobs.
+
+Bodies stream through in both directions. Order of the checks: what the address names, which operation it is, who asks.
+"""
+
+import logging
+import re
+import uuid
+from collections.abc import AsyncIterator, Mapping
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive, Scope, Send
+
+from localazure.arm.store import Resource
+from localazure.blobs import batches, containers, copying, delegation, documents, upstream
+from localazure.blobs.access import Access, Grant, Incoming
+from localazure.blobs.addresses import of_path, query_of
+from localazure.blobs.errors import BlobError, invalid_header
+from localazure.blobs.operations import Operation, operation_of, passed_on
+from localazure.blobs.upstream import Upstream
+from localazure.services import Services
+
+log = logging.getLogger(__name__)
+_VERSION = re.compile(r"20\d\d-\d\d-\d\d")
+_WITH_BODY = ("PUT", "POST")
+
+
+class Front:
+    """The ASGI application of the path."""
+
+    def __init__(self, services: Services, access: Access, keeper: Upstream) -> None:
+        self._services = services
+        self._access = access
+        self._keeper = keeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        request = Request(scope, receive, send)
+        begun = _Begun(send)
+        try:
+            await self._serve(request, begun)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            if begun.yes:
+                raise  # the connection is closed: the client sees that the body isn't whole
+            refusal = error if isinstance(error, BlobError) else _unexpected(request.method)
+            answer = refusal.response(request.method, str(uuid.uuid4()), self._services.clock.now())
+            await answer(scope, receive, send)
+
+    async def _serve(self, request: Request, send: "_Begun") -> None:
+        incoming = _incoming(request)
+        operation = operation_of(
+            incoming.address.level, incoming.method, incoming.query, has_source=copying.HEADER in incoming.headers
+        )
+        if batches.WITHIN in request.scope and operation.name not in batches.SERVED:
+            raise BlobError(400, "InvalidInput", f"One of the request inputs is not valid: a batch takes no {operation.name}.")
+        grant = await self._access.grant(incoming, operation)
+        if operation.name == "GetUserDelegationKey":
+            answer = await delegation.answer(request, incoming, grant, self._access, self._services)
+            await answer(request.scope, request.receive, send)
+            return
+        if operation.name == "SubmitBatch":
+            answer = await batches.answer(request, incoming, self)
+            await answer(request.scope, request.receive, send)
+            return
+        account = self._access.account(incoming.address.account)
+        _check_public_access(operation, account, incoming.headers)
+        headers = upstream.passed_on(incoming.headers)
+        if not operation.makes_copy:
+            content = _content(request, headers)
+            if operation.name in documents.ROOTS and content is not None:
+                content = await documents.checked(operation.name, content, headers)
+            await self._forward(incoming, operation, grant, account, headers, content, send)
+            return
+        source = await copying.judged(incoming, self._access, self._services)
+        if operation.name == "CopyBlob" and "x-ms-blob-type" not in headers:
+            headers[copying.HEADER] = source.plain_url
+            await self._forward(incoming, operation, grant, account, headers, None, send)
+            return
+        async with copying.opened(source, operation, headers, self._keeper) as (writing, content):
+            await self._forward(incoming, operation, grant, account, writing, content, send)
+
+    async def _forward(
+        self,
+        incoming: Incoming,
+        operation: Operation,
+        grant: Grant,
+        account: Resource,
+        headers: dict[str, str],
+        content: AsyncIterator[bytes] | None,
+        send: "_Begun",
+    ) -> None:
+        if grant.new_blobs_alone:
+            headers["if-none-match"] = "*"
+        query = passed_on(incoming.query)
+        async with self._keeper.answer(incoming.method, incoming.address, query, headers, content) as response:
+            if grant.new_blobs_alone and response.status == 409:
+                raise BlobError(403, "UnauthorizedBlobOverwrite", "This request is not authorized to perform blob overwrites.")
+            upstream.check_answer(response, operation.name)
+            if response.status < 300:
+                containers.after(operation.name, account, incoming.address.container, incoming.headers, self._services)
+            own = {**grant.answer_headers, "x-ms-version": incoming.version or upstream.VERSION}
+            if operation.name == "GetAccountInformation":
+                own |= {"x-ms-sku-name": account.body["sku"]["name"], "x-ms-account-kind": account.body["kind"]}
+            answered = upstream.answered(response, own)
+            await send({"type": "http.response.start", "status": response.status, "headers": answered})
+            if incoming.method != "HEAD":
+                async for chunk in response.aiter_stream():
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+class _Begun:
+    """`send` that remembers whether an answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.yes = False
+
+    async def __call__(self, message: Mapping[str, object]) -> None:
+        self.yes = True
+        await self._send(dict(message))
+
+
+def _unexpected(method: str) -> BlobError:
+    log.exception("blob storage: %s failed", method)
+    return BlobError(500, "InternalError", "The server encountered an internal error. Please retry the request.")
+
+
+def _incoming(request: Request) -> Incoming:
+    raw_path = request.scope["raw_path"].decode("latin-1")
+    raw_query = request.scope["query_string"].decode("latin-1")
+    headers: dict[str, str] = {}
+    for name, value in request.scope["headers"]:
+        key = name.decode("latin-1").lower()
+        if key in headers and (key in upstream.PASSED or key == "authorization" or key.startswith("x-ms-")):
+            raise invalid_header(f"{key} stands there twice")
+        headers.setdefault(key, value.decode("latin-1"))
+    client = request.client.host if request.client else ""
+    within: batches.Within = request.scope.get(batches.WITHIN) or batches.Within("", raw_path)
+    version = headers.get("x-ms-version") or within.version
+    if version and not _VERSION.fullmatch(version):
+        raise invalid_header("x-ms-version")
+    address, query = of_path(raw_path), query_of(raw_query)
+    return Incoming(request.method, within.signed_path, raw_query, headers, address, query, client, version)
+
+
+def _content(request: Request, headers: dict[str, str]) -> AsyncIterator[bytes] | None:
+    """The request's body as a stream. BlobError 411 where its length isn't told."""
+    if request.method not in _WITH_BODY:
+        headers.pop("content-length", None)  # no operation reads the body of such a request
+        return None
+    if not headers.get("content-length", "").isdecimal():
+        raise BlobError(411, "MissingContentLengthHeader", "The Content-Length header was not specified.")
+    return request.stream()
+
+
+def _check_public_access(operation: Operation, account: Resource, headers: Mapping[str, str]) -> None:
+    """A container can be opened to everybody where its account allows it alone."""
+    opens = operation.name in ("CreateContainer", "SetContainerACL") and "x-ms-blob-public-access" in headers
+    if opens and account.properties.get("allowBlobPublicAccess") is not True:
+        raise BlobError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")

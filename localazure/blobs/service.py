@@ -1,0 +1,144 @@
+"""Blob storage as the rest of the embedded Azure uses it: containers of accounts, files in and out, addresses with a signature.
+
+Made once by the server. Nothing runs before it is needed.
+"""
+
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from starlette.routing import BaseRoute, Mount
+
+from localazure.arm.store import Body
+from localazure.blobs import installation, sas
+from localazure.blobs.access import Access
+from localazure.blobs.addresses import Address
+from localazure.blobs.containers import container_key, record
+from localazure.blobs.desk import Desk
+from localazure.blobs.errors import BlobError
+from localazure.blobs.front import Front
+from localazure.blobs.keeper import Keeper
+from localazure.blobs.transfers import Transfers
+from localazure.blobs.upstream import Upstream
+from localazure.folder import random_secret
+from localazure.kinds.attached_identities import principal_of
+from localazure.services import Services
+
+_SECRETS = "blobs/secrets"
+_LETTERS = re.compile("[racwdlt]+")
+_BEFORE = timedelta(minutes=5)  # a signature holds from a little before now, for clocks that differ
+
+
+class Blobs:
+    """All of it for one server."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        settings = services.settings
+        secrets = _secrets(services)
+        self._folder = settings.state / "blobs"
+        self._endpoint = f"{settings.url}/blob"
+        self._keeper = Keeper(self._folder, settings.state / "logs", self._endpoint, secrets["keeper"], installation.installed)
+        self._upstream = Upstream(self._keeper)
+        self._desk = Desk(self._upstream)
+        self._access = Access(services, secrets["delegation"], self._desk.policy)
+        self._front = Front(services, self._access, self._upstream)
+        self._transfers = Transfers(services, self._access, self._upstream)
+
+    def routes(self) -> list[BaseRoute]:
+        return [Mount("/blob", app=self._front)]
+
+    async def stop(self) -> None:
+        """Ends what runs, with everything saved."""
+        await self._upstream.close()
+        await self._keeper.stop()
+
+    # Addresses
+
+    def endpoint(self, account: str) -> str:
+        """An account's `primaryEndpoints.blob`."""
+        return f"{self._endpoint}/{account}/"
+
+    def container_url(self, account: str, container: str) -> str:
+        return f"{self._endpoint}/{account}/{container}"
+
+    def sas_url(self, account: str, container: str, blob: str, permissions: str, expires: datetime) -> str:
+        """The address of a blob, or with `blob` "" of a container, that carries its own permission (letters of racwdlt).
+
+        Signed with a user delegation key of this folder's service principal, so that it holds where an account takes no keys too.
+        """
+        if not _LETTERS.fullmatch(permissions):
+            raise ValueError(f"{permissions!r} are no permissions of an address")
+        address, settings = Address(account, container, blob), self._services.settings
+        start, expiry = sas.as_time(self._services.clock.now() - _BEFORE), sas.as_time(expires)
+        key = sas.DelegationKey(settings.principal_id, settings.tenant_id, start, expiry, "b", sas.VERSION)
+        query = sas.make(address, permissions, expires, key, self._access.delegation_value(key, account))
+        return f"{self._endpoint}{address.path}?{query}"
+
+    # Who may
+
+    def may(self, identity_id: str, account_name: str, write: bool, container: str = "") -> bool:
+        """Whether a user-assigned identity has a role by which it reads, or writes, blobs of the account."""
+        principal = principal_of(identity_id, self._services)
+        if principal is None:
+            return False
+        try:
+            account = self._access.account(account_name)
+        except BlobError:
+            return False
+        action = "containers/blobs/write" if write else "containers/blobs/read"
+        return self._access.principal_may(principal, action, account, container)
+
+    # Containers
+
+    async def put_container(self, account: str, container: str, properties: Body) -> None:
+        """Makes a container, or sets what ARM's body says of one that is there. BlobError where that isn't possible."""
+        await self._desk.put(Address(account, container), properties)
+
+    async def ensure_container(self, account_name: str, container: str) -> None:
+        """Makes a container where there is none of this name, as Azure's services do in an account that they keep things in."""
+        account = self._access.account(account_name)
+        await self._desk.ensure(Address(account_name, container))
+        if self._services.store.get(container_key(account, container)) is None:
+            record(account, container, {"publicAccess": "None"}, self._services)
+
+    async def exists(self, account_name: str, container: str, blob: str) -> bool:
+        return self._keeper.has_content and await self._desk.exists(Address(account_name, container, blob))
+
+    async def delete(self, account_name: str, container: str, blob: str) -> None:
+        """Deletes a blob with its snapshots, where it is there."""
+        if self._keeper.has_content:
+            await self._desk.delete(Address(account_name, container, blob))
+
+    async def drop_container(self, account: str, container: str) -> None:
+        """Deletes a container with its blobs, where it is there."""
+        if self._keeper.has_content:
+            await self._desk.drop(Address(account, container))
+
+    async def drop_account(self, account_name: str) -> None:
+        """Deletes all containers that are kept under an account's name: when it goes, and when one of this name is made."""
+        if self._keeper.has_content:
+            await self._desk.drop_all(Address(account_name.lower()))
+
+    # Files
+
+    async def fetch(self, url_or_container: str, prefix: str, target: Path, identity_id: str | None = None) -> list[Path]:
+        """Downloads to `target`, and says which files were written. BlobError where that isn't allowed or possible.
+
+        A blob, or any other address of http(s), becomes the file `target`. Of a container all blobs whose names begin with
+        `prefix` become files below the folder `target`, by their whole names.
+        """
+        return await self._transfers.fetch(url_or_container, prefix, target, identity_id)
+
+    async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None = None) -> None:
+        """Uploads a file as the block blob `blob_path` into a container. BlobError where that isn't allowed or possible."""
+        await self._transfers.upload(path, container_url, blob_path, identity_id)
+
+
+def _secrets(services: Services) -> dict[str, str]:
+    """What opens the keeper, and what user delegation keys are made from: made once for a folder."""
+    kept = services.store.document(_SECRETS)
+    if kept is None:
+        kept = {"keeper": random_secret(), "delegation": random_secret()}
+        services.store.put_document(_SECRETS, kept)
+    return kept

@@ -1,0 +1,184 @@
+"""Files in and out of blob storage for what runs in the embedded Azure: resource files, application packages, outputs.
+
+Judged as a request of a client would be: by the signature that an address carries, an identity's role, or public access.
+"""
+
+import asyncio
+import os
+import xml.etree.ElementTree as ElementTree
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from formats import azure_types
+from localazure.blobs import upstream
+from localazure.blobs.access import Access, Incoming
+from localazure.blobs.addresses import Address, Asked, of_path, of_url, query_of
+from localazure.blobs.desk import error_of
+from localazure.blobs.errors import BlobError, blob_not_found, permission_mismatch
+from localazure.blobs.operations import Operation, operation_of
+from localazure.blobs.upstream import Upstream
+from localazure.folder import random_secret
+from localazure.kinds.attached_identities import principal_of
+from localazure.services import Services
+
+_PUBLIC_SUFFIX = ".blob.core.windows.net"
+_CHUNK = 1024 * 1024
+_AT_ONCE = 8
+_OUTSIDE_SECONDS = 60  # without a byte from a server outside
+
+
+class Transfers:
+    """Downloads and uploads."""
+
+    def __init__(self, services: Services, access: Access, keeper: Upstream) -> None:
+        self._services = services
+        self._access = access
+        self._keeper = keeper
+
+    async def fetch(self, url: str, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
+        asked = self._asked(url)
+        if asked is None:
+            await asyncio.to_thread(_download, url, target)
+            return [target]
+        if asked.address.level == "blob":
+            await self._judge(asked, operation_of("blob", "GET", {}, has_source=False), identity_id)
+            await self._read(asked.address, asked.query.get("snapshot", ""), target)
+            return [target]
+        if asked.address.level == "service":
+            raise blob_not_found()
+        listing = operation_of("container", "GET", {"restype": "container", "comp": "list"}, has_source=False)
+        await self._judge(asked, listing, identity_id)
+        return await self._read_all(asked, prefix, target, identity_id)
+
+    async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None) -> None:
+        asked = self._asked(container_url)
+        if asked is None or not asked.address.container:
+            raise BlobError(400, "InvalidUri", f"'{_without_query(container_url)}' is no container of the embedded Azure.")
+        container = asked.address
+        name = "/".join(filter(None, (container.blob, blob_path.strip("/"))))
+        address = of_path(f"/blob{Address(container.account, container.container, name).path}")
+        if address.level != "blob":
+            raise BlobError(400, "InvalidUri", "A file is uploaded as a blob, which needs a name.")
+        writing = operation_of("blob", "PUT", {}, has_source=False)
+        await self._judge(Asked(address, asked.query), writing, identity_id)
+        size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
+        headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
+        async with self._keeper.answer("PUT", address, {}, headers, _content(path, size)) as response:
+            said = b"".join([chunk async for chunk in response.aiter_stream()])
+        if response.status != 201:
+            raise error_of(response.status, said)
+
+    def _asked(self, url: str) -> Asked | None:
+        """What an address names in this server; also one of Azure's own for an account that is here."""
+        asked = of_url(url, self._services.settings.url)
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+        if asked is not None or not host.endswith(_PUBLIC_SUFFIX):
+            return asked
+        account = host.removesuffix(_PUBLIC_SUFFIX)
+        if not self._services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, account):
+            return None
+        return Asked(of_path(f"/blob/{account}{parts.path}"), query_of(parts.query))
+
+    async def _judge(self, asked: Asked, operation: Operation, identity_id: str | None) -> None:
+        if identity_id and "sig" not in asked.query:
+            account = self._access.account(asked.address.account)
+            principal = principal_of(identity_id, self._services)
+            may = self._access.principal_may
+            if principal is None or not may(principal, operation.action, account, asked.address.container):
+                raise permission_mismatch()
+            return
+        method = "PUT" if operation.creates else "GET"
+        as_request = Incoming(method, "", "", {}, asked.address, asked.query, "127.0.0.1", upstream.VERSION)
+        await self._access.grant(as_request, operation)
+
+    async def _read_all(self, asked: Asked, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
+        names = [name async for name in self._names(asked.address, prefix)]
+        await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
+        if names:
+            reading = operation_of("blob", "GET", {}, has_source=False)
+            one = Address(asked.address.account, asked.address.container, names[0])
+            await self._judge(Asked(one, asked.query), reading, identity_id)
+        at_once = asyncio.Semaphore(_AT_ONCE)
+
+        async def read(name: str) -> Path:
+            file = target.joinpath(*filter(None, name.split("/")))
+            async with at_once:
+                await self._read(Address(asked.address.account, asked.address.container, name), "", file)
+            return file
+
+        return list(await asyncio.gather(*(read(name) for name in names)))
+
+    async def _names(self, container: Address, prefix: str) -> AsyncIterator[str]:
+        marker = ""
+        while True:
+            query = {"restype": "container", "comp": "list"} | ({"prefix": prefix} if prefix else {})
+            query |= {"marker": marker} if marker else {}
+            async with self._keeper.answer("GET", container, query, {}) as response:
+                said = b"".join([chunk async for chunk in response.aiter_stream()])
+            if response.status != 200:
+                raise error_of(response.status, said)
+            document = ElementTree.fromstring(said)  # noqa: S314 - the keeper wrote it
+            for each in document.iter("Blob"):
+                yield each.findtext("Name") or ""
+            marker = document.findtext("NextMarker") or ""
+            if not marker:
+                return
+
+    async def _read(self, address: Address, snapshot: str, file: Path) -> None:
+        """Writes a blob to a file, which is there whole or not at all."""
+        await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
+        half = file.with_name(f".{random_secret()[:8]}.part")
+        try:
+            async with self._keeper.answer("GET", address, {"snapshot": snapshot} if snapshot else {}, {}) as response:
+                if response.status != 200:
+                    raise error_of(response.status, b"".join([chunk async for chunk in response.aiter_stream()]))
+                with half.open("wb") as writing:
+                    async for chunk in response.aiter_stream():
+                        writing.write(chunk)
+            half.replace(file)
+        finally:
+            half.unlink(missing_ok=True)
+
+
+def _download(url: str, file: Path) -> None:
+    """From a server outside, such as the one that offers a data set."""
+    import requests  # here, because every start of the server would wait for what few tasks need
+
+    if urlsplit(url).scheme.lower() not in ("http", "https"):
+        raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' is no address of http or https.")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f".{random_secret()[:8]}.part")
+    try:
+        with requests.get(url, stream=True, timeout=_OUTSIDE_SECONDS) as response:
+            if response.status_code != 200:
+                status = response.status_code if response.status_code >= 400 else 404
+                raise BlobError(status, "ResourceNotFound", f"'{_without_query(url)}' answered {response.status_code}.")
+            with half.open("wb") as writing:
+                for chunk in response.iter_content(_CHUNK):
+                    writing.write(chunk)
+        half.replace(file)
+    except requests.RequestException as error:
+        raise BlobError(404, "ResourceNotFound", f"'{_without_query(url)}' can't be reached: {type(error).__name__}.") from error
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _without_query(url: str) -> str:
+    """An address as it may be told: its query may hold a signature."""
+    return url.partition("?")[0]
+
+
+async def _content(path: Path, size: int) -> AsyncIterator[bytes]:
+    left = size
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while left > 0:
+            chunk = await asyncio.to_thread(os.read, descriptor, min(_CHUNK, left))
+            if not chunk:
+                raise BlobError(400, "InvalidInput", f"The file {path.name} became shorter while it was uploaded.")
+            left -= len(chunk)
+            yield chunk
+    finally:
+        os.close(descriptor)

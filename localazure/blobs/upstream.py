@@ -1,0 +1,139 @@
+"""Requests to the process that keeps the blobs: which headers pass, and both bodies as streams.
+
+Nothing of a client's request is passed on that isn't listed here, so nothing can mean more behind the front than before it.
+"""
+
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import quote, urlencode
+
+import httpcore
+
+from localazure.blobs.addresses import Address
+from localazure.blobs.errors import BlobError, invalid_header, not_implemented
+from localazure.blobs.keeper import Keeper, KeeperError
+
+VERSION = "2025-11-05"  # of the service's API, as Azurite 3.35 speaks it
+PASSED = frozenset(
+    {
+        "cache-control", "content-disposition", "content-encoding", "content-language", "content-length", "content-md5",
+        "content-type", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since", "range",
+    }
+)  # fmt: skip
+# Headers of the service that say who asks or how, which is judged in front, or that name another blob, which is judged there too.
+_KEPT_BACK = frozenset(
+    {
+        "x-ms-client-request-id", "x-ms-copy-source", "x-ms-copy-source-authorization", "x-ms-date", "x-ms-file-request-intent",
+        "x-ms-request-id", "x-ms-return-client-request-id", "x-ms-version",
+    }
+)  # fmt: skip
+_NOT_SERVED = re.compile(
+    "x-ms-(?:encryption-.*|content-crc64|range-get-content-crc64|structured-.*|immutability-.*|legal-hold|deny-encryption-.*"
+    "|default-encryption-.*|source-encryption-.*|access-tier-if-.*)"
+)
+_OWN = re.compile(r"x-ms-[a-z0-9_-]+")
+_NOT_ANSWERED = frozenset({"connection", "date", "keep-alive", "transfer-encoding", "upgrade", "x-ms-request-id", "x-ms-version"})
+_UNREADABLE = b"x-local-unexpected"
+_TIMEOUTS = {"connect": 10.0, "read": 300.0, "write": 300.0, "pool": 60.0}
+_IDLE_SECONDS = 60
+_MOST_CONNECTIONS = 256
+
+
+class Upstream:
+    """Connections to the keeper, opened as they are needed."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._pool = httpcore.AsyncConnectionPool(
+            max_connections=_MOST_CONNECTIONS, keepalive_expiry=_IDLE_SECONDS, http1=True, http2=False
+        )
+
+    @asynccontextmanager
+    async def answer(
+        self,
+        method: str,
+        address: Address,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        content: AsyncIterable[bytes] | bytes | None = None,
+    ) -> AsyncIterator[httpcore.Response]:
+        """The answer to one request, whose body is read with `aiter_stream`. `headers` have passed `passed_on`.
+
+        BlobError 503 where the keeper is lost on the way, 501 where it can't run on this machine.
+        """
+        target = address.path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
+        for attempt in (1, 2):
+            port = await self._port()
+            sent = [
+                (b"Host", b"localhost"),
+                (b"Authorization", self._keeper.authorization.encode()),
+                (b"x-ms-version", VERSION.encode()),
+            ]
+            sent += [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+            url = httpcore.URL(scheme=b"http", host=b"127.0.0.1", port=port, target=target.encode("ascii"))
+            opened = self._pool.stream(method, url, headers=sent, content=content, extensions={"timeout": _TIMEOUTS})
+            try:
+                response = await opened.__aenter__()
+            except (httpcore.ConnectError, httpcore.RemoteProtocolError, httpcore.ReadError) as error:
+                # It was killed. Started again it can be asked again, where the request's body is still whole.
+                if attempt == 1 and (content is None or isinstance(content, bytes)):
+                    continue
+                raise _lost() from error
+            except httpcore.LocalProtocolError as error:  # such as a body that is shorter than was told
+                raise BlobError(400, "InvalidInput", "One of the request inputs is not valid.") from error
+            except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+                raise _lost() from error
+            try:
+                yield response
+            except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+                raise _lost() from error
+            finally:
+                await opened.__aexit__(None, None, None)
+            return
+
+    async def close(self) -> None:
+        await self._pool.aclose()
+
+    async def _port(self) -> int:
+        try:
+            return await self._keeper.port()
+        except KeeperError as error:
+            raise not_implemented(f"blob storage on this machine: {error}") from error
+
+
+def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
+    """What the keeper gets to see of a client's headers. BlobError where one asks for what isn't served."""
+    passed: dict[str, str] = {}
+    for name, value in headers.items():
+        if _NOT_SERVED.fullmatch(name):
+            raise not_implemented(f"the header {name}")
+        if name in PASSED or (_OWN.fullmatch(name) and name not in _KEPT_BACK):
+            if any(ord(each) < 0x20 or ord(each) > 0x7E for each in value):
+                raise invalid_header(name)
+            passed[name] = value
+    return passed
+
+
+def check_answer(response: httpcore.Response, operation: str) -> None:
+    """BlobError for a refusal without a code: the keeper has none for what it can't read, and calls some of it its own fault."""
+    given = {name.lower() for name, _ in response.headers}
+    if response.status == 501:
+        raise not_implemented(f"the operation {operation} of blob storage as it is asked for")
+    if response.status < 400 or b"x-ms-error-code" in given:
+        return
+    if response.status < 500 or _UNREADABLE in given:
+        status = response.status if response.status < 500 else 400
+        raise BlobError(status, "InvalidInput", "One of the request inputs is not valid.")
+    raise BlobError(500, "InternalError", "The server encountered an internal error. Please retry the request.")
+
+
+def answered(response: httpcore.Response, own: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer that a client gets to see; those of `own` take the place of the keeper's."""
+    left_out = {name.encode() for name in (*_NOT_ANSWERED, *own)}
+    kept = [(name.lower(), value) for name, value in response.headers if name.lower() not in left_out]
+    return kept + [(name.encode(), value.encode("latin-1", "replace")) for name, value in own.items()]
+
+
+def _lost() -> BlobError:
+    return BlobError(503, "ServerBusy", "The server is currently unable to receive requests. Please retry your request.")

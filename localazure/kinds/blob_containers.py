@@ -1,0 +1,78 @@
+"""Blob containers, as ARM sees them. The same containers are made and deleted through the data plane, which keeps ARM's record up
+to date (`localazure/blobs/containers.py`).
+
+Source: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts/blobServices/containers 2024-01-01.
+"""
+
+from formats import azure_types
+from localazure.arm import answers
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Change, Kind
+from localazure.arm.store import Body, Resource
+from localazure.blobs import containers
+from localazure.blobs.errors import BlobError
+from localazure.services import Services
+
+_REFUSED = ("immutableStorageWithVersioning", "enableNfsV3AllSquash", "enableNfsV3RootSquash")
+_ENCRYPTION_SCOPE = "$account-encryption-key"
+
+
+class BlobContainers(Kind):
+    """Made at once, in the keeper of the blobs and in ARM's store."""
+
+    azure_type = azure_types.BLOB_CONTAINER
+    parent_type = azure_types.STORAGE_ACCOUNT.arm_type
+    between = "/blobServices/default"
+    location = "none"
+    shows_state = False
+    extra_api_versions = frozenset({"2026-09-01"})  # azure-mgmt-storage 25.3
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:
+        return ArmError(
+            400,
+            "InvalidResourceName",
+            f"The specified resource name '{name}' is invalid: it takes {allowed}.",
+            target="name",
+        )
+
+    def check(self, change: Change) -> None:
+        scope = change.id.scope.rsplit("/", 1)[1]
+        if scope.lower() != "default":
+            raise ArmError(404, "ResourceNotFound", f"There is no blob service '{scope}'; an account has 'default' alone.")
+        for name in _REFUSED:
+            if change.properties.get(name):
+                raise not_implemented(f"'{name}' of a blob container")
+        if change.properties.get("defaultEncryptionScope", _ENCRYPTION_SCOPE) != _ENCRYPTION_SCOPE:
+            raise not_implemented("encryption scopes of blob containers")
+        account = change.services.store.get(self.parent_id(change.id))
+        opened = account is not None and account.properties.get("allowBlobPublicAccess") is True
+        if change.properties.get("publicAccess", "None") != "None" and not opened:
+            raise ArmError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"publicAccess": "None", "defaultEncryptionScope": _ENCRYPTION_SCOPE}}
+
+    async def provision(self, change: Change) -> Body:
+        account = self.parent_id(change.id).rsplit("/", 1)[1].lower()
+        try:
+            await change.services.blobs.put_container(account, change.id.name, change.properties)
+        except BlobError as error:
+            raise as_arm(error) from error
+        return containers.created(change.services.clock.stamp())
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        account = self.parent_id(resource.id).rsplit("/", 1)[1].lower()
+        try:
+            await services.blobs.drop_container(account, resource.id.name)
+        except BlobError as error:
+            raise as_arm(error) from error
+
+
+def documents(account: Resource, services: Services) -> list[Body]:
+    """What the list of an account's containers holds."""
+    kind = BlobContainers()
+    return [answers.document(kind, each, services) for each in containers.of_account(account, services)]
+
+
+def as_arm(error: BlobError) -> ArmError:
+    return ArmError(error.status, error.code, error.message)

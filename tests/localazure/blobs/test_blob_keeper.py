@@ -1,0 +1,106 @@
+"""The process that keeps the blobs: started when it is needed, gone with the server, and nothing lost on the way."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from localazure.process import start_time
+from tests.localazure.blobs.conftest import VERSION, Account, new_account
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-blobs"
+
+
+def in_its_group(azure: EmbeddedAzure) -> Account:
+    assert azure.put(GROUP, {"location": "westeurope"}, "2024-03-01").status_code in (200, 201)
+    return new_account(azure, GROUP)
+
+
+def keeper(azure: EmbeddedAzure) -> int:
+    """Its process id."""
+    return int(json.loads((azure.state / "blobs" / "process.json").read_text())["pid"])
+
+
+def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_azure: EmbeddedAzure) -> None:
+    account = in_its_group(own_azure)
+    assert not (own_azure.state / "blobs").exists()
+    assert account.azure.delete(account.id, VERSION).status_code == 200
+    assert not (own_azure.state / "blobs").exists()
+    in_its_group(own_azure).by_token().create_container("data")
+    process = keeper(own_azure)
+    assert start_time(process)
+    assert (own_azure.state / "blobs").stat().st_mode & 0o077 == 0
+    own_azure.stop()
+    assert not start_time(process)
+    own_azure.start()
+
+
+@pytest.mark.slow
+def test_what_was_stored_outlives_stops_and_kills(own_azure: EmbeddedAzure) -> None:
+    account = in_its_group(own_azure)
+    container = account.by_token().create_container("data")
+    container.upload_blob("before", b"1" * 100_000)
+    own_azure.restart()
+    blob = account.by_token().get_blob_client("data", "before")
+    assert blob.download_blob().readall() == b"1" * 100_000
+    account.by_token().get_blob_client("data", "after").upload_blob(b"2")
+    left = keeper(own_azure)
+    own_azure.kill9()
+    own_azure.start()
+    assert account.by_token().get_blob_client("data", "after").download_blob().readall() == b"2"
+    assert not start_time(left)
+
+
+@pytest.mark.slow
+def test_a_killed_keeper_is_started_again_with_what_was_there(own_azure: EmbeddedAzure) -> None:
+    account = in_its_group(own_azure)
+    account.by_token().create_container("data").upload_blob("kept.txt", b"content")
+    until(lambda: "kept.txt" in (own_azure.state / "blobs" / "blobs.json").read_text(), "the keeper has saved what it knows")
+    killed = keeper(own_azure)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: not start_time(killed), "it is gone")
+    assert account.by_token().get_blob_client("data", "kept.txt").download_blob().readall() == b"content"
+    assert keeper(own_azure) != killed
+
+
+def test_it_takes_nothing_from_anybody_but_the_server(own_azure: EmbeddedAzure) -> None:
+    account = in_its_group(own_azure)
+    account.by_token().create_container("data").upload_blob("file", b"content")
+    log = (own_azure.state / "logs" / "azure.log").read_text()
+    port = int(log.split("Azurite is process ")[1].split("on port ")[1].split()[0])
+    for headers in ({}, {"Authorization": "Local x"}, {"Authorization": "SharedKey x:y"}):
+        answer = httpx.get(f"http://127.0.0.1:{port}/{account.name}/data/file", headers=headers, trust_env=False)
+        assert answer.status_code == 403
+
+
+def test_where_node_is_missing_every_request_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("git", "sh", "ps"):
+        found = shutil.which(name)
+        if found:
+            (tools / name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(tools))
+    azure = EmbeddedAzure(tmp_path / "azure")
+    try:
+        account = in_its_group(azure)
+        with azure.http(headers={"x-ms-version": "2025-11-05", "Authorization": f"Bearer {token_of(azure)}"}) as client:
+            answer = client.put(f"/blob/{account.name}/data", params={"restype": "container"}, content=b"")
+        assert (answer.status_code, answer.headers["x-ms-error-code"]) == (501, "NotImplemented")
+        assert "Node.js 20 or later" in answer.text
+        made = azure.put(f"{account.id}/blobServices/default/containers/data", {}, VERSION)
+        assert made.status_code == 501
+        assert "Node.js 20 or later" in made.json()["error"]["message"]
+        assert azure.delete(account.id, VERSION).status_code == 200
+    finally:
+        azure.stop()
+
+
+def token_of(azure: Any) -> str:
+    return azure.token("https://storage.azure.com/.default")
