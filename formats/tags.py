@@ -11,3 +11,5 @@ STACK = "stack"  # the Pulumi stack
 TEAM = "team"  # who owns it
 
 PROPOSED_DAYS = 7  # how long a GPU may live by an end that nobody but the program has chosen
+
+POOL_MPI = "mpi"  # no tag: a name in the metadata of a Batch pool, hpcx, intel_mpi or microsoft_mpi; tasks over nodes start by it

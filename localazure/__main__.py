@@ -14,7 +14,7 @@ from formats import dates
 from localazure import endpoint, lifecycle, stack_config
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
-from localazure.fault import FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
+from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
 from localazure.folder import LocalFolder
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -67,7 +67,7 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
     for kind in KINDS:
         fault = faults.add_parser(kind, help=_FAULT_HELP[kind])
         fault.set_defaults(run=_fault_add, kind=kind)
-        if kind in STANDING:
+        if kind in (*STANDING, *AT_ONCE):
             _add_standing(fault, kind)
             continue
         fault.add_argument("--method", default="*", help="GET, PUT, ...; default: every one")
@@ -82,7 +82,7 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
-    """Arguments of the faults that hold until they are cleared."""
+    """Arguments of the faults that hold until they are cleared, or happen at once."""
     match kind:
         case "clock":
             fault.add_argument("date", type=_day, help="YYYY-MM-DD; holds until cleared")
@@ -106,6 +106,8 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
             fault.add_argument("location", help="such as westeurope")
             fault.add_argument("--zone", default="", help="1, 2 or 3; default: the whole region")
             fault.add_argument("--reason", choices=RESTRICTION_REASONS, default=RESTRICTION_REASONS[0])
+        case "evict":
+            fault.add_argument("name", metavar="POOL[/NODE]", help="a Batch pool, all of whose Spot nodes go, or one of them")
         case _:
             fault.add_argument("name", help="action, such as Microsoft.Authorization/roleAssignments/write")
 
@@ -117,10 +119,11 @@ _FAULT_HELP = {
     "lose-answer": "do what is asked, and close the connection without an answer",
     "clock": "judge at another date",
     "quota": "change a quota of the subscription",
-    "capacity": "leave a region without room for container groups and jobs with GPUs",
+    "capacity": "leave a region without room for container groups, jobs with GPUs and nodes of Batch pools",
     "provider": "change the registration of a resource provider",
     "restrict": "withhold a VM size from the subscription",
     "forbid": "take a right away from the caller",
+    "evict": "take Spot nodes away from a Batch pool",
 }
 
 

@@ -10,6 +10,7 @@ from formats import dates
 from localazure.arm.errors import ArmError
 
 PATH = "/local/faults"
+AT_ONCE = ("evict",)  # happen when they are asked for, and are over
 STANDING = ("clock", "quota", "capacity", "provider", "restrict", "forbid")  # hold until they are cleared, whatever is asked
 _REQUESTS = ("method", "path", "count")  # which requests a fault hits, and how many
 FIELDS = {  # by kind: what counts of a fault
@@ -23,6 +24,7 @@ FIELDS = {  # by kind: what counts of a fault
     "provider": ("name", "registration"),
     "restrict": ("name", "location", "zone", "reason"),
     "forbid": ("name",),
+    "evict": ("name",),
 }
 KINDS = tuple(FIELDS)
 QUOTA_SERVICES = ("compute", "batch", "ml", "aci", "apps")
@@ -48,7 +50,7 @@ class Fault:
     name: str = (
         ""  # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
     )
-    # restrict: size; forbid: action
+    # restrict: size; forbid: action; evict: POOL or POOL/NODE
     location: str = ""  # quota, capacity, restrict
     service: str = ""  # quota: one of QUOTA_SERVICES
     limit: int = 0  # quota
@@ -77,6 +79,8 @@ def parse(given: dict[str, Any]) -> Fault:
         raise _refusal("date", f"'{fault.date}' is not {dates.SPELLING}")
     if fault.count < 0 or not 400 <= fault.status <= 599 or not 0 <= fault.seconds <= LONGEST_DELAY_SECONDS:
         raise _refusal(fault.kind, f"count is 0 or more, status 400 to 599, seconds 0 to {LONGEST_DELAY_SECONDS}")
+    if fault.kind in AT_ONCE and not fault.name:
+        raise _refusal("name", "it is missing")
     if fault.kind in STANDING:
         _check_standing(fault)
         fault.count = 0

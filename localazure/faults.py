@@ -7,7 +7,7 @@ or the subscription, until it is cleared; also over a restart.
 
 import asyncio
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -21,7 +21,7 @@ from localazure.arm import answers, paths
 from localazure.arm.errors import ArmError
 from localazure.arm.requests import body_of
 from localazure.arm.store import Store
-from localazure.fault import PATH, STANDING, Fault, parse
+from localazure.fault import AT_ONCE, PATH, STANDING, Fault, parse
 from localazure.lists.deviations import Deviations
 from localazure.services import Clock
 
@@ -33,9 +33,16 @@ class Faults:
     """The faults that hold, and the middleware and control path around them."""
 
     def __init__(
-        self, store: Store, clock: Clock, deviations: Deviations, admin_token: str, told: Callable[[Scope, ArmError], None]
+        self,
+        store: Store,
+        clock: Clock,
+        deviations: Deviations,
+        admin_token: str,
+        told: Callable[[Scope, ArmError], None],
+        evict: Callable[[str], Awaitable[list[str]]],
     ) -> None:
-        """`told` hears of each request that a fault answers with an error."""
+        """`told` hears of each request that a fault answers with an error; `evict` takes Spot nodes away, and says which."""
+        self._evict = evict
         self._told = told
         self._store = store
         self._clock = clock
@@ -58,6 +65,8 @@ class Faults:
                 fault = parse(await body_of(request))
             except ArmError as error:
                 return answers.refused(error)
+            if fault.kind in AT_ONCE:
+                return await self._at_once(fault)
             self._faults.append(fault)
             self._keep()
             return answers.respond(200, asdict(fault))
@@ -65,6 +74,14 @@ class Faults:
             self._faults.clear()
             self._keep()
         return answers.respond(200, {"value": [asdict(fault) for fault in self._faults]})
+
+    async def _at_once(self, fault: Fault) -> Response:
+        """What happens now and leaves nothing that holds."""
+        taken = await self._evict(fault.name)
+        if not taken:
+            why = f"The fault is not understood: name: no Spot node of a Batch pool is called '{fault.name}'."
+            return answers.refused(ArmError(400, "InvalidFault", why, target="name"))
+        return answers.respond(200, asdict(fault))
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """`app` with the faults in front of it."""

@@ -27,6 +27,16 @@ class LocalFolder:
         return self.root / "azure.sqlite"
 
     @property
+    def batch_database(self) -> Path:
+        """Jobs and tasks of Batch."""
+        return self.root / "batch.sqlite"
+
+    @property
+    def batch(self) -> Path:
+        """A folder for each node of Batch pools."""
+        return self.root / "batch"
+
+    @property
     def authority(self) -> Path:
         """The certificate authority's key and certificate."""
         return self.root / "ca"

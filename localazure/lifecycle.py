@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from localazure import endpoint, environment
+from localazure.batch.nodes import connection as nodes
 from localazure.containers.runtime import Runtime
 from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
@@ -40,7 +41,7 @@ def start(folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: P
 
 
 def stop(folder: LocalFolder) -> bool:
-    """Ends the server and every container's process. False where no server ran."""
+    """Ends the server, every container's process and every node. False where no server ran."""
     if not folder.root.exists():
         return False
     with locked(folder.start_lock, wait=True):
@@ -61,8 +62,9 @@ def running(folder: LocalFolder) -> Endpoint:
 
 
 async def _reap(folder: LocalFolder) -> None:
-    """Ends every container's process."""
-    await asyncio.gather(*(Runtime(part).reap() for part in (folder.containers, folder.replicas)))
+    """Ends every container's process and every node's."""
+    containers = (Runtime(part).reap() for part in (folder.containers, folder.replicas))
+    await asyncio.gather(*containers, nodes.reap(folder.batch))
 
 
 def _spawn(folder: LocalFolder, checkout: Path, as_of: date | None) -> "subprocess.Popen[bytes]":

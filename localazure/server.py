@@ -26,6 +26,10 @@ from localazure.arm.kind import Caller
 from localazure.arm.paths import segments_of
 from localazure.arm.router import Arm
 from localazure.arm.store import Store
+from localazure.batch.pools import Pools
+from localazure.batch.service.app import DataPlane
+from localazure.batch.work import Work
+from localazure.blobs.service import Blobs
 from localazure.containers.images import Images, default_cache
 from localazure.containers.runtime import Runtime
 from localazure.entra import identity as identities
@@ -84,29 +88,41 @@ def application(start: Start) -> ASGIApp:
         runtime=Runtime(start.folder.containers),
         executions=Executions(store, Runtime(start.folder.replicas), clock.now, clock.stamp),
     )
+    services.blobs = Blobs(services)
+    services.batch_work = Work(start.folder.batch_database, clock.now)
+    services.batch_pools = Pools(services)
     arm = Arm(services, kinds.ALL)
+    batch = DataPlane(services)
 
     def told(scope: Scope, error: ArmError) -> None:
         activity_log.refused(scope["method"], segments_of(scope["path"]), Caller("", ""), error, "", services)
 
-    faults = Faults(store, clock, deviations, identity.admin_token, told)
+    faults = Faults(store, clock, deviations, identity.admin_token, told, services.batch_pools.evict)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         store.forget_operations(clock.stamp(before=OPERATIONS_KEPT))
         for kind in kinds.ALL:
             await kind.started(services)
+        await services.batch_pools.started()
+        await batch.started()
         await arm.operations.resume()
         yield
         await arm.operations.stop()
+        await batch.stopping()
+        await services.batch_pools.stopping()
         for kind in kinds.ALL:
             await kind.stopping(services)
+        await services.blobs.stop()
+        services.batch_work.close()
         store.close()
 
     inner = Starlette(
         routes=[
             *Endpoints(identity, tokens, url).routes(),
             *faults.routes(),
+            *services.blobs.routes(),
+            *batch.routes(),
             *(route for kind in kinds.ALL for route in kind.routes(services)),
             Mount("/", app=_http_alone(arm)),
         ],

@@ -13,6 +13,10 @@ from localazure.arm.store import Store
 
 if TYPE_CHECKING:
     from localazure.apps.executions import Executions
+    from localazure.arm.door import Door
+    from localazure.batch.pools import Pools
+    from localazure.batch.work import Work
+    from localazure.blobs.service import Blobs
     from localazure.containers.images import Images
     from localazure.containers.runtime import Runtime
     from localazure.entra.tokens import Tokens
@@ -66,3 +70,8 @@ class Services:
     images: "Images"
     runtime: "Runtime"  # of container groups
     executions: "Executions"  # of Container Apps jobs
+    # Set right after the rest, which they use themselves.
+    blobs: "Blobs" = field(init=False)
+    batch_work: "Work" = field(init=False)  # jobs and tasks
+    batch_pools: "Pools" = field(init=False)  # pools and their nodes
+    door: "Door" = field(init=False)  # the way into ARM from inside

@@ -40,14 +40,14 @@ class Changes:
             return await self._put(kind, resource_id, body, caller)
 
     async def patch(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
-        """A JSON merge patch (RFC 7396); tags are replaced as a whole, as Azure documents for resource groups."""
+        """As the kind merges it; tags are replaced as a whole, as Azure documents for resource groups."""
         if not kind.patchable:
             raise ArmError(405, "MethodNotAllowed", f"The resource type '{kind.arm_type}' has no PATCH.")
         async with self._locks.of(kind, resource_id):
             previous = checks.stored(kind, resource_id, self._store)
             if kind.patches_tags_alone:
                 return self._patch_tags(kind, previous, body)
-            whole = _patched(previous.body, body)
+            whole = kind.patched(previous.body, body)
             if "tags" in body:
                 whole["tags"] = body["tags"]
             return await self._put(kind, resource_id, whole, caller)
@@ -143,8 +143,9 @@ class Changes:
         if kind.arm_type == RESOURCE_GROUP_TYPE:
             text = f"{subscription}/resourceGroups/{resource_id.name}"
         elif kind.parent_type is not None:
-            above = self._store.get(resource_id.scope)
-            text = f"{above.id.text if above else resource_id.scope}/{kind.arm_type.rsplit('/', 1)[1]}/{resource_id.name}"
+            parent = kind.parent_id(resource_id)
+            above = self._store.get(parent)
+            text = f"{above.id.text if above else parent}{kind.between}/{kind.arm_type.rsplit('/', 1)[1]}/{resource_id.name}"
         else:
             above = self._store.get(resource_id.scope) or group
             scope = subscription if above is None else above.id.text
@@ -182,16 +183,3 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, list):
         return [_cleaned(each) for each in value]
     return _without_nulls(value) if isinstance(value, dict) else value
-
-
-def _patched(under: Body, patch: Body) -> Body:
-    result = dict(under)
-    for key, value in patch.items():
-        below = result.get(key)
-        if value is None:
-            result.pop(key, None)
-        elif isinstance(value, dict):
-            result[key] = _patched(below if isinstance(below, dict) else {}, value)
-        else:
-            result[key] = value
-    return result

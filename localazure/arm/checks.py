@@ -85,14 +85,14 @@ def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store)
         )
     if kind.parent_type is None:
         return
-    above = store.get(resource_id.scope)
+    above = store.get(kind.parent_id(resource_id))
     if above is None:
-        below, over = resource_id.text.rsplit("/", 2)[-2:], resource_id.scope.rsplit("/", 1)[-1]
+        below, over = resource_id.text.rsplit("/", 2)[-2:], kind.parent_id(resource_id).rsplit("/", 1)[-1]
         raise ArmError(
             404,
             "ParentResourceNotFound",
             f"Failed to perform 'write' on resource(s) of type '{kind.arm_type.partition('/')[2]}', because the parent resource "
-            f"'{resource_id.scope}' could not be found.",
+            f"'{kind.parent_id(resource_id)}' could not be found.",
             target=f"{over}/{below[1]}",
         )
     if above.state == "Deleting":

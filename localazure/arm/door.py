@@ -78,11 +78,12 @@ class Door:
         if operation is not None and operation.status != "Succeeded":
             raise _failure(operation)
 
-    async def delete(self, resource_id: str) -> None:
-        """Deletes a resource and waits until it is gone."""
+    async def delete(self, resource_id: str, *, wait: bool = True) -> None:
+        """Deletes a resource and waits until it is gone, or until that has begun."""
         kind, parsed = self.target(resource_id)
         await self._changes.delete(kind, parsed)
-        await self.settled(resource_id)
+        if wait:
+            await self.settled(resource_id)
 
     async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any:
         """What an action answers."""

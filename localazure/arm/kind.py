@@ -82,6 +82,7 @@ class Kind:
     extra_api_versions: frozenset[str] = frozenset()  # served beyond those of the installed SDK; give the reason beside each
     location: Literal["required", "global", "none"] = "required"  # "global": the body may give "global" only
     parent_type: str | None = None  # ARM type of the parent; None: the resource group
+    between: str = ""  # in an id, after the parent's, what is no resource of its own: "/blobServices/default"
     long_running: bool = False  # PUT answers 201 or 200 at once and `provision` runs in the background
     long_running_delete: bool = False  # DELETE answers 202 and `remove` runs in the background
     created_status: int = 201
@@ -121,6 +122,10 @@ class Kind:
             f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
         )
 
+    def parent_id(self, resource_id: ArmId) -> str:
+        """The id of the parent of a resource with a `parent_type`."""
+        return resource_id.scope[: len(resource_id.scope) - len(self.between)]
+
     def check_removal(self, resource: Resource, services: "Services") -> None:
         """What forbids a DELETE. Raises ArmError. Not asked when a whole resource group goes."""
 
@@ -134,6 +139,10 @@ class Kind:
         Asked for a body that its shape refuses, though not for a value of a wrong type; the result is checked again.
         """
         return body
+
+    def patched(self, under: Body, patch: Body) -> Body:
+        """The whole body that a PATCH leads to. Here: a JSON merge patch (RFC 7396)."""
+        return patched(under, patch)
 
     def check(self, change: Change) -> None:
         """The service's own rules. Raises ArmError."""
@@ -190,4 +199,18 @@ def merged(under: Body, over: Body) -> Body:
     for name, value in over.items():
         below = result.get(name)
         result[name] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return result
+
+
+def patched(under: Body, patch: Body) -> Body:
+    """`patch` laid on `under` as RFC 7396 has it: `null` takes a property away."""
+    result = dict(under)
+    for key, value in patch.items():
+        below = result.get(key)
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict):
+            result[key] = patched(below if isinstance(below, dict) else {}, value)
+        else:
+            result[key] = value
     return result

@@ -61,7 +61,8 @@ class Arm:
         self._calls = Calls(services, locks, self._changes, self.operations)
         self._deployments = DeploymentRoutes(services, self.operations)
         by_type[self._deployments.kind.arm_type.lower()] = self._deployments.kind
-        self._deployments.open(Door(services, by_type, self._changes, self._calls, self.operations))
+        services.door = Door(services, by_type, self._changes, self._calls, self.operations)
+        self._deployments.open(services.door)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)

@@ -8,15 +8,13 @@ imposed.
 import asyncio
 import hashlib
 import json
-import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from localazure.containers import locks, shim, shim_log
+from localazure.containers import shim, shim_log, supervision
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.volumes import Volumes
 from localazure.folder import SECRET_MODE, read_json, write_json
@@ -87,7 +85,7 @@ class Runtime:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
                 continue
             for container in _containers(folder):
-                if _shim_of(container) is None and not (read_json(container / "state.json") or _not_begun())["ended"]:
+                if supervision.holder(container) is None and not (read_json(container / "state.json") or _not_begun())["ended"]:
                     await self._spawn(container)
 
     async def reap(self) -> None:
@@ -104,24 +102,11 @@ class Runtime:
         if before is None:
             folder.mkdir(mode=0o700, exist_ok=True)
             write_json(folder / "spec.json", content, SECRET_MODE)
-        if _shim_of(folder) is None:
+        if supervision.holder(folder) is None:
             await self._spawn(folder)
 
     async def _spawn(self, folder: Path) -> None:
-        with (folder / "shim.log").open("ab") as output:  # what a shim itself has to complain about; empty as a rule
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                "-S",
-                shim.__file__,
-                str(folder),
-                cwd=folder,
-                env={"PATH": os.defpath, "LANG": "C.UTF-8"},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        process = await supervision.spawn(shim.__file__, folder, "shim.log")
         ended = asyncio.create_task(process.wait())
         self._shims.add(ended)
         ended.add_done_callback(self._shims.discard)
@@ -156,21 +141,6 @@ def _without_events(spec: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in spec.items() if name != "events"}
 
 
-def _shim_of(folder: Path) -> int | None:
-    """The process id of the container's shim; None where none lives."""
-    try:
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        if locks.taken(handle):
-            return None
-        pid = int(os.read(handle, 32) or b"0")
-    finally:
-        os.close(handle)
-    return pid if pid else 0
-
-
 async def _end(folder: Path, number: signal.Signals = signal.SIGTERM) -> None:
     """Asks the shim to end its container, and kills both where it doesn't. What the signals mean is in shim.py."""
     spec = read_json(folder / "spec.json")
@@ -179,21 +149,12 @@ async def _end(folder: Path, number: signal.Signals = signal.SIGTERM) -> None:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + spec["stop_seconds"] + _GRACE_SECONDS
     told = 0
-    while (pid := _shim_of(folder)) is not None and loop.time() < deadline:
+    while (pid := supervision.holder(folder)) is not None and loop.time() < deadline:
         if pid and pid != told:
-            _signal(pid, number)
+            supervision.signal_leader(pid, number)
             told = pid
         await asyncio.sleep(_POLL_SECONDS)
     if pid:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8")) if (folder / "state.json").exists() else {}
-        _signal(pid, signal.SIGKILL)
-        _signal(state.get("pid") or 0, signal.SIGKILL)
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    """A shim and a container each lead a session of their own; a process that doesn't is none of ours."""
-    try:
-        if pid and os.getsid(pid) == pid:
-            os.killpg(pid, number)
-    except ProcessLookupError:
-        return
+        supervision.signal_leader(pid, signal.SIGKILL)
+        supervision.signal_leader(state.get("pid") or 0, signal.SIGKILL)

@@ -12,7 +12,6 @@ init containers reads their states there.
 
 # ruff: noqa: PTH105, PTH110, PTH120, PTH123 - pathlib would cost every container its memory
 
-import fcntl
 import json
 import os
 import select
@@ -30,17 +29,13 @@ from localazure.containers.shim_log import Log
 LOOK_SECONDS = 2.0  # how often it looks whether its folder is still there
 WAIT_SECONDS = 0.05  # how often it looks whether the containers before it have ended
 BACKOFF_RESET_SECONDS = 600  # a run this long makes the next wait a short one again
-LOCK_TRIES = 20
 LOST, NO_FILES = 137, 128  # exit codes: killed; never begun
 
 
 def main(folder):
     os.chdir(folder)
-    lock = os.open("lock", os.O_RDWR | os.O_CREAT, 0o600)
-    if not _taken(lock):
+    if not processes.take_lock():
         return 1  # another shim stands over this container
-    os.truncate(lock, 0)
-    os.write(lock, str(os.getpid()).encode())
     with open("spec.json", encoding="utf-8") as file:
         spec = json.load(file)
     container = Container(spec, _read_state(spec))
@@ -284,18 +279,6 @@ class Container:
         with open("state.new", "w", encoding="utf-8") as file:
             json.dump(self.state, file)
         os.replace("state.new", "state.json")
-
-
-def _taken(lock):
-    """Takes the lock. Whoever looks whether a shim lives holds it for an instant, so one refusal means nothing yet."""
-    for _ in range(LOCK_TRIES):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.01)
-        else:
-            return True
-    return False
 
 
 def _end_of(name, run):

@@ -130,7 +130,7 @@ def _cloud(url: str, tenant: str) -> dict[str, Any]:
         "graphAudience": url,
         "microsoftGraphResourceId": url,
         "gallery": url,
-        "batch": url,
+        "batch": f"{url}/batch",
         "sqlManagement": url,
         "media": url,
         "activeDirectoryDataLake": url,

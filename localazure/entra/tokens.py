@@ -4,7 +4,7 @@ Claims as Entra's v1 tokens for an application carry them: Microsoft Learn, iden
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -67,8 +67,11 @@ class Tokens:
         key = RSAAlgorithm.to_jwk(self._public, as_dict=True)
         return {"keys": [{**key, "kid": self.key_id, "use": "sig", "alg": ALGORITHM, "issuer": self.issuer}]}
 
-    def check(self, authorization: str) -> Caller:
-        """The caller whose token the Authorization header carries. ArmError 401 in ARM's words otherwise."""
+    def check(self, authorization: str, audiences: Collection[str] = ()) -> Caller:
+        """The caller whose token the Authorization header carries. ArmError 401 in ARM's words otherwise.
+
+        `audiences`: whom the token has to be meant for; ARM where none is given.
+        """
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise self._refusal(
@@ -76,6 +79,7 @@ class Tokens:
                 "Authentication failed. The 'Authorization' header is missing or does not hold a bearer token.",
             )
         claims = self._verified(token.strip())
+        self._check_audience(claims["aud"], audiences or self.audiences)
         if claims["exp"] <= self._now().timestamp():
             raise self._refusal("ExpiredAuthenticationToken", "The access token has expired.")
         return Caller(object_id=claims["oid"], app_id=claims["appid"])
@@ -96,14 +100,16 @@ class Tokens:
                 f"The access token is from the wrong issuer '{claims['iss']}'. It must match the tenant '{self.issuer}' "
                 "associated with this subscription.",
             )
-        if claims["aud"] not in self.audiences:
-            allowed = ",".join(f"'{audience}'" for audience in self.audiences)
+        return claims
+
+    def _check_audience(self, audience: Any, audiences: Collection[str]) -> None:
+        if audience not in audiences:
+            allowed = ",".join(f"'{each}'" for each in audiences)
             raise self._refusal(
                 "InvalidAuthenticationTokenAudience",
-                f"The access token has been obtained for wrong audience or resource '{claims['aud']}'. "
+                f"The access token has been obtained for wrong audience or resource '{audience}'. "
                 f"It should exactly match with one of the allowed audiences {allowed}.",
             )
-        return claims
 
     def _refusal(self, code: str, message: str) -> ArmError:
         challenge = (

@@ -1,8 +1,14 @@
 """The resource types that the embedded Azure serves, one file a service. ALL is their one list."""
 
 from localazure.arm.kind import Kind
+from localazure.kinds.batch_accounts import BatchAccounts
+from localazure.kinds.batch_applications import BatchApplicationPackages, BatchApplications
+from localazure.kinds.batch_pools import BatchPools
+from localazure.kinds.blob_containers import BlobContainers
 from localazure.kinds.container_groups import ContainerGroups
 from localazure.kinds.diagnostic_settings import DiagnosticSettings
+from localazure.kinds.galleries import Galleries
+from localazure.kinds.gallery_images import GalleryImages, GalleryImageVersions
 from localazure.kinds.identities import UserAssignedIdentities
 from localazure.kinds.jobs import Jobs
 from localazure.kinds.logs import LogWorkspaces
@@ -18,11 +24,19 @@ ALL: tuple[Kind, ...] = (
     UserAssignedIdentities(),
     RoleAssignments(),
     StorageAccounts(),
+    BlobContainers(),
     LogWorkspaces(),
     Registries(),
     TaskRuns(),
     ContainerGroups(),
     ManagedEnvironments(),
     Jobs(),
+    BatchAccounts(),
+    BatchPools(),
+    BatchApplications(),
+    BatchApplicationPackages(),
+    Galleries(),
+    GalleryImages(),
+    GalleryImageVersions(),
     DiagnosticSettings(),
 )

@@ -35,8 +35,12 @@ def own(resource: Resource, services: Services) -> Body:
 
 
 def shown(body: Body, services: Services) -> Body:
-    """`body` with the ids of the attached identities; nothing for one that was deleted since."""
-    attached = (body.get("identity") or {}).get("userAssignedIdentities")
+    """`body` with the ids of the attached identities; nothing for one that was deleted since, or for one that was taken away."""
+    identity = body.get("identity") or {}
+    if "SystemAssigned" not in identity.get("type", "") and "principalId" in identity:
+        own = ("principalId", "tenantId")
+        body = {**body, "identity": {name: value for name, value in identity.items() if name not in own}}
+    attached = identity.get("userAssignedIdentities")
     if not attached:
         return body
     ids = {identity_id: _ids(identity_id, services) for identity_id in attached}

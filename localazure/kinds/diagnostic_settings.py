@@ -1,12 +1,14 @@
 """Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
 
-Of managed environments alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs for
-microsoft.app/managedenvironments. Codes and sentences of the service were read in
+Of managed environments and Batch accounts alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs for
+microsoft.app/managedenvironments and microsoft.batch/batchaccounts. Codes and sentences of the service were read in
   - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185
   - Data sink … is already used: Azure/bicep-registry-modules issue 3407
   - Category … is not supported: hashicorp/terraform issue 20534; of metrics MicrosoftDocs/azure-docs issue 69798
 All others here are assumed.
 """
+
+from collections.abc import Mapping
 
 from formats import azure_types
 from formats.arm_ids import parse
@@ -15,14 +17,17 @@ from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 
-CATEGORIES = (
-    "ContainerAppConsoleLogs",
-    "ContainerAppSystemLogs",
-    "AppEnvSpringAppConsoleLogs",
-    "AppEnvSessionConsoleLogs",
-    "AppEnvSessionLifeCycleLogs",
-    "AppEnvSessionPoolEventLogs",
-)
+CATEGORIES: Mapping[str, tuple[str, ...]] = {
+    azure_types.MANAGED_ENVIRONMENT.arm_type.lower(): (
+        "ContainerAppConsoleLogs",
+        "ContainerAppSystemLogs",
+        "AppEnvSpringAppConsoleLogs",
+        "AppEnvSessionConsoleLogs",
+        "AppEnvSessionLifeCycleLogs",
+        "AppEnvSessionPoolEventLogs",
+    ),
+    azure_types.BATCH_ACCOUNT.arm_type.lower(): ("AuditLog", "ServiceLog", "ServiceLogs"),
+}
 CATEGORY_GROUPS = ("allLogs", "audit")
 METRICS = ("AllMetrics",)
 MOST = 5  # Microsoft Learn, azure-monitor/essentials/diagnostic-settings: settings of one resource
@@ -30,7 +35,7 @@ _LEFT_OUT = ("eventHubAuthorizationRuleId", "eventHubName", "marketplacePartnerI
 
 
 class DiagnosticSettings(Kind):
-    """An extension of a managed environment."""
+    """An extension of the resources whose logs it is about."""
 
     azure_type = azure_types.DIAGNOSTIC_SETTING
     location = "none"
@@ -43,11 +48,12 @@ class DiagnosticSettings(Kind):
         resource = change.services.store.get(change.id.scope)
         if scope is None or resource is None:
             raise ArmError(404, "ResourceNotFound", f"The resource '{change.id.scope}' was not found.")
-        if not scope.is_type(azure_types.MANAGED_ENVIRONMENT.arm_type):
+        categories = CATEGORIES.get(scope.type.lower())
+        if categories is None:
             message = f"The resource type '{scope.type}' does not support diagnostic settings."
             raise ArmError(400, "ResourceTypeNotSupported", message)
         _check_destination(change)
-        _check_categories(change.properties)
+        _check_categories(change.properties, categories)
         others = [one for one in _of(change.id.scope, change.services) if one.key != change.id.key]
         if change.creating and len(others) >= MOST:
             message = f"The limit of {MOST} diagnostic settings was reached."
@@ -96,13 +102,13 @@ def _check_destination(change: Change) -> None:
         raise ArmError(404, "ResourceNotFound", f"The Log Analytics workspace '{given}' was not found.", target=target)
 
 
-def _check_categories(properties: Body) -> None:
+def _check_categories(properties: Body, categories: tuple[str, ...]) -> None:
     for index, log in enumerate(properties.get("logs") or []):
         target = f"properties.logs[{index}]"
         category, group = log.get("category"), log.get("categoryGroup")
         if bool(category) == bool(group):
             raise ArmError(400, "BadRequest", "A log setting names either a category or a categoryGroup.", target=target)
-        if category and category not in CATEGORIES:
+        if category and category not in categories:
             raise ArmError(400, "BadRequest", f"Category '{category}' is not supported.", target=f"{target}.category")
         if group and group.lower() not in {one.lower() for one in CATEGORY_GROUPS}:
             message = f"Category group '{group}' is not supported."

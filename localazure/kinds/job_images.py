@@ -1,7 +1,8 @@
 """Which image a job's container means, and whether the job may pull it.
 
 As for container groups: what a registry of the embedded Azure built, two images of an article of 2019, and the public sample that
-stands for a job which has no image yet. Codes and sentences of the service were read in
+stands for a job which has no image yet; and plain Python, from which builds start too. Codes and sentences of the service were
+read in
   - InvalidParameterValueInContainerTemplate, MANIFEST_UNKNOWN: Azure-Samples/call-center-voice-agent-accelerator issue 3,
     PacktPublishing/Pragmatic-Microservices-with-CSharp-and-Azure issue 81
   - UNAUTHORIZED: Azure/container-apps-deploy-action issue 85
@@ -23,6 +24,7 @@ from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
 
 QUICKSTART = "mcr.microsoft.com/k8se/quickstart-jobs:latest"
+PYTHON = "docker.io/library/python"  # any tag that names a version
 _QUICKSTART_CONTEXT = Path(apps.__file__).parent / "quickstart"
 CODE = "InvalidParameterValueInContainerTemplate"
 SYSTEM = "system"  # in place of an identity's id: the job's own
@@ -35,11 +37,11 @@ def check(body: Body, containers: list[Body], previous: Resource | None, service
         reference = image_reference.parse(text)
         if reference is None:
             raise _invalid(container, image_reference.check(text, "image")[0].message, "")
-        if str(reference) in ARTICLE_IMAGES or str(reference) == QUICKSTART:
+        if is_public(reference):
             continue
         registry = registry_access.registry_at(reference.registry, services)
         if registry is None:
-            known = ", ".join(sorted({*ARTICLE_IMAGES, QUICKSTART}))
+            known = ", ".join(sorted({*ARTICLE_IMAGES, QUICKSTART, f"{PYTHON}:3.*"}))
             why = (
                 f"The embedded Azure reaches no registry {reference.registry}: it has the images that its own registries built "
                 f"(<name>{LOGIN_SUFFIX}), and {known}."
@@ -54,9 +56,17 @@ def check(body: Body, containers: list[Body], previous: Resource | None, service
             )
 
 
+def is_public(reference: ImageReference) -> bool:
+    """Whether it is one of the images that nobody needs credentials for."""
+    return str(reference) in ARTICLE_IMAGES or str(reference) == QUICKSTART or reference.name == PYTHON
+
+
 async def pull(text: str, services: Services) -> Image:
     """The image of a container whose access was checked. One of the public ones is built now, where it hasn't been."""
-    reference = str(image_reference.parse(text))
+    parsed = image_reference.parse(text)
+    if parsed is not None and parsed.name == PYTHON:
+        return await _build(_plain(parsed, services), text, services)
+    reference = str(parsed)
     if reference == QUICKSTART:
         return await _build(_QUICKSTART_CONTEXT, text, services)
     if reference in ARTICLE_IMAGES:
@@ -66,6 +76,14 @@ async def pull(text: str, services: Services) -> Image:
         message = f"The image '{text}' was built, but is no longer among this machine's images; build it again."
         raise ArmError(400, CODE, message)
     return image
+
+
+def _plain(reference: ImageReference, services: Services) -> Path:
+    """A folder whose Dockerfile adds nothing to an image of Python but what it starts by itself."""
+    folder = services.settings.state / "public-images" / f"python-{reference.tag or 'digest'}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "Dockerfile").write_text(f'FROM {reference}\nCMD ["python3"]\n', encoding="utf-8")
+    return folder
 
 
 async def _build(context: Path, text: str, services: Services) -> Image:

@@ -1,16 +1,17 @@
 """Microsoft.Batch in a region: how many accounts there may be, which sizes a pool may have, whether an account's name is free.
 
-Accounts themselves are not served: the list of them is empty.
+Names are unique in a region at the service, and in all regions here: the address of an account names no region.
 """
 
 from typing import Any
 
 from catalog import names
 from catalog.size_use import Service
+from formats.azure_types import BATCH_ACCOUNT
+from localazure.arm.store import Store
 from localazure.lists.asked import Asked
 
-ACCOUNT_TYPE = "Microsoft.Batch/batchAccounts"
-ACCOUNTS = 10
+ACCOUNTS = 1000  # more than the service gives, as all quotas here
 
 
 def quotas(asked: Asked) -> dict[str, Any]:
@@ -30,12 +31,10 @@ def sizes(asked: Asked) -> list[dict[str, Any]]:
     return rows
 
 
-def accounts(asked: Asked) -> list[dict[str, Any]]:  # noqa: ARG001 - every list is asked alike
-    return []
-
-
-def name_availability(name: str) -> dict[str, Any]:
-    problems = names.check(ACCOUNT_TYPE, name, "name")
+def name_availability(name: str, store: Store) -> dict[str, Any]:
+    problems = names.check(BATCH_ACCOUNT.arm_type, name, "name")
     if problems:
         return {"nameAvailable": False, "reason": "Invalid", "message": f"An account name takes {problems[0].allowed}."}
+    if store.named(BATCH_ACCOUNT.arm_type, name):
+        return {"nameAvailable": False, "reason": "AlreadyExists", "message": f"An account named '{name}' is already in use."}
     return {"nameAvailable": True}

@@ -30,7 +30,7 @@ class _Served:
 
 
 # Versions: those of the azure-mgmt packages and of azure-cli 2.91.
-_BATCH_VERSIONS = frozenset({"2024-07-01", "2025-06-01"})
+_BATCH_VERSIONS = frozenset({"2024-02-01", "2024-07-01", "2025-06-01"})
 _ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"})
 _ACI_VERSIONS = frozenset({"2018-10-01", "2023-05-01", "2024-05-01-preview"})
 _USAGE_VERSIONS = frozenset({"2022-03-01", "2024-11-01", "2026-04-01"})
@@ -39,7 +39,6 @@ _LISTS: Mapping[tuple[str, ...], _Served] = {
     (_COMPUTE, "locations", _ANY, "usages"): _Served("locations/usages", _USAGE_VERSIONS, compute.usages),
     (_BATCH, "locations", _ANY, "quotas"): _Served("locations/quotas", _BATCH_VERSIONS, batch.quotas),
     (_BATCH, "locations", _ANY, "virtualmachineskus"): _Served("locations/virtualMachineSkus", _BATCH_VERSIONS, batch.sizes),
-    (_BATCH, "batchaccounts"): _Served("batchAccounts", _BATCH_VERSIONS, batch.accounts),
     (_ML, "locations", _ANY, "usages"): _Served("locations/usages", _ML_VERSIONS, machine_learning.usages),
     (_ML, "locations", _ANY, "quotas"): _Served("locations/quotas", _ML_VERSIONS, machine_learning.quotas),
     (_ML, "locations", _ANY, "vmsizes"): _Served("locations/vmSizes", _ML_VERSIONS, machine_learning.sizes),
@@ -84,7 +83,7 @@ def name_availability(segments: Sequence[str], version: str, body: Body, service
     checks.listed_api_version(served_type, _BATCH_VERSIONS, version)
     services.deviations.check_registered(segments[3])
     _region(segments, served_type)
-    return answers.respond(200, batch.name_availability(str(body.get("name"))))
+    return answers.respond(200, batch.name_availability(str(body.get("name")), services.store))
 
 
 def _providers_at(segments: Sequence[str]) -> int:

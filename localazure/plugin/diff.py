@@ -15,11 +15,16 @@ from localazure.plugin.naming import CREATE_BEFORE_DELETE
 
 # Besides the path's parameters. Marks in Microsoft's API descriptions (`x-ms-mutability`: read and create, not update) and the
 # provider's own table. A container group's location has no such mark at 2024-05-01-preview, nor has a task run's. The marks of
-# Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility.
+# Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility; those of galleries in
+# azure-mgmt-compute 39. Batch has none, in its description at 2024-07-01 and in azure-mgmt-batch 19: a pool's size is an update
+# in the plan, which the service refuses, unless the program asks for a replacement itself.
 FORCE_NEW = {
     "Microsoft.App/jobs": frozenset({"environmentId", "location"}),
     "Microsoft.App/managedEnvironments": frozenset({"infrastructureResourceGroup", "location", "zoneRedundant"}),
     "Microsoft.Authorization/roleAssignments": frozenset({"principalId"}),
+    "Microsoft.Compute/galleries": frozenset({"location"}),
+    "Microsoft.Compute/galleries/images": frozenset({"location"}),
+    "Microsoft.Compute/galleries/images/versions": frozenset({"location"}),
     "Microsoft.ContainerRegistry/registries": frozenset({"location"}),
     "Microsoft.ManagedIdentity/userAssignedIdentities": frozenset({"location"}),
     "Microsoft.OperationalInsights/workspaces": frozenset({"location"}),

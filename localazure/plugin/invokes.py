@@ -7,6 +7,11 @@ from typing import Any
 import jwt
 
 from formats.azure_types import (
+    BATCH_ACCOUNT,
+    BATCH_POOL,
+    GALLERY,
+    GALLERY_IMAGE,
+    GALLERY_IMAGE_VERSION,
     LOG_WORKSPACE,
     MANAGED_ENVIRONMENT,
     REGISTRY,
@@ -24,6 +29,11 @@ CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
 SHARED_KEYS = "azure-native:operationalinsights:getSharedKeys"
 READS = {
     "azure-native:app:getManagedEnvironment": MANAGED_ENVIRONMENT,
+    "azure-native:batch:getBatchAccount": BATCH_ACCOUNT,
+    "azure-native:batch:getPool": BATCH_POOL,
+    "azure-native:compute:getGallery": GALLERY,
+    "azure-native:compute:getGalleryImage": GALLERY_IMAGE,
+    "azure-native:compute:getGalleryImageVersion": GALLERY_IMAGE_VERSION,
     "azure-native:containerregistry:getRegistry": REGISTRY,
     "azure-native:managedidentity:getUserAssignedIdentity": USER_ASSIGNED_IDENTITY,
     "azure-native:operationalinsights:getWorkspace": LOG_WORKSPACE,

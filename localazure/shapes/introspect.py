@@ -83,10 +83,17 @@ def _classes(azure_type: AzureType) -> tuple[type, type]:
     return sdk.member(module, name), sdk.member(module, f"{name}Args")
 
 
-def _object(name: str, taken: type | None, answered: type | None, in_path: frozenset[str] = frozenset()) -> ObjectShape:
+def _object(
+    name: str,
+    taken: type | None,
+    answered: type | None,
+    in_path: frozenset[str] = frozenset(),
+    above: frozenset[str] = frozenset(),
+) -> ObjectShape:
     """One object: `taken` is the SDK's input class, `answered` its output class (or the resource itself); either may be missing.
 
     Inputs `in_path` make up the URL; a resource may answer them (`scope` of a role assignment), a body never holds them.
+    `above` names the objects that this one lies in.
     """
     inputs = sdk_types.input_type_types(taken) if taken else {}
     outputs = _output_types(answered) if answered else {}
@@ -102,7 +109,7 @@ def _object(name: str, taken: type | None, answered: type | None, in_path: froze
         if sdk_name in _OF_PULUMI or only_in_path or of_another_version:
             continue
         input_type, output_type = inputs.get(sdk_name), outputs.get(sdk_name)
-        shape, key_set = _shape(module, input_type, output_type)
+        shape, key_set = _shape(module, input_type, output_type, above | {name})
         properties.append(
             Property(
                 name=tables.RENAMED.get((name, sdk_name), sdk_name),
@@ -147,7 +154,7 @@ def _output_types(answered: type) -> dict[str, Any]:
     return dict(sdk_types.resource_types(answered))
 
 
-def _shape(module: str, taken: Any, answered: Any) -> tuple[Shape, bool]:
+def _shape(module: str, taken: Any, answered: Any, above: frozenset[str]) -> tuple[Shape, bool]:
     """The shape of one value from its input and output types (None: not taken, not answered), and whether it is a set of keys."""
     choices = _choices(taken if taken is not None else answered)
     enums = [choice for choice in choices if inspect.isclass(choice) and issubclass(choice, Enum)]
@@ -155,18 +162,20 @@ def _shape(module: str, taken: Any, answered: Any) -> tuple[Shape, bool]:
         allowed = tuple(str(member.value) for enum in enums for member in enum)
         return StringShape(allowed, open=str in choices), False
     if len(choices) > 1:
-        return _union(module, choices), False
+        return _union(module, choices, above), False
     (choice,) = choices
     if choice in _SCALARS:
         return _SCALARS[choice], False
     origin, arguments = typing.get_origin(choice), typing.get_args(choice)
     if origin is collections.abc.Sequence and typing.get_origin(answered) is collections.abc.Mapping:
-        return MapShape(_shape(module, None, typing.get_args(answered)[1])[0]), True
+        return MapShape(_shape(module, None, typing.get_args(answered)[1], above)[0]), True
     if origin in (collections.abc.Sequence, collections.abc.Mapping):
-        inner = _shape(module, arguments[-1] if taken is not None else None, _inner(answered))[0]
+        inner = _shape(module, arguments[-1] if taken is not None else None, _inner(answered), above)[0]
         return (ArrayShape(inner) if origin is collections.abc.Sequence else MapShape(inner)), False
     name = f"{module}:{re.sub('(Args|Response)$', '', choice.__name__)}"
-    return _object(name, choice if taken is not None else None, answered), False
+    if name in above:
+        return AnyShape(), False  # an error holds errors of its own kind, however deep
+    return _object(name, choice if taken is not None else None, answered, above=above), False
 
 
 def _inner(answered: Any) -> Any:
@@ -182,7 +191,9 @@ def _choices(annotation: Any) -> list[Any]:
     return [each for each in typing.get_args(annotation) if each is not type(None) and typing.get_origin(each) not in wrappers]
 
 
-def _union(module: str, choices: list[Any]) -> UnionShape:
+def _union(module: str, choices: list[Any], above: frozenset[str]) -> UnionShape:
     members = {choice.__name__.removesuffix("Args"): choice for choice in choices}
     discriminator = tables.DISCRIMINATORS[frozenset(members)]
-    return UnionShape(discriminator, {name: _object(f"{module}:{name}", choice, None) for name, choice in members.items()})
+    return UnionShape(
+        discriminator, {name: _object(f"{module}:{name}", choice, None, above=above) for name, choice in members.items()}
+    )

@@ -43,16 +43,19 @@ class Wrapper(NamedTuple):
 _CHILD_RESOURCE = Wrapper(frozenset({"id", "name", "type", "systemData"}), required=False)
 WRAPPERS = {
     "app:PrivateEndpointConnection": _CHILD_RESOURCE,
+    "batch:PrivateEndpointConnection": Wrapper(frozenset({"id", "name", "type", "systemData", "etag", "tags"}), required=False),
     "containerinstance:Container": Wrapper(frozenset({"name"}), required=True),
     "containerinstance:InitContainerDefinition": Wrapper(frozenset({"name"}), required=True),
     "containerinstance:DeploymentExtensionSpec": Wrapper(frozenset({"name"}), required=False),
     "containerregistry:PrivateEndpointConnection": _CHILD_RESOURCE,
     "containerregistry:Run": _CHILD_RESOURCE,
+    "storage:ImmutabilityPolicyProperties": Wrapper(frozenset({"etag", "updateHistory"}), required=False),
     "storage:PrivateEndpointConnection": _CHILD_RESOURCE,
 }
 
 # (object, the SDK's name) -> ARM's name
 RENAMED = {
+    ("batch:ContainerRegistry", "userName"): "username",
     ("containerregistry:IPRule", "iPAddressOrRange"): "value",
     ("storage:Encryption", "keyVaultProperties"): "keyvaultproperties",
     ("storage:EncryptionIdentity", "encryptionFederatedIdentityClientId"): "federatedIdentityClientId",
@@ -74,6 +77,11 @@ REQUIRED = frozenset(
         ("app:Job", "location"),
         ("app:JobConfiguration", "triggerType"),
         ("app:ManagedEnvironment", "location"),
+        ("batch:BatchAccount", "location"),
+        ("batch:TaskSchedulingPolicy", "nodeFillType"),
+        ("compute:Gallery", "location"),
+        ("compute:GalleryImage", "location"),
+        ("compute:GalleryImageVersion", "location"),
         ("containerregistry:NetworkRuleSet", "defaultAction"),
         ("containerregistry:Registry", "location"),
         ("managedidentity:UserAssignedIdentity", "location"),
@@ -88,13 +96,23 @@ REQUIRED = frozenset(
 # Taken by ARM although the SDK's class has it as an output alone.
 TAKEN = frozenset({("operationalinsights:Workspace", "etag")})
 
-# Given by the client, never answered. Source: Microsoft Learn, REST reference of each service ("secure", "not returned").
+# Given by the client, never answered. Source: Microsoft Learn, REST reference of each service ("secure", "not returned"); of
+# Batch's pools hashicorp/terraform-provider-azurerm, internal/services/batch/batch_pool.go, which keeps what a GET lacks.
 SECRETS = frozenset(
     {
         ("app:CustomDomainConfiguration", "certificatePassword"),
         ("app:CustomDomainConfiguration", "certificateValue"),
         ("app:LogAnalyticsConfiguration", "sharedKey"),
         ("app:Secret", "value"),
+        ("batch:AzureBlobFileSystemConfiguration", "accountKey"),
+        ("batch:AzureBlobFileSystemConfiguration", "sasKey"),
+        ("batch:AzureFileShareConfiguration", "accountKey"),
+        ("batch:CIFSMountConfiguration", "password"),
+        ("batch:ContainerRegistry", "password"),
+        ("batch:FixedScaleSettings", "nodeDeallocationOption"),  # no secret: it tells what to do once
+        ("batch:LinuxUserConfiguration", "sshPrivateKey"),
+        ("batch:UserAccount", "password"),
+        ("batch:VMExtension", "protectedSettings"),
         ("containerinstance:AzureFileVolume", "storageAccountKey"),
         ("containerinstance:DeploymentExtensionSpec", "protectedSettings"),
         ("containerinstance:EnvironmentVariable", "secureValue"),

@@ -7,9 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from formats import azure_types
+from formats.azure_types import AzureType
+from localazure.arm.kind import merged
 from localazure.kinds import ALL
-from localazure.shapes import default_api_version
+from localazure.shapes import default_api_version, to_arm
+from tests.support.batch_bodies import fixed, pool
 from tests.support.embedded import EmbeddedAzure
+from tests.support.shapes import sdk_inputs_of
 
 NAMES = ["containers", "osType", "image", "resources", "requests", "gpu", "name", "properties", "identity", "type", "tags", "sku"]
 JSON = st.recursive(
@@ -21,23 +26,92 @@ BODIES = st.fixed_dictionaries(
     {"location": st.just("westeurope") | JSON},
     optional={"properties": JSON, "sku": JSON, "kind": JSON, "tags": JSON, "identity": JSON, "zones": JSON},
 )
+IMAGE = {"osType": "Linux", "osState": "Generalized", "identifier": {"publisher": "p", "offer": "o", "sku": "s"}}
+# What has to be there before a child: by the child's type, the types above it with their bodies.
+ABOVE: dict[AzureType, list[tuple[AzureType, dict[str, Any]]]] = {
+    azure_types.TASK_RUN: [(azure_types.REGISTRY, {"location": "westeurope", "sku": {"name": "Basic"}})],
+    azure_types.BLOB_CONTAINER: [
+        (azure_types.STORAGE_ACCOUNT, {"location": "westeurope", "kind": "StorageV2", "sku": {"name": "Standard_LRS"}})
+    ],
+    azure_types.BATCH_POOL: [(azure_types.BATCH_ACCOUNT, {"location": "westeurope"})],
+    azure_types.BATCH_APPLICATION: [(azure_types.BATCH_ACCOUNT, {"location": "westeurope"})],
+    azure_types.BATCH_APPLICATION_PACKAGE: [
+        (azure_types.BATCH_ACCOUNT, {"location": "westeurope"}),
+        (azure_types.BATCH_APPLICATION, {}),
+    ],
+    azure_types.GALLERY_IMAGE: [(azure_types.GALLERY, {"location": "westeurope"})],
+    azure_types.GALLERY_IMAGE_VERSION: [
+        (azure_types.GALLERY, {"location": "westeurope"}),
+        (azure_types.GALLERY_IMAGE, {"location": "westeurope", "properties": IMAGE}),
+    ],
+}
+SNAPSHOT = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/lab/providers/Microsoft.Compute/snapshots/gpu"
+# Laid over a body of the right shape, so that the service's rules get to its other parts.
+RIGHT: dict[AzureType, dict[str, Any]] = {
+    azure_types.BATCH_POOL: pool(scaleSettings=fixed(0)),  # a pool with nodes starts a process for each
+    azure_types.GALLERY_IMAGE_VERSION: {"properties": {"storageProfile": {"source": {"id": SNAPSHOT}}}},
+}
+SHARED = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.arm_type)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(body=BODIES)
-def test_no_body_upsets_the_server(azure: EmbeddedAzure, group: str, kind: Any, body: dict[str, Any]) -> None:
-    name = uuid.uuid4().hex[:20]
-    names = {parameter: name for parameter in kind.azure_type.path_parameters}
-    scope = {
+def path_of(azure: EmbeddedAzure, group: str, azure_type: AzureType, above: str) -> str:
+    """The path of a new resource below parents that are there. `above` names those."""
+    names = {name: above for name in azure_type.path_parameters[:-1]}
+    own = "1.0.0" if azure_type == azure_types.GALLERY_IMAGE_VERSION else uuid.uuid4().hex[:20]
+    scopes = {
         "resourceGroupName": group.rsplit("/", 1)[1],
         "scope": group,
         "resourceUri": group,
         "roleAssignmentName": str(uuid.uuid4()),
     }
-    path = kind.azure_type.id_of(group.split("/")[2], {**names, **scope}) if kind.arm_type.count("/") == 1 else ""
-    path = path or f"{group}/providers/Microsoft.ContainerRegistry/registries/{name}/taskRuns/{name}"
+    subscription = group.split("/")[2]
+    for parent, body in ABOVE.get(azure_type, []):
+        parent_path = parent.id_of(subscription, {**names, parent.name_parameter: above, **scopes})
+        if azure.get(parent_path, default_api_version(parent)).status_code == 404:
+            answer = azure.put(parent_path, body, default_api_version(parent))
+            assert answer.is_success, answer.text
+    return azure_type.id_of(subscription, {**names, azure_type.name_parameter: own, **scopes})
+
+
+def answered(azure: EmbeddedAzure, azure_type: AzureType, path: str, body: dict[str, Any]) -> None:
+    for method in ("PUT", "PATCH", "PUT"):
+        answer = azure.client.request(method, path, params={"api-version": default_api_version(azure_type)}, json=body)
+        assert answer.status_code < 500 or answer.status_code == 501, answer.text
+        assert answer.is_success or answer.json()["error"]["code"]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.arm_type)
+@SHARED
+@given(body=BODIES)
+def test_no_body_upsets_the_server(azure: EmbeddedAzure, group: str, kind: Any, body: dict[str, Any]) -> None:
+    path = path_of(azure, group, kind.azure_type, f"above{group[-8:]}")
     for method in ("PUT", "PATCH"):
         answer = azure.client.request(method, path, params={"api-version": default_api_version(kind.azure_type)}, json=body)
         assert answer.status_code < 500, answer.text
         assert answer.is_success or answer.json()["error"]["code"]
+
+
+@pytest.mark.parametrize(
+    "azure_type",
+    [
+        azure_types.BATCH_ACCOUNT,
+        azure_types.BATCH_POOL,
+        azure_types.BATCH_APPLICATION,
+        azure_types.GALLERY,
+        azure_types.GALLERY_IMAGE,
+        azure_types.GALLERY_IMAGE_VERSION,
+    ],
+    ids=lambda each: each.arm_type,
+)
+@SHARED
+@given(data=st.data())
+def test_no_body_of_the_right_shape_upsets_it_either(
+    azure: EmbeddedAzure, group: str, azure_type: AzureType, data: st.DataObject
+) -> None:
+    """What is of the right shape gets past ARM's own checks, to the rules of the service."""
+    inputs = data.draw(sdk_inputs_of(azure_type))
+    body = to_arm(azure_type, {**inputs, "location": "westeurope"} if "location" in inputs else inputs)
+    body = merged(body, RIGHT.get(azure_type, {}))
+    answered(azure, azure_type, path_of(azure, group, azure_type, f"above{group[-8:]}"), body)

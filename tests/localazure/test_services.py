@@ -121,7 +121,8 @@ def test_a_storage_account_has_endpoints_a_tier_and_two_keys(azure: EmbeddedAzur
     path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
     made = azure.put(path, {**ACCOUNT, "properties": {"allowBlobPublicAccess": False}}, "2024-01-01").json()
     assert made["sku"] == {"name": "Standard_LRS", "tier": "Standard"}
-    assert made["properties"]["primaryEndpoints"]["blob"] == f"https://{name}.blob.core.windows.net/"
+    assert made["properties"]["primaryEndpoints"]["blob"] == f"{azure.url}/blob/{name}/"
+    assert made["properties"]["primaryEndpoints"]["queue"] == f"https://{name}.queue.core.windows.net/"
     assert made["properties"]["primaryLocation"] == "westeurope"
     assert made["properties"]["provisioningState"] == "Succeeded"
 

@@ -15,6 +15,7 @@ from tests.oracle.arm_types import FIXED, READ_ONLY, REQUIRED, follow
 
 pytestmark = pytest.mark.skipif(not arm_types.FOLDER.is_dir(), reason=arm_types.MISSING_REASON)
 
+JUDGED = [each for each in ALL if each.arm_type not in arm_types.WITHOUT_A_FILE]
 # (ARM type, path, difference) -> why it is right that the two differ
 KNOWN_DIFFERENCES: dict[tuple[str, str, str], str] = {
     ("Microsoft.Resources/resourceGroups", ".properties", "read-only here"): "all that it holds is read-only",
@@ -25,10 +26,30 @@ KNOWN_DIFFERENCES: dict[tuple[str, str, str], str] = {
         ".properties.customDomainConfiguration.certificateValue",
         "AnyType there, StringShape here",
     ): "the types say any value; Microsoft's own clients send a string",
+    (
+        "Microsoft.Batch/batchAccounts/applications/versions",
+        ".properties",
+        "read-only here",
+    ): "all that it holds is read-only",
+    (
+        "Microsoft.Batch/batchAccounts/pools",
+        ".properties.autoScaleRun.error.details[]",
+        "ObjectType there, AnyShape here",
+    ): "an error in an error, and so on: the service alone writes them",
+    (
+        "Microsoft.Batch/batchAccounts/pools",
+        ".properties.resizeOperationStatus.errors[].details[]",
+        "ObjectType there, AnyShape here",
+    ): "an error in an error, and so on: the service alone writes them",
+    (
+        "Microsoft.Batch/batchAccounts/pools",
+        ".properties.resizeOperationStatus.nodeDeallocationOption",
+        "only there",
+    ): "it is write-only, and lies in what the service alone writes",
 }
 
 
-@pytest.mark.parametrize("azure_type", ALL, ids=lambda each: each.arm_type)
+@pytest.mark.parametrize("azure_type", JUDGED, ids=lambda each: each.arm_type)
 def test_every_property_name_required_flag_and_read_only_flag_agrees_with_microsofts_types(azure_type: AzureType) -> None:
     version = shapes.default_api_version(azure_type)
     types = arm_types.types_of(azure_type.arm_type, version)

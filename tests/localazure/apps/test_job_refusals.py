@@ -45,7 +45,7 @@ def test_an_image_that_the_job_may_not_pull_is_refused_as_unauthorized(apps: App
         f'\'Invalid value: "{apps.image}": GET https:?scope=repository%3Ahello%3Apull&service={server}: UNAUTHORIZED: '
         "authentication required, visit https://aka.ms/acr/authorization for more information.';.",
     )
-    status, error = apps.refused(apps.body(container={"image": "docker.io/library/python:3.11"}))
+    status, error = apps.refused(apps.body(container={"image": "docker.io/library/alpine:3.20"}))
     assert (status, error["code"]) == (400, "InvalidParameterValueInContainerTemplate")
     assert "reaches no registry docker.io" in error["details"][0]["message"]
 

@@ -9,7 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pulumi.runtime.proto import provider_pb2
 
-from formats.azure_types import ALL, BY_TOKEN, ROLE_ASSIGNMENT, TASK_RUN, AzureType
+from formats.azure_types import (
+    ALL,
+    BATCH_APPLICATION,
+    BATCH_APPLICATION_PACKAGE,
+    BATCH_POOL,
+    BLOB_CONTAINER,
+    BY_TOKEN,
+    GALLERY_IMAGE,
+    GALLERY_IMAGE_VERSION,
+    ROLE_ASSIGNMENT,
+    TASK_RUN,
+    AzureType,
+)
 from localazure.plugin.naming import Autonaming, Mode, Strategy, strategy_of, with_name
 from tests.localazure.plugin.conftest import Engine
 from tests.localazure.plugin.fake_arm import FakeArm
@@ -19,6 +31,15 @@ STORAGE = "azure-native:storage:StorageAccount"
 CONTAINERS = "azure-native:containerinstance:ContainerGroup"
 TASKS = "azure-native:containerregistry:TaskRun"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+BELOW_ANOTHER = (
+    TASK_RUN,
+    BATCH_POOL,
+    BATCH_APPLICATION,
+    BATCH_APPLICATION_PACKAGE,
+    BLOB_CONTAINER,
+    GALLERY_IMAGE,
+    GALLERY_IMAGE_VERSION,
+)
 AutonamingOptions = provider_pb2.CheckRequest.AutonamingOptions
 ACCOUNT: dict[str, Any] = {
     "resourceGroupName": "rg",
@@ -35,7 +56,7 @@ def test_a_name_follows_from_type_logical_name_and_seed(azure_type: AzureType, l
     assert inputs == with_name(azure_type, logical, {}, {}, seed, Autonaming())
     if azure_type == ROLE_ASSIGNMENT:
         assert str(uuid.UUID(inputs[parameter])) == inputs[parameter]
-    elif azure_type == TASK_RUN:
+    elif azure_type in BELOW_ANOTHER:
         assert inputs == {parameter: logical}
     else:
         assert re.fullmatch(re.escape(logical) + "[0-9a-f]{8}", inputs[parameter])
@@ -64,6 +85,9 @@ def test_a_name_once_given_stays(azure_type: AzureType, mode: Mode, flag: dict[s
         (STORAGE, Strategy.RANDOM),
         ("azure-native:authorization:RoleAssignment", Strategy.UUID),
         (TASKS, Strategy.COPY),
+        (BATCH_POOL.token, Strategy.COPY),
+        (GALLERY_IMAGE_VERSION.token, Strategy.COPY),
+        ("azure-native:batch:BatchAccount", Strategy.RANDOM),
     ],
 )
 def test_the_strategy_is_the_real_providers(token: str, strategy: Strategy) -> None:

@@ -1,0 +1,105 @@
+"""What a change of a job or a task leaves behind: its times, its entity tag, and the word to whoever listens."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from localazure.batch.model import PoolKey
+from localazure.batch.work_tables import Job, Tables, Task
+
+log = logging.getLogger(__name__)
+MOVING = ("disabling", "enabling", "terminating", "deleting")  # states of a job that somebody has to bring to an end
+
+
+class Changed:
+    """Stamps changes, and tells of them once they are durable."""
+
+    def __init__(self, tables: Tables, now: Callable[[], datetime]) -> None:
+        self._tables = tables
+        self._now = now
+        self._tag = 0
+        self._pools: dict[PoolKey, None] = {}
+        self._jobs: dict[tuple[str, str], None] = {}
+        self._depth = 0
+        self.pool_listeners: list[Callable[[PoolKey], None]] = []
+        self.job_listeners: list[Callable[[str, str], None]] = []
+
+    def now(self) -> datetime:
+        return self._now()
+
+    def stamp(self) -> str:
+        """Now, as the service writes it."""
+        return written(self._now())
+
+    @contextmanager
+    def told(self, *, loosely: bool = False) -> Iterator[None]:
+        """Writes inside are one; after them the listeners are told. May be nested. `loosely` as the tables have it."""
+        self._depth += 1
+        try:
+            with self._tables.together(loosely=loosely):
+                yield
+        except BaseException:
+            self._depth -= 1
+            if not self._depth:
+                self._pools.clear()
+                self._jobs.clear()
+            raise
+        self._depth -= 1
+        if self._depth:
+            return
+        pools, jobs = list(self._pools), list(self._jobs)
+        self._pools.clear()
+        self._jobs.clear()
+        for pool in pools:
+            for listener in self.pool_listeners:
+                _tell(listener, pool)
+        for account, job in jobs:
+            for other in self.job_listeners:
+                _tell(other, account, job)
+
+    def pool(self, key: PoolKey) -> None:
+        """There is something for a pool's nodes to look at."""
+        self._pools[key] = None
+
+    def job(self, job: Job) -> None:
+        """A job is on its way to another state, or its deadline is another."""
+        self._jobs[(job.account, job.name)] = None
+
+    def job_if_moving(self, job: Job) -> None:
+        if job.state in MOVING:
+            self.job(job)
+
+    def job_state(self, job: Job, state: str) -> None:
+        self._state(job.record, job.state)
+        job.state = state
+
+    def task_state(self, task: Task, state: str) -> None:
+        self._state(task.record, task.state)
+        task.state = state
+
+    def touched(self, record: dict[str, object]) -> None:
+        """A property was changed: the tag that clients compare is another."""
+        now = self._now()
+        # Tags differ even within one tick of the clock.
+        self._tag = max(self._tag + 1, int(now.timestamp() * 10_000_000))
+        record["lastModified"] = written(now)
+        record["eTag"] = f"0x{self._tag:X}"
+
+    def _state(self, record: dict[str, object], previous: str) -> None:
+        self.touched(record)
+        if "stateTransitionTime" in record:
+            record["previousState"], record["previousStateTransitionTime"] = previous, record["stateTransitionTime"]
+        record["stateTransitionTime"] = record["lastModified"]
+
+
+def _tell(listener: Callable[..., None], *told: object) -> None:
+    """What a listener makes of it is no reason to refuse a change that is durable."""
+    try:
+        listener(*told)
+    except Exception:
+        log.exception("a listener failed")
+
+
+def written(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

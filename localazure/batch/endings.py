@@ -1,0 +1,139 @@
+"""Jobs on their way: what is disabled, terminated or deleted first ends its running tasks, and then arrives.
+
+In: word of such jobs, from `Work`. Out: their tasks ended on the nodes, their release tasks run, their state. What a restart
+cut off is taken up again. A job whose maxWallClockTime is over is terminated here too.
+"""
+
+import asyncio
+import logging
+from datetime import datetime
+from typing import Protocol
+
+from localazure.arm.store import Body
+from localazure.batch.changes import MOVING
+from localazure.batch.errors import BatchError
+from localazure.batch.model import TaskKey, TaskNode
+from localazure.batch.work import Work
+from localazure.batch.work_tables import Job
+
+log = logging.getLogger(__name__)
+_TRIES = 3  # of what failed by an error of our own, before a job is moved on regardless
+_PAUSE_SECONDS = 1.0
+
+
+class Nodes(Protocol):
+    """What of the pools is needed here."""
+
+    async def end_task(self, key: TaskKey, *, requeue: bool = False) -> None: ...
+    async def forget_task(self, key: TaskKey, node: TaskNode | None) -> None: ...
+    async def end_job(self, account: str, job: str) -> None: ...
+    async def forget_job(self, account: str, job: str) -> None: ...
+    def preparations(self, account: str, job: str) -> list[Body]: ...
+
+
+class Endings:
+    """One background task for each job on its way, and one that watches the clock."""
+
+    def __init__(self, work: Work, nodes: Nodes) -> None:
+        self._work = work
+        self._nodes = nodes
+        self._on_way: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._changed: dict[tuple[str, str], asyncio.Event] = {}
+        self._clock: asyncio.Task[None] | None = None
+        self._deadlines = asyncio.Event()
+        self._open = False
+        work.listen_to_jobs(self._look)
+
+    async def started(self) -> None:
+        """Takes up what an earlier server left on its way."""
+        self._open = True
+        for job in self._work.jobs.moving(MOVING):
+            self._look(job.account, job.name)
+        self._clock = asyncio.create_task(self._watch(), name="batch deadlines")
+
+    async def stopping(self) -> None:
+        """Leaves the rest to the next server."""
+        self._open = False
+        tasks = [*self._on_way.values(), *([self._clock] if self._clock else [])]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def arrived(self, account: str, job: str) -> None:
+        """Waits until a job isn't on its way any more."""
+        task = self._on_way.get((account, job))
+        if task is not None:
+            await asyncio.wait([task])
+
+    def _look(self, account: str, name: str) -> None:
+        self._deadlines.set()
+        job = self._job(account, name)
+        if not self._open or job is None or job.state not in MOVING:
+            return
+        key = (account, name)
+        if key in self._changed:
+            self._changed[key].set()
+        else:
+            self._changed[key] = asyncio.Event()
+            self._on_way[key] = asyncio.create_task(self._bring(account, name), name=f"job {name}")
+
+    async def _bring(self, account: str, name: str) -> None:
+        """Step by step, since a job that is being disabled can be terminated meanwhile, and one that is terminated deleted."""
+        failures = 0
+        try:
+            while (job := self._job(account, name)) is not None and job.state in MOVING:
+                self._changed[(account, name)].clear()
+                try:
+                    await self._step(job, give_up=failures >= _TRIES)
+                except Exception:
+                    failures += 1
+                    log.exception("job %s: its way from %s failed", name, job.state)
+                    await asyncio.sleep(_PAUSE_SECONDS)
+        finally:
+            # Right after the last look, so that whoever comes next begins anew instead of waking nobody.
+            self._on_way.pop((account, name), None)
+            self._changed.pop((account, name), None)
+
+    async def _step(self, job: Job, *, give_up: bool) -> None:
+        waits = job.state == "disabling" and job.record.get("disableTasks") == "wait"
+        requeue = job.state == "disabling" and job.record.get("disableTasks") == "requeue"
+        if not waits and job.state != "enabling" and not give_up:
+            await asyncio.gather(*(self._nodes.end_task(task.key, requeue=requeue) for task in self._work.tasks.running_of(job)))
+        if not give_up and job.state in ("disabling", "terminating") and self._work.tasks.running_of(job):
+            await self._changed[(job.account, job.name)].wait()  # a task has ended, or the job goes another way
+            return
+        if not give_up and job.state == "terminating":
+            await self._nodes.end_job(job.account, job.name)
+        if not give_up and job.state == "deleting":
+            await self._nodes.forget_job(job.account, job.name)
+        now = self._job(job.account, job.name)
+        if now is None or now.state != job.state:
+            return
+        match now.state:
+            case "disabling":
+                self._work.jobs.settled(now, "disabled")
+            case "enabling":
+                self._work.jobs.settled(now, "active")
+            case "terminating":
+                self._work.jobs.settled(now, "completed")
+            case _:
+                self._work.jobs.gone(now)
+
+    async def _watch(self) -> None:
+        while True:
+            self._deadlines.clear()
+            following = self._work.jobs.expire()
+            seconds = None
+            if following:
+                seconds = max(0.0, (datetime.fromisoformat(following) - self._work.jobs.now()).total_seconds())
+            try:
+                await asyncio.wait_for(self._deadlines.wait(), seconds)
+            except TimeoutError:
+                continue
+
+    def _job(self, account: str, name: str) -> Job | None:
+        try:
+            return self._work.jobs.get(account, name)
+        except BatchError:
+            return None

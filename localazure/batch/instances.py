@@ -1,0 +1,131 @@
+"""A multi-instance task: the coordination command on each of its nodes, then the task's own command on the first.
+
+In: the task on its nodes. Out: how the primary's command ended. Where a coordination command fails the whole task does. What the
+coordination commands leave running goes on until the primary's command has ended, and no longer.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from localazure.arm.store import Body
+from localazure.batch import task_environment as variables
+from localazure.batch.model import TaskKey
+from localazure.batch.nodes import commands, mpi, node_files, packages
+from localazure.batch.nodes.connection import Ended
+from localazure.batch.nodes.node import Node
+
+if TYPE_CHECKING:
+    from localazure.batch.task_runs import Running
+    from localazure.services import Services
+
+Environment = Callable[["Running", Node], dict[str, str]]
+
+
+async def run(running: "Running", environment: Environment, services: "Services", kept: dict[TaskKey, list[Body]]) -> Ended:
+    """Runs the task on its nodes. `kept` gets its subtasks. AgentLostError where one of the nodes is lost."""
+    task, key = running.run.task, running.run.key
+    envs = [environment(running, node) for node in running.nodes]
+    for node, env in zip(running.nodes, envs, strict=True):
+        if task.get("applicationPackageReferences"):
+            env |= await packages.of_task(task["applicationPackageReferences"], node.root, key.account, services)
+        env |= await mpi.offered(node, running.nodes, env)
+    subtasks = kept[key] = [_subtask(number, node) for number, node in enumerate(running.nodes)]
+    primary = running.node
+    await asyncio.to_thread((running.folder / "wd").mkdir, parents=True, exist_ok=True)
+    await node_files.fetch(task["multiInstanceSettings"].get("commonResourceFiles"), running.folder, key.account, services)
+    try:
+        await _together(
+            running, [_coordinate(running, number, env, services, subtasks[number]) for number, env in enumerate(envs)]
+        )
+        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, services)
+        line = str(task.get("commandLine") or "")
+        job = commands.Job(running.name, task, line, running.folder, envs[0], running.context, append=True)
+        ended = await commands.execute(primary, job, services)
+        _note(subtasks[0], ended, commands.failure_of(ended, line))
+        return ended
+    except _CoordinationFailedError as error:
+        return error.ended
+    finally:
+        for number, node in enumerate(running.nodes):
+            if node.agent is not None:
+                node.agent.clear(f"{running.name}#{number}")
+
+
+async def _together(running: "Running", work: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Waits for all; where one fails the others are ended first."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        done, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        error = next((found for task in done if (found := task.exception())), None)
+        if error is not None:
+            end(running)
+            if others:
+                await asyncio.wait(others)
+                [task.exception() for task in others]  # that they were ended is no news
+            raise error
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        raise
+
+
+def end(running: "Running") -> None:
+    """Asks all that a task runs to end, on each of its nodes."""
+    for number, node in enumerate(running.nodes):
+        if node.agent is not None and not node.agent.closed:
+            for name in (running.name, f"{running.name}#{number}"):
+                node.agent.end(name)
+
+
+class _CoordinationFailedError(Exception):
+    def __init__(self, ended: Ended) -> None:
+        super().__init__("a coordination command failed")
+        self.ended = ended
+
+
+async def _coordinate(running: "Running", number: int, env: dict[str, str], services: "Services", subtask: Body) -> None:
+    """The coordination command on one node."""
+    task, node = running.run.task, running.nodes[number]
+    settings = task["multiInstanceSettings"]
+    folder = variables.job_folder(node.root, running.run.job) / str(task["id"])
+    await asyncio.to_thread((folder / "wd").mkdir, parents=True, exist_ok=True)
+    line = str(settings.get("coordinationCommandLine") or "")
+    subtask.update(state="running", startTime=node.around.now())
+    if not line:
+        subtask.update(previousState="preparing")
+        return
+    name = f"{running.name}#{number}"
+    ended = await commands.execute(node, commands.Job(name, task, line, folder, env, keep=True), services)
+    if node.agent is not None:
+        node.agent.forget(name)
+    failure = commands.failure_of(ended, line)
+    if number:
+        _note(subtask, ended, failure)
+    if failure:
+        _note(subtask, ended, failure)
+        raise _CoordinationFailedError(ended)
+
+
+def _subtask(number: int, node: Node) -> Body:
+    info = {
+        "affinityId": node.affinity,
+        "nodeUrl": f"{node.around.account_url}/pools/{node.settings.name}/nodes/{node.id}",
+        "poolId": node.settings.name,
+        "nodeId": node.id,
+    }
+    return {"id": number, "nodeInfo": info, "state": "preparing", "stateTransitionTime": node.around.now()}
+
+
+def _note(subtask: Body, ended: Ended, failure: Body | None) -> None:
+    subtask.update(
+        state="completed",
+        previousState="running",
+        stateTransitionTime=ended.ended_at,
+        endTime=ended.ended_at,
+        result="failure" if failure else "success",
+    )
+    if ended.code is not None:
+        subtask["exitCode"] = ended.code
+    if failure:
+        subtask["failureInfo"] = failure

@@ -1,0 +1,62 @@
+"""What the jobs and tasks of Batch and the nodes that run them tell each other.
+
+Bodies are JSON objects as the data plane's API writes them (camelCase), kept as plain dictionaries.
+"""
+
+from typing import NamedTuple
+
+from localazure.arm.store import Body
+
+
+class PoolKey(NamedTuple):
+    """A pool: the key of its account (lower-case ARM id) and its own id, in lower case."""
+
+    account: str
+    pool: str
+
+
+class TaskKey(NamedTuple):
+    """A task: the key of its account, and its job's and its own id in lower case."""
+
+    account: str
+    job: str
+    task: str
+
+
+class TaskRun(NamedTuple):
+    """A task that may start now."""
+
+    key: TaskKey
+    pool: PoolKey
+    task: Body  # as stored: id, commandLine, resourceFiles, environmentSettings, multiInstanceSettings, …
+    job: Body  # as stored: id, commonEnvironmentSettings, jobPreparationTask, jobReleaseTask, …
+    slots: int  # requiredSlots
+    instances: int  # nodes at once: 1, or the numberOfInstances of a multi-instance task
+
+
+class TaskNode(NamedTuple):
+    """Where a task runs; of a multi-instance task its primary node."""
+
+    node_id: str
+    affinity_id: str
+    root: str  # the task's folder relative to the node's: workitems/job/job-1/task
+
+
+class Outcome(NamedTuple):
+    """How a run of a task ended."""
+
+    started_at: str  # RFC 3339, UTC
+    ended_at: str
+    exit_code: int | None = None  # None: it never ran, or was ended
+    failure: Body | None = None  # taskFailureInformation: category (UserError, ServerError), code, message, details
+    container: Body | None = None  # containerInfo
+    retried: bool = True  # False: no retry helps, such as a command that was terminated by a user
+
+
+class TaskCounts(NamedTuple):
+    """What a formula reads of a pool's tasks."""
+
+    active: int  # ready to run; a multi-instance task is one
+    running: int
+    active_slots: int
+    running_slots: int

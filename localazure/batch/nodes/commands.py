@@ -1,0 +1,96 @@
+"""A task's command on a node: from its body and folder to how it ended, resource files first.
+
+In: a task of any sort (a start task, a job's preparation or release, a job's task), its folder and its variables. Out: `Ended`,
+or `TaskError` where it can't run.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from localazure.arm.store import Body
+from localazure.batch import durations, failures
+from localazure.batch.command_lines import CommandLineError, words
+from localazure.batch.failures import TaskError
+from localazure.batch.nodes import containers, node_agent
+from localazure.batch.nodes.connection import AgentLostError, Command, Ended
+from localazure.batch.nodes.node import Node
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+Note = Callable[[Body], None]  # hears what is to be told of a task
+OUTPUT, ERRORS = "stdout.txt", "stderr.txt"
+_WINDOWS = "The embedded Azure runs no commands on Windows nodes: this machine has no Windows."
+
+
+class Job(NamedTuple):
+    """One command to run."""
+
+    run: str  # known by on the node, once among all
+    task: Body  # its containerSettings and constraints count
+    command_line: str
+    folder: Path  # AZ_BATCH_TASK_DIR
+    env: dict[str, str]
+    context: Body | None = None
+    append: bool = False
+    keep: bool = False
+
+
+async def execute(node: Node, job: Job, services: "Services") -> Ended:
+    """Runs a command to its end. AgentLostError where the node is lost meanwhile."""
+    if node.settings.windows:
+        raise TaskError("NotImplemented", Message=_WINDOWS)
+    contained = job.task.get("containerSettings")
+    if contained:
+        await asyncio.to_thread((job.folder / "wd").mkdir, parents=True, exist_ok=True)
+        inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, job.run, services)
+        argv, env, cwd = inside.argv, inside.env, inside.cwd
+    else:
+        argv, env, cwd = _words(job.command_line), job.env, str(job.folder / "wd")
+    command = Command(
+        argv=argv,
+        env=env,
+        cwd=cwd,
+        stdout=str(job.folder / OUTPUT),
+        stderr=str(job.folder / ERRORS),
+        seconds=limit((job.task.get("constraints") or {}).get("maxWallClockTime")),
+        append=job.append,
+        keep=job.keep,
+        context=job.context,
+    )
+    if node.agent is None:
+        raise AgentLostError(f"the node {node.id} isn't up")
+    ended = await node.agent.run(job.run, command)
+    if contained:
+        await containers.remove(node, job.run)
+    return ended
+
+
+def _words(command_line: str) -> list[str]:
+    try:
+        return words(command_line)
+    except CommandLineError as error:
+        raise TaskError("CommandLaunchFailed", Message=str(error)) from error
+
+
+def failure_of(ended: Ended, command_line: str) -> Body | None:
+    """What the service says of an end; None for a command that succeeded."""
+    match ended.why:
+        case node_agent.NOT_FOUND:
+            return failures.task("CommandProgramNotFound", Message=f"There is no program for {command_line.split()[0]!r}")
+        case node_agent.NOT_STARTED:
+            return failures.task("CommandLaunchFailed", Message=ended.message)
+        case node_agent.TIMEOUT:
+            return failures.task("TaskEnded", failures.SERVER, Message="The task ran longer than its maxWallClockTime")
+        case node_agent.ASKED:
+            return failures.task("TaskEnded")
+        case _:
+            return None if ended.code == 0 else failures.task("FailureExitCode")
+
+
+def limit(length: str | None) -> float | None:
+    """How many seconds a duration allows; None where it doesn't limit."""
+    found = durations.parse(str(length or ""))
+    return None if found is None or found.days > durations.UNLIMITED_DAYS else found.total_seconds()

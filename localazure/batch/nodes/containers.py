@@ -1,0 +1,148 @@
+"""A task in a container: what the node runs for it, from its image, its command line and its run options.
+
+In: containerSettings, the task's folder and variables. Out: a `Command` as for any other task. The container is a process of this
+machine with a fresh copy of the image's files, as containers of the other services are; the node's folders lie where they lie, so
+that the variables mean the same inside.
+"""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from localazure.arm.store import Body
+from localazure.batch.command_lines import CommandLineError, words
+from localazure.batch.failures import TaskError
+from localazure.batch.nodes import container_images
+from localazure.batch.nodes.node import Node
+from localazure.containers.container_spec import ContainerSpec
+from localazure.containers.image_tree import ImageTree
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+_WITHOUT_MEANING = {  # options that say how a container is kept apart, which none is here; with whether a value follows
+    "--rm": False,
+    "--init": False,
+    "--privileged": False,
+    "-i": False,
+    "--interactive": False,
+    "--cap-add": True,
+    "--device": True,
+    "--gpus": True,
+    "--hostname": True,
+    "--ipc": True,
+    "--memory": True,
+    "-m": True,
+    "--cpus": True,
+    "--name": True,
+    "--net": True,
+    "--network": True,
+    "--pid": True,
+    "--shm-size": True,
+    "--ulimit": True,
+    "-u": True,
+    "--user": True,
+}
+_NAMES = {"-e": "--env", "-w": "--workdir"}
+
+
+class Container(NamedTuple):
+    """What a node runs."""
+
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str
+
+
+class _Options(NamedTuple):
+    entrypoint: str | None = None
+    workdir: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+
+
+async def prepared(
+    node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str, services: "Services"
+) -> Container:
+    """The container of one run, its files made anew. TaskError where it can't be."""
+    if node.settings.containers is None:
+        raise TaskError("ContainerInvalidSettings", Message="The pool has no containerConfiguration")
+    options = _options(str(settings.get("containerRunOptions") or ""))
+    try:
+        line = words(command_line) if command_line.strip() else []
+    except CommandLineError as error:
+        raise TaskError("CommandLaunchFailed", Message=str(error)) from error
+    image = await container_images.pull(str(settings.get("imageName") or ""), settings.get("registry"), node.settings, services)
+    entrypoint = image.entrypoint if options.entrypoint is None else tuple(part for part in (options.entrypoint,) if part)
+    replaced = options.entrypoint is not None  # then the image's CMD doesn't count either
+    own = dict(options.env)
+    spec = ContainerSpec(
+        name="task",
+        image=image,
+        command=(*entrypoint, *line) if line or replaced else (),
+        env=own,
+        restart_policy="Never",
+        gpu_count=int(node.settings.size.gpu_count or 0) if node.settings.size else 0,
+        run=run,
+    )
+    files = folder_of(node, run)
+    content = spec.on_disk(files)
+    await asyncio.to_thread(_make, image.root, files)
+    default = str(settings.get("workingDirectory") or "").lower() == "containerimagedefault"
+    inside = options.workdir and str(ImageTree(files / "root").at(options.workdir, image.workdir))
+    # A task's variables hold inside as they are; PATH and HOME are the container's.
+    told = {name: value for name, value in env.items() if name not in ("PATH", "HOME", "LANG")}
+    return Container(
+        argv=content["argv"],
+        env={**content["env"], **told, **{name: content["env"][name] for name in own}},
+        cwd=inside or (content["workdir"] if default else str(folder / "wd")),
+    )
+
+
+def folder_of(node: Node, run: str) -> Path:
+    return node.root / "volatile" / "containers" / run.replace("/", "-").replace("#", "-")
+
+
+async def remove(node: Node, run: str) -> None:
+    """The container's files go with it."""
+    await asyncio.to_thread(shutil.rmtree, folder_of(node, run), ignore_errors=True)
+
+
+def info(run: str) -> Body:
+    """containerInfo of a task that has run in one."""
+    return {"containerId": run.replace("/", "-"), "state": "exited"}
+
+
+def _make(root: Path, files: Path) -> None:
+    shutil.rmtree(files, ignore_errors=True)
+    shutil.copytree(root, files / "root", symlinks=True)
+    (files / "home").mkdir(mode=0o700)
+    if not (files / "root" / "tmp").exists():
+        (files / "root" / "tmp").symlink_to(files / "home", target_is_directory=True)
+
+
+def _options(text: str) -> _Options:
+    """Of `docker create`. TaskError names the first that isn't imitated."""
+    found = _Options()
+    try:
+        rest = iter(words(text) if text.strip() else [])
+    except CommandLineError as error:
+        raise TaskError("ContainerInvalidSettings", Message=f"containerRunOptions: {error}") from error
+    for word in rest:
+        name, equals, value = word.partition("=")
+        name = _NAMES.get(name, name)
+        if name in _WITHOUT_MEANING:
+            if _WITHOUT_MEANING[name] and not equals:
+                next(rest, "")
+            continue
+        if name not in ("--entrypoint", "--env", "--workdir"):
+            raise TaskError("ContainerInvalidSettings", Message=f"The embedded Azure does not implement the option {name}")
+        value = value if equals else next(rest, "")
+        if name == "--entrypoint":
+            found = found._replace(entrypoint=value)
+        elif name == "--workdir":
+            found = found._replace(workdir=value)
+        else:
+            variable, _, content = value.partition("=")
+            found = found._replace(env=(*found.env, (variable, content)))
+    return found

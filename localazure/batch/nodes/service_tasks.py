@@ -1,0 +1,178 @@
+"""The tasks that a node runs beside those of a job: its start task, and a job's preparation and release.
+
+In: the task and its folder. Out: what the service tells of it: state, times, exit code, failure, retries, result.
+"""
+
+import asyncio
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localazure.arm.store import Body
+from localazure.batch import task_environment as variables
+from localazure.batch.failures import TaskError
+from localazure.batch.nodes import commands, node_files
+from localazure.batch.nodes.node import Node
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+FAILED = "failed"  # of a job's preparation: no task of the job starts on this node
+
+
+async def start(node: Node, account: str, services: "Services") -> bool:
+    """Runs the pool's start task. Whether it succeeded; the node's record has the rest."""
+    task = node.settings.start_task or {}
+    folder = node.root / "startup"
+    env = {
+        **variables.of_node(node.place, node.package_variables),
+        **variables.of_folder(folder),
+        **variables.of_user(task.get("environmentSettings")),
+    }
+    retries = int(task.get("maxTaskRetryCount") or 0)
+
+    def note(info: Body) -> None:
+        node.record["start"] = info
+        node.around.changed(node)
+
+    await _attempts(node, "start", task, folder, env, retries, account, services, note)
+    return node.record["start"]["result"] == "success"
+
+
+async def prepare(node: Node, job: Body, account: str, services: "Services") -> bool:
+    """Runs a job's preparation once on a node, whoever asks first. Whether tasks of the job may start."""
+    task = job.get("jobPreparationTask")
+    if not task:
+        return True
+    name = str(job["id"]).lower()
+    record = node.record["preparations"].get(name)
+    if record is None:
+        record = node.record["preparations"][name] = {
+            "job": {key: job[key] for key in _KEPT if key in job},
+            "state": "running",
+            "rerun": task.get("rerunOnNodeRebootAfterSuccess", True) is not False,
+            "preparation": None,
+            "release": None,
+        }
+        preparing = asyncio.create_task(_prepare(node, job, record, account, services))
+        preparing.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody may be waiting for it any more
+        node.preparing[name] = preparing
+    if task.get("waitForSuccess", True) is False:
+        return True
+    if record["state"] == "running":
+        await asyncio.shield(node.preparing[name])
+    return record["state"] == "completed"
+
+
+_KEPT = ("id", "commonEnvironmentSettings", "jobPreparationTask", "jobReleaseTask")  # what the release needs, much later
+
+
+async def _prepare(node: Node, job: Body, record: Body, account: str, services: "Services") -> None:
+    task = job["jobPreparationTask"]
+    folder = variables.job_folder(node.root, job) / variables.preparation_id(job)
+    env = {
+        **variables.of_node(node.place, node.package_variables),
+        "AZ_BATCH_JOB_ID": str(job["id"]),
+        "AZ_BATCH_TASK_ID": variables.preparation_id(job),
+        **variables.of_folder(folder),
+        **variables.of_user(job.get("commonEnvironmentSettings"), task.get("environmentSettings")),
+    }
+    retries = int((task.get("constraints") or {}).get("maxTaskRetryCount") or 0)
+
+    def note(info: Body) -> None:
+        record["preparation"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
+        node.around.changed(node)
+
+    try:
+        await _attempts(node, "preparation", task, folder, env, retries, account, services, note)
+        record["state"] = "completed" if record["preparation"]["result"] == "success" else FAILED
+    finally:
+        if record["state"] == "running":  # the node was lost, or this server ends: the next to ask begins anew
+            node.record["preparations"].pop(str(job["id"]).lower(), None)
+        node.preparing.pop(str(job["id"]).lower(), None)
+        node.around.changed(node)
+
+
+async def release(node: Node, name: str, account: str, services: "Services") -> None:
+    """Runs a job's release on a node on which its preparation has completed. Once."""
+    record = node.record["preparations"].get(name)
+    if record is None or record["state"] != "completed" or record["release"] or not record["job"].get("jobReleaseTask"):
+        return
+    job = record["job"]
+    task = {
+        **job["jobReleaseTask"],
+        "constraints": {"maxWallClockTime": job["jobReleaseTask"].get("maxWallClockTime") or "PT15M"},
+    }
+    folder = variables.job_folder(node.root, job) / variables.release_id(job)
+    env = {
+        **variables.of_node(node.place, node.package_variables),
+        **variables.of_job(job, node.root),
+        "AZ_BATCH_TASK_ID": variables.release_id(job),
+        **variables.of_folder(folder),
+        **variables.of_user(job.get("commonEnvironmentSettings"), task.get("environmentSettings")),
+    }
+
+    def note(info: Body) -> None:
+        record["release"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
+        node.around.changed(node)
+
+    await _attempts(node, "release", task, folder, env, 0, account, services, note)
+
+
+def told(node: Node, name: str) -> Body | None:
+    """A job's preparation and release on a node, in the API's form; None where it wasn't prepared there."""
+    record = node.record["preparations"].get(name)
+    if record is None:
+        return None
+    place = {"poolId": node.settings.name, "nodeId": node.id, "nodeUrl": node.view()["url"]}
+    parts = {"jobPreparationTaskExecutionInfo": record["preparation"], "jobReleaseTaskExecutionInfo": record["release"]}
+    return {**place, **{part: info for part, info in parts.items() if info}}
+
+
+async def _attempts(
+    node: Node,
+    kind: str,
+    task: Body,
+    folder: Path,
+    env: dict[str, str],
+    retries: int,
+    account: str,
+    services: "Services",
+    note: "commands.Note",
+) -> None:
+    """Runs it until it succeeds or its retries are used up; -1 retries for ever. `note` is told each change."""
+    count = 0
+    while True:
+        started = node.around.now()
+        retried: Body = {"retryCount": count, **({"lastRetryTime": started} if count else {})}
+        note({"state": "running", "startTime": started, **retried})
+        info, again = await _attempt(node, kind, task, folder, env, account, services)
+        again = again and (retries == -1 or count < retries)
+        if again:
+            count += 1
+            continue
+        note({"state": "completed", "startTime": started, **retried, **info})
+        return
+
+
+async def _attempt(
+    node: Node, kind: str, task: Body, folder: Path, env: dict[str, str], account: str, services: "Services"
+) -> tuple[Body, bool]:
+    """How it ended, and whether a retry may help."""
+    run = f"{kind}-{uuid.uuid4().hex}"
+    line = str(task.get("commandLine") or "")
+    try:
+        await asyncio.to_thread((folder / "wd").mkdir, parents=True, exist_ok=True)
+        await node_files.fetch(task.get("resourceFiles"), folder / "wd", account, services)
+        ended = await commands.execute(node, commands.Job(run, task, line, folder, env, keep=kind == "start"), services)
+    except TaskError as error:
+        return {"endTime": node.around.now(), "failureInfo": error.body, "result": "failure"}, False
+    if node.agent is not None:
+        node.agent.forget(run)
+    failure = commands.failure_of(ended, line)
+    info: Body = {"endTime": ended.ended_at, "result": "failure" if failure else "success"}
+    if ended.code is not None:
+        info["exitCode"] = ended.code
+    if failure:
+        info["failureInfo"] = failure
+    return info, ended.code not in (None, 0) and not ended.why

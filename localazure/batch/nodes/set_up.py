@@ -1,0 +1,19 @@
+"""What a node gets before its start task: the pool's application packages, file systems and container images."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from localazure.batch.nodes import container_images, mounts, mpi, packages
+from localazure.batch.nodes.node import Node
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+
+async def prepare(node: Node, account: str, services: "Services") -> None:
+    """NodeError where something of it can't be had: the node is unusable then."""
+    await asyncio.to_thread(mounts.mount, node.settings.mounts, node.root, services)
+    node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, services)
+    await container_images.prefetch(node.settings, services)
+    if mpi.brought_by(node.settings):
+        await mpi.install(node, services)

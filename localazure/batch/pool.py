@@ -1,0 +1,374 @@
+"""One pool, live: how many nodes it is to have, those that it has, and how it gets from one to the other.
+
+In: its ARM body, resizes, formulas, faults. Out: nodes that come up and leave, and what ARM shows of its allocation.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from formats.autoscale_formula import Targets
+from localazure.arm.store import Body
+from localazure.batch import autoscaling, durations, failures, pool_settings, room
+from localazure.batch.model import PoolKey
+from localazure.batch.nodes import node as nodes
+from localazure.batch.nodes.node import Node, Surroundings
+from localazure.batch.task_runs import TaskRuns
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+log = logging.getLogger(__name__)
+
+STEADY, RESIZING, STOPPING = "Steady", "Resizing", "Stopping"
+REMOVED = "The task's node was removed from the pool."
+PREEMPTED = "The task's Spot node was preempted."
+RESTORE_SECONDS = 5.0  # until a Spot node that was taken away is brought back, where there is capacity
+_DEFAULT_INTERVAL = timedelta(minutes=15)
+
+
+class Neighbours(NamedTuple):
+    """What a pool asks of those around it."""
+
+    services: "Services"
+    runs: TaskRuns
+    around: Surroundings
+    others: Callable[["Pool"], list[room.Has]]  # what the account's other pools have
+    addresses: Callable[[], set[str]]  # that nodes have
+    save: Callable[["Pool"], None]
+
+
+class Pool:
+    """`record` is what outlasts this server."""
+
+    def __init__(self, key: PoolKey, record: Body, near: Neighbours) -> None:
+        self.key = key
+        self.record = record
+        self.near = near
+        self.measured = autoscaling.Measured()
+        self.settings = pool_settings.read(record["name"], record["location"], record["body"])
+        self.nodes = [Node(one, self.settings, near.around) for one in record["nodes"]]
+        self.finished = [0, 0]  # tasks that succeeded, that failed
+        self._resizing: asyncio.Task[None] | None = None
+        self._restoring: set[asyncio.Task[None]] = set()
+        self._leaving: list[Node] = []  # of those taken up from an earlier server
+        self._going: set[asyncio.Task[None]] = set()  # nodes that leave, whoever asked for it
+
+    @property
+    def formula(self) -> str:
+        return self.record["formula"]
+
+    def node(self, node_id: str) -> Node | None:
+        return next((node for node in self.nodes if node.id.lower() == node_id.lower() and node.counts), None)
+
+    # What is asked
+
+    def begin(self) -> None:
+        """A new pool: its first nodes."""
+        self._rescale()
+
+    def apply(self, body: Body) -> None:
+        """A new body: what it says of nodes holds for those that come up from now on; another scale begins a resize."""
+        before = self.settings.scale
+        self.record["body"] = body
+        self.settings = pool_settings.read(self.record["name"], self.record["location"], body)
+        for node in self.nodes:
+            node.settings = self.settings
+        if before != self.settings.scale:
+            self._rescale()
+        self.near.save(self)
+
+    def _rescale(self) -> None:
+        """As the scale settings ask."""
+        fixed, auto = self.settings.scale.get("fixedScale") or {}, self.settings.scale.get("autoScale")
+        if auto:
+            self.set_autoscale(str(auto.get("formula") or ""), str(auto.get("evaluationInterval") or ""))
+            return
+        self.record["formula"] = ""
+        self.resize(
+            int(fixed.get("targetDedicatedNodes") or 0),
+            int(fixed.get("targetLowPriorityNodes") or 0),
+            str(fixed.get("nodeDeallocationOption") or "Requeue"),
+            str(fixed.get("resizeTimeout") or pool_settings.DEFAULT_RESIZE_TIMEOUT),
+        )
+
+    def remove_nodes(self, chosen: list[Node], option: str) -> None:
+        """These nodes leave, and the pool wants that many fewer."""
+        for node in chosen:
+            kind = "dedicated" if node.dedicated else "spot"
+            self.record[kind] = max(0, self.record[kind] - 1)
+
+        timeout = pool_settings.DEFAULT_RESIZE_TIMEOUT
+        work = self._resize(option, durations.parse(timeout), chosen)
+        self._begin_resize(self.record["dedicated"], self.record["spot"], option, timeout, work)
+
+    def resize(self, dedicated: int, spot: int, option: str, timeout: str) -> None:
+        """Begins to get to these numbers; a resize under way is given up for it."""
+        self.record["dedicated"], self.record["spot"] = dedicated, spot
+        self._begin_resize(dedicated, spot, option, timeout, self._resize(option, durations.parse(timeout)))
+
+    def _begin_resize(self, dedicated: int, spot: int, option: str, timeout: str, work: Coroutine[Any, Any, None]) -> None:
+        if self._resizing is not None:
+            self._resizing.cancel()
+        self.record["resize"] = {
+            "targetDedicatedNodes": dedicated,
+            "targetLowPriorityNodes": spot,
+            "resizeTimeout": timeout,
+            "nodeDeallocationOption": option,
+            "startTime": self.near.around.now(),
+        }
+        self._enter(RESIZING)
+        self._resizing = asyncio.create_task(work)
+
+    async def stop_resize(self) -> None:
+        if self._resizing is None or self._resizing.done():
+            return
+        self._enter(STOPPING)
+        self._resizing.cancel()
+        await asyncio.wait([self._resizing])
+        self._errors(
+            [failures.resize("ResizeStopped", room.DEDICATED if self._lacking(dedicated=True) else room.SPOT)]
+            if self._lacking(dedicated=True) or self._lacking(dedicated=False)
+            else []
+        )
+        self._enter(STEADY)
+
+    def set_autoscale(self, formula: str, interval: str) -> None:
+        """Under this formula from now on; it is evaluated at once. An empty one ends it, and the numbers stay."""
+        self.record["formula"], self.record["interval"] = formula, interval
+        if formula:
+            self.evaluate(formula, act=True)
+        self.near.save(self)
+
+    def evaluate(self, formula: str, *, act: bool) -> Body:
+        """A run of a formula. `act`: the pool is resized to what it asks for."""
+        now = self.near.services.clock.now()
+        self.measure(now)
+        current = Targets(self.record["dedicated"], self.record["spot"])
+        targets, run = autoscaling.evaluate(formula, self.measured, now, current)
+        if act:
+            self.record["run"], self.record["evaluated"] = run, now.isoformat()
+            if "error" not in run and (
+                targets[:2] != current[:2] or self._lacking(dedicated=True) or self._lacking(dedicated=False)
+            ):
+                self.resize(targets.dedicated, targets.spot, targets.deallocation, pool_settings.DEFAULT_RESIZE_TIMEOUT)
+            self.near.save(self)
+        return run
+
+    def tick(self, now: datetime) -> None:
+        """Every 30 seconds: a sample, and an evaluation where it is due."""
+        if self.formula:
+            interval = durations.parse(self.record["interval"] or "") or _DEFAULT_INTERVAL
+            if now >= datetime.fromisoformat(self.record["evaluated"]) + interval:
+                self.evaluate(self.formula, act=True)
+                return
+        self.measure(now)
+
+    def measure(self, now: datetime) -> None:
+        counts = self.near.services.batch_work.counts(self.key)
+        usable = sum(node.state in ("idle", "running") for node in self.nodes)
+        self.measured.add(
+            now.astimezone(UTC),
+            {
+                "$ActiveTasks": counts.active,
+                "$RunningTasks": counts.running,
+                "$PendingTasks": counts.active + counts.running,
+                "$SucceededTasks": self.finished[0],
+                "$FailedTasks": self.finished[1],
+                "$CurrentDedicatedNodes": self.current(dedicated=True),
+                "$CurrentLowPriorityNodes": self.current(dedicated=False),
+                "$PreemptedNodeCount": sum(node.state == "preempted" for node in self.nodes),
+                "$UsableNodeCount": usable,
+                "$SampleNodeCount": usable,
+                "$TaskSlotsPerNode": self.settings.slots,
+            },
+        )
+
+    async def remove(self) -> None:
+        """The pool is deleted, with its nodes."""
+        if self._resizing is not None:
+            self._resizing.cancel()
+        for task in self._restoring:
+            task.cancel()
+        await asyncio.gather(*self._going, *(node.leave() for node in self.nodes))
+        self.nodes.clear()
+
+    async def take_away(self, chosen: Sequence[Node], option: str) -> None:
+        """Nodes leave, each when its tasks allow it."""
+        await asyncio.gather(*(self._leave(node, option) for node in chosen))
+
+    async def preempt(self, node: Node) -> None:
+        """A Spot node is taken away; it comes back where there is capacity."""
+        node.enter("preempted")
+        for running in self.near.runs.on(node):
+            running.reason = PREEMPTED
+        self.near.runs.node_lost(node)
+        await node.preempt()
+        restoring = asyncio.create_task(self._restore(node))
+        self._restoring.add(restoring)
+        restoring.add_done_callback(self._restoring.discard)
+
+    async def adopt(self) -> None:
+        """After a restart: nodes are taken up. `resume` follows when their tasks are, too."""
+        self._leaving = [node for node in self.nodes if not node.counts]
+        for node in self._leaving:
+            node.record["phase"] = nodes.READY  # with its tasks, until it is sent away again
+        await asyncio.gather(*(node.adopt() for node in self.nodes))
+
+    def resume(self) -> None:
+        """What was under way at the restart goes on."""
+        for node in self.nodes:
+            if node.state == "preempted":
+                task = asyncio.create_task(self._restore(node))
+                self._restoring.add(task)
+                task.add_done_callback(self._restoring.discard)
+        last = self.record["resize"]
+        if last and (self._leaving or self.record["allocation"] != STEADY):
+            option, timeout = last["nodeDeallocationOption"], last["resizeTimeout"]
+            work = self._resize(option, durations.parse(timeout), self._leaving)
+            self._begin_resize(self.record["dedicated"], self.record["spot"], option, timeout, work)
+
+    def leave_alone(self) -> None:
+        """This server ends; the nodes go on for the next."""
+        for task in [*self._restoring, *([self._resizing] if self._resizing else [])]:
+            task.cancel()
+        for node in self.nodes:
+            node.leave_alone()
+
+    # Looking
+
+    def current(self, *, dedicated: bool) -> int:
+        return sum(node.dedicated is dedicated and node.counts for node in self.nodes)
+
+    def has(self) -> room.Has:
+        return room.Has(self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False))
+
+    def status(self) -> Body:
+        """What ARM shows beside what was asked for."""
+        record = self.record
+        body: Body = {
+            "allocationState": record["allocation"],
+            "allocationStateTransitionTime": record["since"],
+            "currentDedicatedNodes": self.current(dedicated=True),
+            "currentLowPriorityNodes": self.current(dedicated=False),
+        }
+        if not record["formula"]:
+            body |= {"targetDedicatedNodes": record["dedicated"], "targetLowPriorityNodes": record["spot"]}
+        if record["resize"]:
+            body["resizeOperationStatus"] = record["resize"]
+        if record["run"] and record["formula"]:
+            body["autoScaleRun"] = record["run"]
+        return body
+
+    # Resizing
+
+    async def _resize(self, option: str, timeout: timedelta | None, first: Sequence[Node] = ()) -> None:
+        """`first`: nodes that leave in any case."""
+        errors: list[Body] = []
+        try:
+            async with asyncio.timeout(timeout.total_seconds() if timeout else None):
+                await self.take_away(first, option)
+                for dedicated in (True, False):
+                    await self._shrink(-self._lacking(dedicated=dedicated), option, dedicated=dedicated)
+                    errors += self._grow(self._lacking(dedicated=dedicated), dedicated=dedicated)
+        except TimeoutError:
+            errors.append(failures.resize("AllocationTimedout", room.DEDICATED))
+        except Exception as error:
+            log.exception("the pool %s couldn't be resized", self.settings.name)
+            errors.append({"code": "InternalError", "message": str(error)})
+        self._errors(errors)
+        self._enter(STEADY)
+
+    def _lacking(self, *, dedicated: bool) -> int:
+        return self.record["dedicated" if dedicated else "spot"] - self.current(dedicated=dedicated)
+
+    def _grow(self, count: int, *, dedicated: bool) -> list[Body]:
+        """Begins to bring up nodes. The error of those that there is no room for."""
+        if count <= 0:
+            return []
+        near, settings = self.near, self.settings
+        granted, error = room.granted(
+            self.key.account,
+            self.has(),
+            near.others(self),
+            count,
+            dedicated=dedicated,
+            location=settings.location,
+            services=near.services,
+        )
+        for _ in range(granted):
+            record = nodes.new_record(
+                self.key.account, self.key.pool, dedicated=dedicated, taken=near.addresses(), now=near.around.now()
+            )
+            self.nodes.append(Node(record, settings, near.around))
+            self.nodes[-1].bring_up()
+        near.save(self)
+        return [error] if error else []
+
+    async def _shrink(self, count: int, option: str, *, dedicated: bool) -> None:
+        """Those with nothing to do leave first."""
+        if count > 0:
+            mine = [node for node in self.nodes if node.dedicated is dedicated and node.counts]
+            await self.take_away(sorted(mine, key=lambda node: (node.free_slots > 0, node.used_slots))[:count], option)
+
+    async def _leave(self, node: Node, option: str) -> None:
+        before = node.record["phase"]
+        node.enter("leavingpool")
+        if option.lower() in ("taskcompletion", "retaineddata"):
+            try:
+                await self.near.runs.settled(node)
+            except asyncio.CancelledError:
+                node.enter(before)  # the resize was stopped, or its time is over: the node stays
+                raise
+        going = asyncio.create_task(self._go(node, requeue=option.lower() != "terminate"))
+        self._going.add(going)
+        going.add_done_callback(self._going.discard)
+        await asyncio.shield(going)  # from here on there is no way back
+
+    async def _go(self, node: Node, *, requeue: bool) -> None:
+        ending = (self.near.runs.end(one.run.key, requeue=requeue, reason=REMOVED) for one in self.near.runs.on(node))
+        await asyncio.gather(*ending)
+        await node.leave()
+        with contextlib.suppress(ValueError):
+            self.nodes.remove(node)
+        self.near.save(self)
+
+    async def _restore(self, node: Node) -> None:
+        while True:
+            await asyncio.sleep(RESTORE_SECONDS)
+            if not self.near.services.deviations.lacks_capacity(self.settings.location):
+                break
+        if node in self.nodes and node.state == "preempted":
+            node.bring_up()
+
+    def _errors(self, errors: list[Body]) -> None:
+        if self.record["resize"]:
+            self.record["resize"].pop("errors", None)
+            if errors:
+                self.record["resize"]["errors"] = errors
+
+    def _enter(self, state: str) -> None:
+        self.record["allocation"], self.record["since"] = state, self.near.around.now()
+        self.near.save(self)
+
+
+def new_record(name: str, location: str, now: str) -> Body:
+    """Of a pool that is yet to be applied."""
+    return {
+        "name": name,
+        "location": location,
+        "body": None,
+        "dedicated": 0,
+        "spot": 0,
+        "allocation": STEADY,
+        "since": now,
+        "resize": None,
+        "formula": "",
+        "interval": "",
+        "run": None,
+        "evaluated": now,
+        "nodes": [],
+    }

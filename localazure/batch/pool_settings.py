@@ -1,0 +1,70 @@
+"""What a pool's nodes need to know of it, read from its ARM body: size, slots, system, start task, packages, containers, mounts.
+
+In: the body as it is stored, with the service's defaults where it was silent. Out: `PoolSettings`.
+"""
+
+from typing import Any, NamedTuple
+
+from catalog.services.batch import node_agents
+from catalog.size_use import OperatingSystem
+from catalog.sizes import SIZES
+from catalog.sizes.model import Size
+from localazure.arm.store import Body
+
+DEFAULT_RESIZE_TIMEOUT = "PT15M"
+_UNKNOWN_CORES = 1
+
+
+class PoolSettings(NamedTuple):
+    """A pool as it was asked for."""
+
+    name: str  # as it was spelt
+    location: str
+    vm_size: str
+    size: Size | None
+    windows: bool
+    slots: int
+    pack: bool  # fill one node after the other; else spread
+    inter_node: bool
+    start_task: Body | None
+    packages: tuple[Body, ...]  # id and version of applications
+    containers: Body | None  # containerConfiguration
+    mounts: tuple[Body, ...]
+    identities: tuple[str, ...]  # ids of the pool's user-assigned identities
+    image: Body
+    scale: Body  # scaleSettings
+
+    @property
+    def cores(self) -> int:
+        """What a node counts against a quota."""
+        return (self.size.quota_vcpus or self.size.vcpus or _UNKNOWN_CORES) if self.size else _UNKNOWN_CORES
+
+    @property
+    def multi_instance(self) -> bool:
+        """Whether tasks on several nodes at once run here; in other pools they stay active for ever."""
+        return self.inter_node and self.slots == 1
+
+
+def read(name: str, location: str, body: Body) -> PoolSettings:
+    properties = body.get("properties") or {}
+    machine = (properties.get("deploymentConfiguration") or {}).get("virtualMachineConfiguration") or {}
+    agent = node_agents.find(str(machine.get("nodeAgentSkuId") or ""))
+    windows = agent is not None and agent.operating_system is OperatingSystem.WINDOWS
+    policy: dict[str, Any] = properties.get("taskSchedulingPolicy") or {}
+    return PoolSettings(
+        name=name,
+        location=location,
+        vm_size=str(properties.get("vmSize") or ""),
+        size=SIZES.find(str(properties.get("vmSize") or "")),
+        windows=windows or "windowsConfiguration" in machine,
+        slots=int(properties.get("taskSlotsPerNode") or 1),
+        pack=str(policy.get("nodeFillType") or "Spread").lower() == "pack",
+        inter_node=str(properties.get("interNodeCommunication") or "").lower() == "enabled",
+        start_task=properties.get("startTask"),
+        packages=tuple(properties.get("applicationPackages") or ()),
+        containers=machine.get("containerConfiguration"),
+        mounts=tuple(properties.get("mountConfiguration") or ()),
+        identities=tuple((body.get("identity") or {}).get("userAssignedIdentities") or ()),
+        image=machine.get("imageReference") or {},
+        scale=properties.get("scaleSettings") or {},
+    )

@@ -1,0 +1,373 @@
+"""The pools of Batch with their nodes: what `services.batch_pools` is.
+
+In: pools' ARM bodies, what clients ask of nodes and tasks, and the tasks that `Work` has ready. Out: nodes as processes of this
+machine, tasks that run on them, and how all of it is shown. Everything happens on the server's event loop. What is kept of a pool
+is one document in the store; nodes and commands outlive this server, and the next takes them up.
+"""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from formats import azure_types
+from localazure.arm.store import Body
+from localazure.batch import autoscaling, scheduler
+from localazure.batch import pool as one_pool
+from localazure.batch.errors import BatchError
+from localazure.batch.model import PoolKey, TaskKey, TaskNode, TaskRun
+from localazure.batch.nodes import connection, retention, service_tasks, set_up
+from localazure.batch.nodes.node import Node, Surroundings
+from localazure.batch.pool import Neighbours, Pool
+from localazure.batch.room import Has
+from localazure.batch.task_runs import TaskRuns
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+log = logging.getLogger(__name__)
+_DOCUMENTS = "batch/pools/"
+_SAVE_SECONDS = 0.05  # changes of a pool within this time are kept together
+
+
+class Pools:
+    """All pools of this server."""
+
+    def __init__(self, services: "Services") -> None:
+        self._services = services
+        self._folder: Path = services.settings.state / "batch"
+        self._pools: dict[PoolKey, Pool] = {}
+        self._runs = TaskRuns(services, self._finished)
+        self._looking: set[PoolKey] = set()  # pools that are looked through for work as soon as the loop gets to it
+        self._unsaved: set[PoolKey] = set()
+        self._ticking: asyncio.Task[None] | None = None
+        self._stopped = False
+
+    # Pools, for ARM
+
+    async def apply(self, key: PoolKey, body: Body, as_of: date, name: str = "") -> None:  # noqa: ARG002 - rules are the kind's
+        """A new pool, or another body of one that is there. Returns at once; nodes come and go in the background."""
+        pool = self._pools.get(key)
+        if pool is None:
+            account = self._services.store.get(key.account)
+            location = account.location if account else ""
+            stored = self._services.store.get(f"{key.account}/pools/{key.pool}")
+            spelt = name or (stored.id.name if stored else key.pool)
+            record = one_pool.new_record(spelt, location, self._now())
+            record["body"] = body
+            pool = self._pools[key] = Pool(key, record, self._near(key))
+            pool.begin()
+        else:
+            pool.apply(body)
+
+    async def remove(self, key: PoolKey) -> None:
+        """The pool goes, with its nodes and their files. Its tasks wait for another pool."""
+        pool = self._pools.get(key)
+        if pool is None:
+            return
+        await pool.remove()
+        self._pools.pop(key, None)
+        self._services.store.delete_document(_document(key))
+
+    async def resize(self, key: PoolKey, dedicated: int, spot: int, deallocation_option: str, timeout: str) -> None:
+        self._pool(key).resize(dedicated, spot, deallocation_option or "Requeue", timeout or "PT15M")
+
+    async def stop_resize(self, key: PoolKey) -> None:
+        await self._pool(key).stop_resize()
+
+    def set_autoscale(self, key: PoolKey, formula: str, interval: str) -> None:
+        """Under this formula from now on, evaluated at once; "" ends it."""
+        self._pool(key).set_autoscale(formula, interval)
+
+    async def evaluate(self, key: PoolKey, formula: str) -> Body:
+        """What a formula would ask for now, as an AutoScaleRun. Nothing changes."""
+        return self._pool(key).evaluate(formula, act=False)
+
+    def status(self, key: PoolKey) -> Body:
+        """What ARM shows of a pool beside what was asked for; {} for one that isn't there."""
+        pool = self._pools.get(key)
+        return pool.status() if pool else {}
+
+    # Nodes, for the data plane
+
+    def nodes(self, key: PoolKey) -> list[Body]:
+        return [node.view() for node in self._pool(key).nodes]
+
+    async def reboot(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
+        await self._restart(key, node_id, option, "rebooting", wipe=False)
+
+    async def reimage(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
+        await self._restart(key, node_id, option, "reimaging", wipe=True)
+
+    async def disable_scheduling(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
+        """No further task starts on the node; what becomes of those that run `option` says."""
+        node = self._node(key, node_id)
+        if node.record["scheduling"] == "disabled":
+            raise BatchError("NodeAlreadyInTargetSchedulingState")
+        node.record["scheduling"], node.record["since"] = "disabled", self._now()
+        self._save(self._pools[key])
+        await self._make_way(node, option, wait=False)
+
+    async def enable_scheduling(self, key: PoolKey, node_id: str) -> None:
+        node = self._node(key, node_id)
+        if node.record["scheduling"] == "enabled":
+            raise BatchError("NodeAlreadyInTargetSchedulingState")
+        node.record["scheduling"], node.record["since"] = "enabled", self._now()
+        self._changed(node)
+
+    async def remove_nodes(self, key: PoolKey, node_ids: Iterable[str], option: str = "requeue") -> None:
+        """Nodes leave for good, and the pool wants that many fewer."""
+        pool = self._pool(key)
+        pool.remove_nodes([self._node(key, node_id) for node_id in node_ids], option or "requeue")
+
+    # Tasks and jobs, for the data plane
+
+    async def end_task(self, key: TaskKey, requeue: bool = False, reason: str = "") -> None:
+        """Ends a task that runs, and waits until `Work` knows."""
+        await self._runs.end(key, requeue=requeue, reason=reason)
+
+    async def forget_task(self, key: TaskKey, node: TaskNode | None = None) -> None:
+        """Ends a task without a word to `Work`, and removes its folder."""
+        await self._runs.forget(key)
+        self._runs.subtasks.pop(key, None)
+        folder = self.task_folder(key, node) if node else None
+        if folder is not None:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def end_job(self, account: str, job: str) -> None:
+        """The job has ended: its release task runs on each node that ran its preparation."""
+        await asyncio.gather(
+            *(service_tasks.release(node, job.lower(), account, self._services) for node in self._nodes_of(account)),
+            return_exceptions=True,  # a node that is lost has nothing left to release
+        )
+
+    async def forget_job(self, account: str, job: str) -> None:
+        """The job is deleted: its release task, and then its folders and what is remembered of it."""
+        await self.end_job(account, job)
+        for node in self._nodes_of(account):
+            record = node.record["preparations"].pop(job.lower(), None)
+            await asyncio.to_thread(retention.remove_job, node.root, job)
+            if record is not None:
+                node.around.changed(node)
+        for key in [key for key in self._runs.subtasks if (key.account, key.job) == (account, job.lower())]:
+            del self._runs.subtasks[key]
+
+    def preparations(self, account: str, job: str) -> list[Body]:
+        """A job's preparation and release on each node that has run them, in the API's form."""
+        told = (service_tasks.told(node, job.lower()) for node in self._nodes_of(account))
+        return [one for one in told if one is not None]
+
+    def subtasks(self, key: TaskKey) -> list[Body]:
+        """Of a multi-instance task, while this server runs."""
+        return self._runs.subtasks.get(key, [])
+
+    def task_folder(self, key: TaskKey, node: TaskNode | None) -> Path | None:
+        """Where a task's stdout.txt, stderr.txt and wd lie; None where its node or its files are gone."""
+        if node is None:
+            return None
+        found = next((one for one in self._nodes_of(key.account) if one.id == node.node_id), None)
+        folder = found.root / node.root if found else None
+        return folder if folder is not None and folder.is_dir() else None
+
+    def node_folder(self, key: PoolKey, node_id: str) -> Path | None:
+        """AZ_BATCH_NODE_ROOT_DIR of a node."""
+        pool = self._pools.get(key)
+        node = pool.node(node_id) if pool else None
+        return node.root if node and node.root.is_dir() else None
+
+    # Faults on purpose
+
+    async def evict(self, name: str) -> list[str]:
+        """Takes Spot nodes away: of a pool, or one of them (`POOL/NODE`). Their ids."""
+        wanted, _, node_id = name.partition("/")
+        chosen = [
+            (pool, node)
+            for pool in self._pools.values()
+            if pool.key.pool == wanted.lower()
+            for node in pool.nodes
+            if not node.dedicated and node.counts and node.state != "preempted" and (not node_id or node.id == node_id)
+        ]
+        await asyncio.gather(*(pool.preempt(node) for pool, node in chosen))
+        return [node.id for _, node in chosen]
+
+    # This server
+
+    async def started(self) -> None:
+        """Takes up what an earlier server left: nodes with what they run; what belongs to no pool is ended."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        wanted = {
+            PoolKey(pool.id.scope.lower(), pool.id.name.lower()): pool
+            for pool in self._services.store.of_type(azure_types.BATCH_POOL.arm_type)
+        }
+        for name, record in self._services.store.documents(_DOCUMENTS).items():
+            key = PoolKey(*record.pop("key"))
+            if key in wanted:
+                self._pools[key] = Pool(key, record, self._near(key))
+            else:  # the server before was killed while ARM made it or took it away
+                self._services.store.delete_document(name)
+        known = {node.record["folder"] for pool in self._pools.values() for node in pool.nodes}
+        for folder in self._folder.glob("*/"):
+            if folder.name not in known:
+                await connection.end(folder)
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await asyncio.gather(*(pool.adopt() for pool in self._pools.values()))
+        for key, resource in wanted.items():
+            if key not in self._pools and resource.state != "Deleting":
+                await self.apply(key, resource.body, self._services.clock.as_of, resource.id.name)
+        for pool in self._pools.values():
+            self._runs.adopt(pool.key, pool.nodes)
+            pool.resume()
+        self._services.batch_work.listen(self._look)
+        self._ticking = asyncio.create_task(self._tick())
+        for key in self._pools:
+            self._look(key)
+
+    async def stopping(self) -> None:
+        """This server ends; nodes and tasks go on for the next."""
+        self._stopped = True
+        if self._ticking is not None:
+            self._ticking.cancel()
+        for key in list(self._unsaved):
+            self._write(key)
+        ending = self._runs.close()
+        for pool in self._pools.values():
+            pool.leave_alone()
+        if ending:
+            await asyncio.wait(ending)
+
+    def tick(self) -> None:
+        """Samples of each pool, and evaluations that are due."""
+        now = self._services.clock.now()
+        for pool in list(self._pools.values()):
+            pool.tick(now)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(autoscaling.SAMPLE_SECONDS)
+            self.tick()
+            now = self._services.clock.now().timestamp()
+            for root in [node.root for pool in self._pools.values() for node in pool.nodes]:
+                await asyncio.to_thread(retention.sweep, root, now)
+
+    # Work
+
+    def _look(self, key: PoolKey) -> None:
+        """Looks for work for a pool, once however often it is asked for before the loop gets to it."""
+        if key in self._pools and key not in self._looking and not self._stopped:
+            self._looking.add(key)
+            asyncio.get_running_loop().call_soon(self._place, key)
+
+    def _place(self, key: PoolKey) -> None:
+        self._looking.discard(key)
+        pool = self._pools.get(key)
+        if pool is None or self._stopped:
+            return
+        settings = pool.settings
+        found = scheduler.placed(
+            iter(self._services.batch_work.ready(key)),
+            pool.nodes,
+            pack=settings.pack,
+            multi_instance=settings.multi_instance,
+            suits=_suits,
+        )
+        for run, nodes in found:
+            self._runs.begin(run, nodes)
+
+    def _finished(self, key: PoolKey, succeeded: bool | None) -> None:
+        pool = self._pools.get(key)
+        if pool is not None and succeeded is not None:
+            pool.finished[0 if succeeded else 1] += 1
+        self._look(key)
+
+    async def _restart(self, key: PoolKey, node_id: str, option: str, phase: str, *, wipe: bool) -> None:
+        node = self._node(key, node_id)
+        if node.state not in ("idle", "running", "offline", "starttaskfailed", "unusable"):
+            raise BatchError("OperationInvalidForCurrentState")
+        node.closed = True
+        await self._make_way(node, option, wait=True)
+        node.reboot(phase, wipe=wipe)
+
+    async def _make_way(self, node: Node, option: str, *, wait: bool) -> None:
+        """What becomes of the tasks on a node: requeue (default), terminate, taskcompletion or retaineddata."""
+        if option.lower() in ("taskcompletion", "retaineddata"):
+            if wait:
+                await self._runs.settled(node)
+            return
+        requeue = option.lower() != "terminate"
+        await asyncio.gather(*(self._runs.end(one.run.key, requeue=requeue) for one in self._runs.on(node)))
+
+    # Parts
+
+    def _near(self, key: PoolKey) -> Neighbours:
+        account = key.account.rsplit("/", 1)[-1]
+        around = Surroundings(
+            account_name=account,
+            account_url=f"{self._services.settings.url}/batch/{account}",
+            folder=self._folder,
+            now=self._now,
+            changed=self._changed,
+            lost=self._runs.node_lost,
+            prepare=lambda node: set_up.prepare(node, key.account, self._services),
+            start_task=lambda node: service_tasks.start(node, key.account, self._services),
+        )
+        return Neighbours(self._services, self._runs, around, self._others, self._addresses, self._save)
+
+    def _changed(self, node: Node) -> None:
+        for pool in self._pools.values():
+            if node in pool.nodes:
+                self._save(pool)
+                self._look(pool.key)
+
+    def _save(self, pool: Pool) -> None:
+        if not self._unsaved and not self._stopped:
+            asyncio.get_running_loop().call_later(_SAVE_SECONDS, self._write_all)
+        self._unsaved.add(pool.key)
+
+    def _write_all(self) -> None:
+        if not self._stopped:
+            for key in list(self._unsaved):
+                self._write(key)
+
+    def _write(self, key: PoolKey) -> None:
+        self._unsaved.discard(key)
+        pool = self._pools.get(key)
+        if pool is not None:
+            pool.record["nodes"] = [node.record for node in pool.nodes]
+            self._services.store.put_document(_document(key), {"key": list(key), **pool.record})
+
+    def _pool(self, key: PoolKey) -> Pool:
+        pool = self._pools.get(key)
+        if pool is None:
+            raise BatchError("PoolNotFound")
+        return pool
+
+    def _node(self, key: PoolKey, node_id: str) -> Node:
+        node = self._pool(key).node(node_id)
+        if node is None:
+            raise BatchError("NodeNotFound")
+        return node
+
+    def _nodes_of(self, account: str) -> list[Node]:
+        return [node for pool in self._pools.values() if pool.key.account == account for node in pool.nodes]
+
+    def _others(self, pool: Pool) -> list[Has]:
+        return [one.has() for one in self._pools.values() if one.key.account == pool.key.account and one is not pool]
+
+    def _addresses(self) -> set[str]:
+        return {node.address for pool in self._pools.values() for node in pool.nodes}
+
+    def _now(self) -> str:
+        return self._services.clock.stamp()
+
+
+def _suits(run: TaskRun, node: Node) -> bool:
+    """Whether the job's preparation hasn't failed on a node."""
+    record = node.record["preparations"].get(run.key.job)
+    return record is None or record["state"] != service_tasks.FAILED
+
+
+def _document(key: PoolKey) -> str:
+    return f"{_DOCUMENTS}{key.account}/{key.pool}"

@@ -1,0 +1,43 @@
+"""Whether there are machines for a pool's further nodes: the account's quotas of vCPUs, and the region's capacity.
+
+In: how many nodes of a kind are wanted. Out: how many there may be, and the resize error where that is fewer: the service stops
+at the quota, and keeps the nodes that it got.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from localazure.arm.store import Body
+from localazure.batch import failures
+from localazure.kinds import batch_quotas
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+DEDICATED, SPOT = "dedicated", "low priority"
+
+
+class Has(NamedTuple):
+    """What one pool has."""
+
+    vm_size: str
+    dedicated: int
+    spot: int
+
+
+def granted(
+    account: str, pool: Has, others: list[Has], wanted: int, *, dedicated: bool, location: str, services: "Services"
+) -> tuple[int, Body | None]:
+    """How many of `wanted` further nodes of a kind the pool gets. `others`: the account's other pools."""
+    if services.deviations.lacks_capacity(location):
+        return 0, failures.resize("AllocationFailed", DEDICATED if dedicated else SPOT)
+    resource = services.store.get(account)
+    if resource is None:
+        return wanted, None
+    error: Body | None = None
+    for count in range(wanted, 0, -1):
+        sought = (pool.dedicated + count, 0) if dedicated else (0, pool.spot + count)
+        found = batch_quotas.shortage(resource, pool.vm_size, *sought, [tuple(one) for one in others], services)
+        if found is None:
+            return count, error
+        error = error or found
+    return 0, error

@@ -1,0 +1,140 @@
+"""Answers of the data plane: objects, lists with a link to their next page, refusals; entity tags and conditions on them."""
+
+import base64
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import JSONResponse, Response
+
+from localazure.arm.store import Body
+from localazure.batch.errors import BatchError
+from localazure.batch.service import odata
+from localazure.batch.service.asked import Asked
+
+CONTENT_TYPE = "application/json;odata=minimalmetadata"
+_SECRET = frozenset({"password", "sshprivatekey", "accountkey", "saskey", "protectedsettings"})  # given and never answered
+
+
+def one(asked: Asked, metadata: str, entry: Body) -> Response:
+    """An object, or what of it `$select` names."""
+    headers = tags(entry)
+    content = {
+        "odata.metadata": asked.url(f"$metadata#{metadata}/@Element"),
+        **odata.selected(without_secrets(entry), asked.select),
+    }
+    return JSONResponse(content, headers=headers, media_type=CONTENT_TYPE)
+
+
+def done(asked: Asked, status: int, entry: Body | None = None, *, location: str = "") -> Response:
+    """An operation that answers nothing but headers."""
+    headers = tags(entry or {}) | {"DataServiceId": location or asked.here}
+    if location:
+        headers["Location"] = location
+    return Response(status_code=status, headers=headers)
+
+
+def listed(
+    asked: Asked,
+    metadata: str,
+    entries: Iterable[Body],
+    properties: dict[str, str],
+    key: Callable[[Body], str] = lambda entry: entry["id"].lower(),
+) -> Response:
+    """A page of a list: `entries` come in the order of `key`, and after the one that the last page ended with."""
+    most, after, wanted = asked.most, asked.after, odata.parse(asked.filter, properties)
+    page: list[Body] = []
+    more = False
+    for entry in entries:
+        if (after and key(entry) <= after) or not wanted(entry):
+            continue
+        if len(page) == most:
+            more = True
+            break
+        page.append(entry)
+    content: Body = {
+        "odata.metadata": asked.url(f"$metadata#{metadata}"),
+        "value": [odata.selected(without_secrets(entry), asked.select) for entry in page],
+    }
+    if more:
+        token = base64.urlsafe_b64encode(key(page[-1]).encode()).decode()
+        query = [(name, value) for name, value in asked.request.query_params.items() if name.lower() != "$skiptoken"]
+        content["odata.nextLink"] = f"{asked.here}?{urlencode([*query, ('$skiptoken', token)])}"
+    return JSONResponse(content, media_type=CONTENT_TYPE)
+
+
+def plain(asked: Asked, metadata: str, content: Body) -> Response:
+    """An object that is no entry of a list."""
+    return JSONResponse({"odata.metadata": asked.url(f"$metadata#{metadata}"), **content}, media_type=CONTENT_TYPE)
+
+
+def refused(error: BatchError, address: str) -> Response:
+    if error.status == 304:
+        return Response(status_code=304)
+    content = {"odata.metadata": f"{address}/$metadata#Microsoft.Azure.Batch.Protocol.Entities.Container.errors/@Element"}
+    return JSONResponse(content | error.body(), status_code=error.status, headers=error.headers, media_type=CONTENT_TYPE)
+
+
+def tags(entry: Body) -> dict[str, str]:
+    """The headers that tell an entry's version."""
+    headers: dict[str, str] = {}
+    if entry.get("eTag"):
+        headers["ETag"] = entry["eTag"]
+    if entry.get("lastModified"):
+        headers["Last-Modified"] = format_datetime(datetime.fromisoformat(entry["lastModified"]).astimezone(UTC), usegmt=True)
+    return headers
+
+
+def conditions(asked: Asked, entry: Body) -> None:
+    """BatchError 412, or 304 for a read, where a condition of the request's headers doesn't hold."""
+    tag, reads = entry.get("eTag", ""), asked.method in ("GET", "HEAD")
+    unmet = BatchError("ConditionNotMet")
+    unchanged = BatchError("ConditionNotMet", status=304) if reads else unmet
+    wanted = _tags(asked.header("if-match"))
+    if wanted and "*" not in wanted and tag not in wanted:
+        raise unmet
+    unwanted = _tags(asked.header("if-none-match"))
+    if unwanted and ("*" in unwanted or tag in unwanted):
+        raise unchanged
+    if not entry.get("lastModified"):
+        return
+    modified = datetime.fromisoformat(entry["lastModified"]).astimezone(UTC).replace(microsecond=0)
+    since = _moment(asked, "if-modified-since")
+    if since is not None and modified <= since:
+        raise unchanged
+    until = _moment(asked, "if-unmodified-since")
+    if until is not None and modified > until:
+        raise unmet
+
+
+def without_secrets(value: Any) -> Any:
+    """A value without what is only ever given."""
+    if isinstance(value, dict):
+        return {name: without_secrets(each) for name, each in value.items() if name.lower() not in _SECRET}
+    if isinstance(value, list):
+        return [without_secrets(each) for each in value]
+    return value
+
+
+def no_expand(asked: Asked) -> None:
+    if asked.query.get("$expand"):
+        raise BatchError(
+            "NotImplemented", f"The embedded Azure does not implement $expand={asked.query['$expand'][:100]}.", status=501
+        )
+
+
+def _tags(text: str) -> set[str]:
+    return {each.strip().removeprefix("W/").strip('"') for each in text.split(",") if each.strip()}
+
+
+def _moment(asked: Asked, header: str) -> datetime | None:
+    text = asked.header(header)
+    if not text:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError) as error:
+        raise BatchError("InvalidHeaderValue", values={"HeaderName": header, "HeaderValue": text[:100]}) from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

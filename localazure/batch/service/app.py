@@ -1,0 +1,214 @@
+"""The data plane as one ASGI application: who asks, which account, which version, and then the operation that the path names.
+
+In: requests below /batch/ACCOUNT. Out: answers in the service's envelope, whatever is asked.
+"""
+
+import asyncio
+import importlib
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from formats.azure_types import BATCH_ACCOUNT
+from localazure.arm.errors import ArmError
+from localazure.batch.endings import Endings
+from localazure.batch.errors import BatchError, not_imitated
+from localazure.batch.service import answers, authentication, models, pool_forms
+from localazure.batch.service.asked import Asked, segments_of
+from localazure.batch.service.files import Files
+from localazure.batch.service.jobs import Jobs
+from localazure.batch.service.lists import Lists
+from localazure.batch.service.nodes import Nodes
+from localazure.batch.service.pools import Pools
+from localazure.batch.service.tasks import Tasks
+from localazure.services import Services
+
+PREFIX = "/batch"
+# Of azure-batch 15.1; of azure-batch 14.2 and the 15.0.0b1 in azure-cli 2.91; and of what came between them.
+API_VERSIONS = frozenset({"2025-06-01", "2024-07-01.20.0", "2024-02-01.19.0"})
+log = logging.getLogger(__name__)
+
+Operation = Callable[[Asked], Awaitable[Response]]
+
+
+class DataPlane:
+    """Made once, when the services are there that it uses."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.endings = Endings(services.batch_work, services.batch_pools)
+        self._operations = _operations(services)
+        self._loaded: asyncio.Future[object] | None = None
+
+    def routes(self) -> list[BaseRoute]:
+        return [_Below(self)]
+
+    async def started(self) -> None:
+        await self.endings.started()
+
+    async def stopping(self) -> None:
+        await self.endings.stopping()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        request = Request(scope, receive)
+        raw = scope["raw_path"].decode("latin-1").partition("?")[0]
+        segments = segments_of(raw)[1:]
+        address = f"{self._services.settings.url}{PREFIX}/{segments[0] if segments else ''}"
+        try:
+            response = await self._answer(request, segments, address)
+        except BatchError as error:
+            response = answers.refused(error, address)
+        except ArmError as error:
+            response = answers.refused(pool_forms.refusal(error), address)
+        except ClientDisconnect:
+            return  # nobody is left to answer
+        except Exception:
+            log.exception("%s %s failed", request.method, raw)
+            response = answers.refused(BatchError("InternalError"), address)
+        _with_headers(request, response)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, segments: list[str], address: str) -> Response:
+        accounts = self._services.store.named(BATCH_ACCOUNT.arm_type, segments[0]) if segments else []
+        account = accounts[0] if accounts else None
+        caller = authentication.caller_of(request, account, self._services)
+        if account is None:
+            raise BatchError("ResourceNotFound", "The specified account does not exist.", status=404)
+        query = _query(request)
+        _check_version(query)
+        await self._load()
+        self._services.batch_work.sync()
+        asked = Asked(request=request, account=account, caller=caller, segments=segments[1:], address=address, query=query)
+        return await self._operation(asked)(asked)
+
+    def _operation(self, asked: Asked) -> Operation:
+        path = _pattern(asked.segments)
+        found = self._operations.get((asked.method, path))
+        if found is not None:
+            return found
+        if any(known == path for _, known in self._operations):
+            raise BatchError("UnsupportedHttpVerb")
+        if path.startswith(("jobschedules", "certificates", "poolusagemetrics", "lifetimepoolstats", "lifetimejobstats")):
+            raise not_imitated(f"'{asked.segments[0]}'")
+        raise BatchError("InvalidUri")
+
+    async def _load(self) -> None:
+        """The models are read in a thread, once, so that nobody else has to wait for them."""
+        if self._loaded is None:
+            self._loaded = asyncio.ensure_future(asyncio.to_thread(importlib.import_module, models.PACKAGE))
+        await asyncio.shield(self._loaded)
+
+
+class _Below(BaseRoute):
+    """Every path below the prefix. A mount's pattern stops at a line's end, which a path may hold too."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        ours = scope["type"] in ("http", "websocket") and f"{scope['path']}/".startswith(f"{PREFIX}/")
+        return (Match.FULL if ours else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _operations(services: Services) -> dict[tuple[str, str], Operation]:
+    """By method and path; `*` stands for a name, and what follows /files/ for the rest of the path."""
+    jobs, tasks, pools = Jobs(services), Tasks(services), Pools(services)
+    files, nodes, lists = Files(services, pools), Nodes(services, pools), Lists(services, pools)
+    known: dict[tuple[str, str], Operation] = {
+        ("POST", "jobs"): jobs.add,
+        ("GET", "jobs"): jobs.listed,
+        ("GET", "jobs/*"): jobs.get,
+        ("PATCH", "jobs/*"): jobs.patch,
+        ("PUT", "jobs/*"): jobs.put,
+        ("DELETE", "jobs/*"): jobs.delete,
+        ("POST", "jobs/*/disable"): jobs.disable,
+        ("POST", "jobs/*/enable"): jobs.enable,
+        ("POST", "jobs/*/terminate"): jobs.terminate,
+        ("GET", "jobs/*/taskcounts"): jobs.counts,
+        ("GET", "jobs/*/jobpreparationandreleasetaskstatus"): jobs.preparations,
+        ("POST", "jobs/*/addtaskcollection"): tasks.add_collection,
+        ("POST", "jobs/*/tasks"): tasks.add,
+        ("GET", "jobs/*/tasks"): tasks.listed,
+        ("GET", "jobs/*/tasks/*"): tasks.get,
+        ("PUT", "jobs/*/tasks/*"): tasks.put,
+        ("DELETE", "jobs/*/tasks/*"): tasks.delete,
+        ("POST", "jobs/*/tasks/*/terminate"): tasks.terminate,
+        ("POST", "jobs/*/tasks/*/reactivate"): tasks.reactivate,
+        ("GET", "jobs/*/tasks/*/subtasksinfo"): tasks.subtasks,
+        ("POST", "pools"): pools.add,
+        ("GET", "pools"): pools.listed,
+        ("GET", "pools/*"): pools.get,
+        ("HEAD", "pools/*"): pools.exists,
+        ("PATCH", "pools/*"): pools.patch,
+        ("DELETE", "pools/*"): pools.delete,
+        ("POST", "pools/*/resize"): pools.resize,
+        ("POST", "pools/*/stopresize"): pools.stop_resize,
+        ("POST", "pools/*/updateproperties"): pools.replace_properties,
+        ("POST", "pools/*/enableautoscale"): pools.enable_autoscale,
+        ("POST", "pools/*/disableautoscale"): pools.disable_autoscale,
+        ("POST", "pools/*/evaluateautoscale"): pools.evaluate_autoscale,
+        ("POST", "pools/*/removenodes"): nodes.remove,
+        ("GET", "pools/*/nodes"): nodes.listed,
+        ("GET", "pools/*/nodes/*"): nodes.get,
+        ("POST", "pools/*/nodes/*/reboot"): nodes.reboot,
+        ("POST", "pools/*/nodes/*/reimage"): nodes.reimage,
+        ("POST", "pools/*/nodes/*/disablescheduling"): nodes.disable_scheduling,
+        ("POST", "pools/*/nodes/*/enablescheduling"): nodes.enable_scheduling,
+        ("GET", "applications"): lists.applications,
+        ("GET", "applications/*"): lists.application,
+        ("GET", "supportedimages"): lists.images,
+        ("GET", "nodecounts"): lists.node_counts,
+    }
+    for action in ("start", "deallocate", "users", "uploadbatchservicelogs"):
+        known[("POST", f"pools/*/nodes/*/{action}")] = nodes.not_imitated
+    for what in ("remoteloginsettings", "extensions"):
+        known[("GET", f"pools/*/nodes/*/{what}")] = nodes.not_imitated
+    for above in ("jobs/*/tasks/*", "pools/*/nodes/*"):
+        known[("GET", f"{above}/files")] = files.listed
+        known[("GET", f"{above}/files/*")] = files.get
+        known[("HEAD", f"{above}/files/*")] = files.head
+        known[("DELETE", f"{above}/files/*")] = files.delete
+    return known
+
+
+def _pattern(segments: list[str]) -> str:
+    """jobs/*/tasks/*: every second segment is a name; a file's whole path counts as one."""
+    if len(segments) > 5 and segments[4].lower() == "files":
+        segments = [*segments[:5], "/".join(segments[5:])]
+    return "/".join("*" if index % 2 else each.lower() for index, each in enumerate(segments))
+
+
+def _query(request: Request) -> dict[str, str]:
+    """By lower-case name."""
+    given = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    return {name.lower(): value for name, value in given}
+
+
+def _check_version(query: dict[str, str]) -> None:
+    version = query.get("api-version", "")
+    if not version:
+        raise BatchError("MissingRequiredQueryParameter", values={"QueryParameterName": "api-version"})
+    if version not in API_VERSIONS:
+        allowed = ", ".join(sorted(API_VERSIONS))
+        raise BatchError("UnsupportedRequestVersion", values={"Version": version[:50], "Reason": f"Served are {allowed}"})
+
+
+def _with_headers(request: Request, response: Response) -> None:
+    """The id by which the service knows the request, and the client's where it wants it back."""
+    response.headers["request-id"] = str(uuid.uuid4())
+    response.headers["DataServiceVersion"] = "3.0"
+    wanted = request.headers.get("return-client-request-id", "").lower() == "true"
+    if wanted and request.headers.get("client-request-id"):
+        response.headers["client-request-id"] = request.headers["client-request-id"]

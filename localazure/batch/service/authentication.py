@@ -1,0 +1,148 @@
+"""Who sends a request to the data plane: by the account's shared key, or by a token of Microsoft Entra ID.
+
+In: method, path and headers as they arrived. Out: the caller, or BatchError. The signature and the fifteen minutes that a signed
+request lives: Microsoft Learn, rest/api/batchservice/authenticate-requests-to-the-azure-batch-service.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller
+from localazure.arm.store import Resource
+from localazure.batch.errors import BatchError
+from localazure.services import Services
+
+LIFETIME = timedelta(minutes=15)
+BATCH_RESOURCE = "https://batch.core.windows.net"
+_SIGNED_HEADERS = (
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-md5",
+    "content-type",
+    "date",
+    "if-modified-since",
+    "if-match",
+    "if-none-match",
+    "if-unmodified-since",
+    "range",
+)
+_NO_KEYS = Caller("", "")  # who knows a key is nobody in particular
+
+
+def audiences(url: str) -> tuple[str, ...]:
+    """Whom a token for Batch is meant for: the public cloud's Batch, and this one's, which the metadata name."""
+    return tuple(f"{each}{slashes}" for each in (BATCH_RESOURCE, f"{url}/batch") for slashes in ("", "/", "//"))
+
+
+def caller_of(request: Request, account: Resource | None, services: Services) -> Caller:
+    """The caller. BatchError 400, 401 or 403. An account that isn't there is only told to whom has a token."""
+    authorization = request.headers.get("authorization", "")
+    scheme, _, rest = authorization.partition(" ")
+    match scheme.lower():
+        case "sharedkey":
+            _check_mode(account, "SharedKey")
+            _check_shared_key(request, rest.strip(), account, services)
+            return _NO_KEYS
+        case "bearer":
+            return _by_token(authorization, account, services)
+        case "":
+            raise _unauthorized(services, "The Authorization header is missing.")
+        case _:
+            raise BatchError("InvalidAuthenticationInfo", values={"Reason": "The scheme has to be SharedKey or Bearer"})
+
+
+def string_to_sign(method: str, raw_path: str, raw_query: str, headers: Iterable[tuple[str, str]], account: str) -> str:
+    """What a client signs. Names in the query stay as they were written, as Azure's own clients have them."""
+    given = {name.lower(): value for name, value in headers}
+    if method not in ("GET", "HEAD"):
+        given.setdefault("content-length", "0")
+    if "ocp-date" in given:
+        given["date"] = ""
+    lines = [method, *(given.get(name, "") for name in _SIGNED_HEADERS)]
+    lines += [f"{name}:{value}" for name, value in sorted(given.items()) if name.startswith("ocp-") and value]
+    lines.append(f"/{account}{raw_path}")
+    query = parse_qs(raw_query)
+    lines += [f"{name}:{query[name][0]}" for name in sorted(query) if query[name][0]]
+    return "\n".join(lines)
+
+
+def signature(key: str, text: str) -> str:
+    return base64.b64encode(hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256).digest()).decode()
+
+
+def _check_shared_key(request: Request, credential: str, account: Resource | None, services: Services) -> None:
+    name, colon, given = credential.rpartition(":")
+    if not colon or not name or not given:
+        raise BatchError("InvalidAuthenticationInfo", values={"Reason": "The header has to be SharedKey ACCOUNT:SIGNATURE"})
+    if account is None or name.lower() != account.id.name.lower():
+        raise _failed("The account of the signature is not the account of the address")
+    _check_date(request, services.clock.now())
+    raw_path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
+    text = string_to_sign(
+        request.method, raw_path, request.scope["query_string"].decode("latin-1"), request.headers.items(), name
+    )
+    if not any(hmac.compare_digest(signature(key, text).encode(), given.encode()) for key in _keys(account)):
+        raise _failed("The MAC signature found in the HTTP request is not the same as any computed signature")
+
+
+def _check_date(request: Request, now: datetime) -> None:
+    text = request.headers.get("ocp-date") or request.headers.get("date", "")
+    if not text:
+        raise BatchError("MissingRequiredHeader", "A required HTTP header was not specified.", values={"HeaderName": "ocp-date"})
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError) as error:
+        raise BatchError("InvalidHeaderValue", values={"HeaderName": "ocp-date", "HeaderValue": text[:100]}) from error
+    if abs(now - (moment if moment.tzinfo else moment.replace(tzinfo=UTC))) > LIFETIME:
+        raise _failed(f"The date header of the request is more than 15 minutes from the time of the server: '{text[:100]}'")
+
+
+def _keys(account: Resource) -> Iterator[str]:
+    for key in (account.private.get("keys") or {}).values():
+        try:
+            base64.b64decode(key, validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            continue
+        yield key
+
+
+def _by_token(authorization: str, account: Resource | None, services: Services) -> Caller:
+    try:
+        caller = services.tokens.check(authorization, audiences(services.settings.url))
+    except ArmError as error:
+        raise _unauthorized(services, f"{error.code}: {error.message}") from error
+    if account is None:
+        raise BatchError("ResourceNotFound", "The specified account does not exist.", status=404)
+    _check_mode(account, "AAD")
+    return caller
+
+
+def _check_mode(account: Resource | None, mode: str) -> None:
+    allowed = (account.properties.get("allowedAuthenticationModes") if account else None) or [mode]
+    if mode.lower() not in {each.lower() for each in allowed}:
+        raise _failed(f"The account does not allow the authentication mode '{mode}'; it allows {', '.join(allowed)}")
+
+
+def _failed(detail: str) -> BatchError:
+    return BatchError("AuthenticationFailed", values={"AuthenticationErrorDetail": detail})
+
+
+def _unauthorized(services: Services, detail: str) -> BatchError:
+    authority = f"{services.settings.url}/{services.settings.tenant_id}"
+    challenge = f'Bearer authorization_uri="{authority}", resource_id="{BATCH_RESOURCE}/"'
+    return BatchError(
+        "AuthenticationFailed",
+        status=401,
+        values={"AuthenticationErrorDetail": detail},
+        headers={"WWW-Authenticate": challenge},
+    )

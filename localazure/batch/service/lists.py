@@ -1,0 +1,110 @@
+"""What an account has and knows beside pools and jobs: applications whose packages can be used, images, and how its nodes are.
+
+The images are the catalog's that Batch takes on the day of the request; the service lists more.
+"""
+
+from collections.abc import Iterator
+
+from starlette.responses import Response
+
+from catalog.lifecycle import Status
+from catalog.services.batch import node_agents
+from catalog.services.vm_image_rows import IMAGES
+from formats.azure_types import BATCH_APPLICATION, BATCH_APPLICATION_PACKAGE
+from localazure.arm import checks
+from localazure.arm.as_of import request_date
+from localazure.arm.store import Body, Resource
+from localazure.batch.errors import BatchError
+from localazure.batch.service import answers, odata
+from localazure.batch.service.asked import Asked
+from localazure.batch.service.pools import Pools
+from localazure.kinds.batch_packages import ACTIVE
+from localazure.services import Services
+
+_STATES = (
+    *("creating", "idle", "leavingPool", "offline", "preempted", "rebooting", "reimaging", "running", "starting"),
+    *("startTaskFailed", "unknown", "unusable", "waitingForStartTask", "deallocated", "deallocating", "upgradingOS"),
+)
+_OFFERED = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
+
+
+class Lists:
+    """/applications, /supportedimages and /nodecounts."""
+
+    def __init__(self, services: Services, pools: Pools) -> None:
+        self._services = services
+        self._pools = pools
+
+    async def applications(self, asked: Asked) -> Response:
+        found = [self._application(each) for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, asked.account_key)]
+        return answers.listed(asked, "applicationsummaries", [each for each in found if each["versions"]], {})
+
+    async def application(self, asked: Asked) -> Response:
+        wanted = asked.segments[1].lower()
+        for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, asked.account_key):
+            if each.id.name.lower() == wanted:
+                return answers.plain(asked, "applicationsummaries/@Element", self._application(each))
+        raise BatchError("ApplicationNotFound")
+
+    async def images(self, asked: Asked) -> Response:
+        entries = sorted(self._images(asked), key=_image_key)
+        return answers.listed(asked, "supportedimages", entries, odata.IMAGES, _image_key)
+
+    async def node_counts(self, asked: Asked) -> Response:
+        def key(entry: Body) -> str:
+            return entry["poolId"].lower()
+
+        entries = [self._counts(asked, pool["id"]) for pool in self._pools.all_of(asked)]
+        return answers.listed(asked, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
+
+    def _application(self, application: Resource) -> Body:
+        """Only versions that are active, as the operation documents."""
+        versions = self._services.store.of_type(BATCH_APPLICATION_PACKAGE.arm_type, application.key)
+        shown = [self._state(each) for each in versions]
+        return {
+            "id": application.id.name,
+            "displayName": application.properties.get("displayName") or application.id.name,
+            "versions": [name for name, state in shown if state == ACTIVE],
+        }
+
+    def _state(self, package: Resource) -> tuple[str, str]:
+        document = self._services.door.document(package.id.text, "2024-07-01")
+        return package.id.name, str((document.get("properties") or {}).get("state", ""))
+
+    def _images(self, asked: Asked) -> Iterator[Body]:
+        day = request_date(None, asked.account, checks.group_of(asked.account.id, self._services.store), self._services.clock)
+        for image in IMAGES:
+            agent = node_agents.for_distribution(image.distribution)
+            if agent is None or not image.reference.sku or image.lifecycle.status(day) not in _OFFERED:
+                continue
+            if agent.lifecycle.status(day) not in _OFFERED:
+                continue
+            entry: Body = {
+                "nodeAgentSKUId": agent.sku,
+                "imageReference": {
+                    "publisher": image.reference.publisher,
+                    "offer": image.reference.offer,
+                    "sku": image.reference.sku,
+                    "version": "latest",
+                },
+                "osType": "windows" if agent.operating_system.name == "WINDOWS" else "linux",
+                "verificationType": "verified" if image.lifecycle.status(day) is Status.GENERAL else "unverified",
+                "capabilities": ["DockerCompatible"] if image.docker_root else [],
+            }
+            if agent.lifecycle.end is not None and agent.lifecycle.end.day is not None:
+                entry["batchSupportEndOfLife"] = f"{agent.lifecycle.end.day.isoformat()}T00:00:00Z"
+            yield entry
+
+    def _counts(self, asked: Asked, pool_id: str) -> Body:
+        counts = {sort: dict.fromkeys([*_STATES, "total"], 0) for sort in ("dedicated", "lowPriority")}
+        names = {name.lower(): name for name in _STATES}
+        for node in self._services.batch_pools.nodes(asked.pool_key(pool_id)):
+            of_sort = counts["dedicated" if node.get("isDedicated", True) else "lowPriority"]
+            of_sort[names.get(str(node.get("state", "")).lower(), "unknown")] += 1
+            of_sort["total"] += 1
+        return {"poolId": pool_id, **counts}
+
+
+def _image_key(entry: Body) -> str:
+    image = entry["imageReference"]
+    return f"{image['publisher']}/{image['offer']}/{image['sku']}/{entry['nodeAgentSKUId']}".lower()

@@ -1,0 +1,196 @@
+"""Pools over HTTP. What changes one goes through ARM's own path, with all its checks; what is asked is answered from there too.
+
+Sources of the refusals: the documentation of resize, enable_pool_auto_scale and evaluate_pool_auto_scale in azure-batch 15.1.
+"""
+
+import copy
+from collections.abc import Iterator
+
+from starlette.responses import Response
+
+from formats.azure_types import BATCH_POOL
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Body, Resource
+from localazure.batch.errors import BatchError, not_imitated
+from localazure.batch.service import answers, identifiers, odata, pool_forms
+from localazure.batch.service.asked import Asked
+from localazure.services import Services
+
+API_VERSION = "2024-07-01"  # of ARM, in which pools are written here
+_CHANGEABLE = {"startTask", "applicationPackageReferences", "metadata", "targetNodeCommunicationMode", "certificateReferences"}
+
+
+class Pools:
+    """The paths below /pools that are about pools themselves."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def add(self, asked: Asked) -> Response:
+        body = await asked.body("BatchPoolCreateOptions")
+        identifiers.check_id("id", body["id"])
+        if self._services.store.get(self._id(asked, body["id"])) is not None:
+            raise BatchError("PoolExists")
+        await self._put(asked, body["id"], {"properties": pool_forms.to_arm(body, asked.account.id.text)})
+        return answers.done(asked, 201, self._view(asked, body["id"]), location=asked.url("pools", body["id"]))
+
+    async def listed(self, asked: Asked) -> Response:
+        answers.no_expand(asked)
+        return answers.listed(asked, "pools", self.all_of(asked), odata.POOLS)
+
+    async def get(self, asked: Asked) -> Response:
+        answers.no_expand(asked)
+        entry = self._view(asked, self._found(asked).id.name)
+        answers.conditions(asked, entry)
+        return answers.one(asked, "pools", entry)
+
+    async def exists(self, asked: Asked) -> Response:
+        entry = self._view(asked, self._found(asked).id.name)
+        answers.conditions(asked, entry)
+        return answers.done(asked, 200, entry)
+
+    async def patch(self, asked: Asked) -> Response:
+        body = await asked.body("BatchPoolUpdateOptions")
+        pool = self._changing(asked)
+        for name in body.keys() - _CHANGEABLE:
+            if body[name] != self._view(asked, pool.id.name).get(name):
+                raise not_imitated(f"a change of '{name}' of a pool that is there")
+        given = {name: body[name] for name in body.keys() & _CHANGEABLE}
+        await self._change(asked, pool, pool_forms.to_arm(given, asked.account.id.text))
+        return answers.done(asked, 200, self._view(asked, pool.id.name))
+
+    async def replace_properties(self, asked: Asked) -> Response:
+        """What isn't given is taken away."""
+        body = await asked.body("BatchPoolReplaceOptions")
+        pool = self._changing(asked)
+        given = pool_forms.to_arm(body, asked.account.id.text)
+        gone = {name: None for name in ("startTask",) if name not in given}
+        await self._change(asked, pool, given | gone)
+        return answers.done(asked, 204, self._view(asked, pool.id.name))
+
+    async def delete(self, asked: Asked) -> Response:
+        pool = self._changing(asked)
+        try:
+            await self._services.door.delete(pool.id.text, wait=False)
+        except ArmError as error:
+            raise pool_forms.refusal(error) from error
+        return answers.done(asked, 202)
+
+    async def resize(self, asked: Asked) -> Response:
+        body = await asked.body("BatchPoolResizeOptions")
+        pool = self._changing(asked)
+        scale = copy.deepcopy(pool.properties.get("scaleSettings") or {})
+        if scale.get("autoScale"):
+            raise _not_now("The pool has automatic scaling; it can't be resized")
+        if self._allocation(asked, pool) != "steady":
+            raise BatchError("PoolBeingResized")
+        names = ("targetDedicatedNodes", "targetLowPriorityNodes")
+        if not any(name in body for name in names):
+            raise BatchError("MissingRequiredProperty", values={"PropertyName": names[0]})
+        # Documentation of the operation: a target that isn't given stays as it is.
+        given = pool_forms.scale_to_arm({name: each for name, each in body.items() if name != "nodeDeallocationOption"})
+        fixed = (scale.get("fixedScale") or {}) | given["fixedScale"]
+        fixed.pop("nodeDeallocationOption", None)
+        if body.get("nodeDeallocationOption"):
+            fixed["nodeDeallocationOption"] = body["nodeDeallocationOption"]
+        settings = pool_forms.to_arm({}, asked.account.id.text) | {"scaleSettings": {"fixedScale": _spelled(fixed)}}
+        await self._change(asked, pool, settings)
+        return answers.done(asked, 202, self._view(asked, pool.id.name))
+
+    async def stop_resize(self, asked: Asked) -> Response:
+        pool = self._changing(asked)
+        if self._allocation(asked, pool) != "resizing":
+            raise _not_now("The pool is not being resized")
+        await self._act(pool, "stopResize", asked)
+        return answers.done(asked, 202, self._view(asked, pool.id.name))
+
+    async def enable_autoscale(self, asked: Asked) -> Response:
+        """The formula is evaluated at once, and from then on at each interval."""
+        body = await asked.optional_body("BatchPoolEnableAutoScaleOptions")
+        pool = self._changing(asked)
+        before = (pool.properties.get("scaleSettings") or {}).get("autoScale") or {}
+        if not before and self._allocation(asked, pool) != "steady":
+            raise BatchError("PoolBeingResized")
+        formula = body.get("autoScaleFormula") or before.get("formula")
+        if not formula:
+            raise BatchError("MissingRequiredProperty", values={"PropertyName": "autoScaleFormula"})
+        interval = body.get("autoScaleEvaluationInterval") or before.get("evaluationInterval") or "PT15M"
+        auto = {"formula": formula, "evaluationInterval": interval}
+        await self._change(asked, pool, {"scaleSettings": {"autoScale": auto}})
+        self._services.batch_pools.set_autoscale(asked.pool_key(pool.id.name), formula, interval)
+        return answers.done(asked, 200, self._view(asked, pool.id.name))
+
+    async def disable_autoscale(self, asked: Asked) -> Response:
+        pool = self._changing(asked)
+        await self._act(pool, "disableAutoScale", asked)
+        return answers.done(asked, 200, self._view(asked, pool.id.name))
+
+    async def evaluate_autoscale(self, asked: Asked) -> Response:
+        body = await asked.body("BatchPoolEvaluateAutoScaleOptions")
+        pool = self._found(asked)
+        if not (pool.properties.get("scaleSettings") or {}).get("autoScale"):
+            raise _not_now("The pool has no automatic scaling; a formula is evaluated only where there is some")
+        run = await self._services.batch_pools.evaluate(asked.pool_key(pool.id.name), body["autoScaleFormula"])
+        return answers.plain(asked, "autoscalerun", pool_forms.run_of(run))
+
+    def all_of(self, asked: Asked) -> Iterator[Body]:
+        """By id."""
+        for pool in self._services.store.of_type(BATCH_POOL.arm_type, asked.account_key):
+            yield self._view(asked, pool.id.name)
+
+    def resource(self, asked: Asked, pool_id: str) -> Resource:
+        """BatchError 404 where there is none."""
+        pool = self._services.store.get(self._id(asked, pool_id)) if "/" not in pool_id else None
+        if pool is None:
+            raise BatchError("PoolNotFound")
+        return pool
+
+    def _found(self, asked: Asked) -> Resource:
+        return self.resource(asked, asked.segments[1])
+
+    def _changing(self, asked: Asked) -> Resource:
+        pool = self._found(asked)
+        answers.conditions(asked, self._view(asked, pool.id.name))
+        if pool.state == "Deleting":
+            raise BatchError("PoolBeingDeleted")
+        return pool
+
+    def _view(self, asked: Asked, pool_id: str) -> Body:
+        document = self._services.door.document(self._id(asked, pool_id), API_VERSION)
+        return pool_forms.from_arm(document, asked.url("pools", document["name"]))
+
+    def _allocation(self, asked: Asked, pool: Resource) -> str:
+        return self._view(asked, pool.id.name).get("allocationState", "steady")
+
+    @staticmethod
+    def _id(asked: Asked, pool_id: str) -> str:
+        return f"{asked.account.id.text}/pools/{pool_id}"
+
+    async def _change(self, asked: Asked, pool: Resource, given: Body) -> None:
+        """`given` on what is stored, property by property; None takes one away."""
+        body = copy.deepcopy(pool.body)
+        body["properties"] = {name: each for name, each in (body["properties"] | given).items() if each is not None}
+        await self._put(asked, pool.id.name, body)
+
+    async def _put(self, asked: Asked, pool_id: str, body: Body) -> None:
+        try:
+            await self._services.door.put(self._id(asked, pool_id), API_VERSION, body, asked.caller)
+        except ArmError as error:
+            raise pool_forms.refusal(error) from error
+
+    async def _act(self, pool: Resource, action: str, asked: Asked) -> None:
+        try:
+            await self._services.door.act(pool.id.text, action, API_VERSION, {}, asked.caller)
+        except ArmError as error:
+            raise pool_forms.refusal(error) from error
+
+
+def _spelled(fixed: Body) -> Body:
+    """ARM's spelling of what becomes of tasks on nodes that go."""
+    options = {each.lower(): each for each in ("Requeue", "Terminate", "TaskCompletion", "RetainedData")}
+    option = fixed.get("nodeDeallocationOption")
+    return fixed | ({"nodeDeallocationOption": options.get(option.lower(), option)} if option else {})
+
+
+def _not_now(reason: str) -> BatchError:
+    return BatchError("OperationInvalidForCurrentState", values={"Reason": reason})

@@ -1,0 +1,111 @@
+"""The variables that a task finds on a node, as Batch documents them, with the user's own behind the service's.
+
+In: where it runs and what it is. Out: a dictionary, made from scratch: nothing of this server's own environment, which holds
+secrets, but PATH. Sources: Microsoft Learn, batch/batch-compute-node-environment-variables (2024-06-13) and
+batch/files-and-directories (2024-06-13).
+"""
+
+import functools
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from localazure.arm.store import Body
+
+MASTER_PORT = 6000  # the documented example; the service keeps it for itself
+_DISK_BYTES = "1000000"
+_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class NodePlace(NamedTuple):
+    """Where a task runs."""
+
+    account: str
+    account_url: str
+    pool: str
+    node_id: str
+    dedicated: bool
+    root: Path  # AZ_BATCH_NODE_ROOT_DIR
+    programs: str = ""  # a folder for the front of PATH
+
+
+def of_node(place: NodePlace, packages: dict[str, str]) -> dict[str, str]:
+    """What holds for everything on a node. `packages`: the variables of the pool's application packages."""
+    return {
+        "PATH": os.pathsep.join(part for part in (place.programs, _machines_path()) if part),
+        "LANG": "C.UTF-8",
+        "AZ_BATCH_ACCOUNT_NAME": place.account,
+        "AZ_BATCH_ACCOUNT_URL": place.account_url,
+        "AZ_BATCH_NODE_ID": place.node_id,
+        "AZ_BATCH_NODE_IS_DEDICATED": str(place.dedicated).lower(),
+        "AZ_BATCH_NODE_MOUNTS_DIR": str(place.root / "fsmounts"),
+        "AZ_BATCH_NODE_ROOT_DIR": str(place.root),
+        "AZ_BATCH_NODE_SHARED_DIR": str(place.root / "shared"),
+        "AZ_BATCH_NODE_STARTUP_DIR": str(place.root / "startup"),
+        "AZ_BATCH_POOL_ID": place.pool,
+        "AZ_BATCH_TASK_RESERVED_EPHEMERAL_DISK_SPACE_BYTES": _DISK_BYTES,
+        **packages,
+    }
+
+
+@functools.cache
+def _machines_path() -> str:
+    """Where this machine has its programs, without those of the environment that this server itself runs in."""
+    found = os.environ.get("PATH") or _SYSTEM_PATH
+    own = str(Path(sys.prefix) / "bin")
+    others = os.pathsep.join(part for part in found.split(os.pathsep) if part and part != own)
+    return others if shutil.which("python3", path=others) else found
+
+
+def of_folder(folder: Path) -> dict[str, str]:
+    """The folders of one task."""
+    working = str(folder / "wd")
+    return {
+        "AZ_BATCH_CERTIFICATES_DIR": str(folder / "certs"),
+        "AZ_BATCH_TASK_DIR": str(folder),
+        "AZ_BATCH_TASK_WORKING_DIR": working,
+        "HOME": working,
+    }
+
+
+def of_job(job: Body, root: Path) -> dict[str, str]:
+    """What a job's tasks know of it; its preparation task's folders only where it has one."""
+    found = {"AZ_BATCH_JOB_ID": str(job["id"])}
+    preparation = job.get("jobPreparationTask")
+    if preparation:
+        folder = job_folder(root, job) / preparation_id(job)
+        found |= {"AZ_BATCH_JOB_PREP_DIR": str(folder), "AZ_BATCH_JOB_PREP_WORKING_DIR": str(folder / "wd")}
+    return found
+
+
+def of_instances(addresses: Sequence[str], cores: int, shared: Path, *, master: bool) -> dict[str, str]:
+    """What a multi-instance task knows of its nodes, the primary's first. `shared`: the same path on every node."""
+    nodes = " ".join(f"{address} {cores}" for address in addresses)
+    return {
+        "AZ_BATCH_HOST_LIST": ",".join(addresses),
+        "AZ_BATCH_IS_CURRENT_NODE_MASTER": str(master).lower(),
+        "AZ_BATCH_MASTER_NODE": f"{addresses[0]}:{MASTER_PORT}",
+        "AZ_BATCH_NODE_LIST": ";".join(addresses),
+        "AZ_BATCH_TASK_SHARED_DIR": str(shared),
+        "CCP_NODES": f"{len(addresses)} {nodes}",
+    }
+
+
+def of_user(*settings: Iterable[Body] | None) -> dict[str, str]:
+    """Environment settings; later ones go before earlier ones of the same name."""
+    return {str(one["name"]): str(one.get("value") or "") for each in settings for one in each or ()}
+
+
+def job_folder(root: Path, job: Body) -> Path:
+    return root / "workitems" / str(job["id"]) / "job-1"
+
+
+def preparation_id(job: Body) -> str:
+    return str((job.get("jobPreparationTask") or {}).get("id") or "jobpreparation")
+
+
+def release_id(job: Body) -> str:
+    return str((job.get("jobReleaseTask") or {}).get("id") or "jobrelease")

@@ -1,0 +1,305 @@
+"""The tasks that run now: each from the moment it has a node until its end is told to `Work`, exactly once.
+
+In: a task and its nodes. Out: `Work.ended` with its outcome, or `Work.requeued` where a node was lost or taken away. A restarted
+server takes up what its nodes were running.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from localazure.arm.store import Body
+from localazure.batch import failures, instances
+from localazure.batch import task_environment as variables
+from localazure.batch.failures import TaskError
+from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
+from localazure.batch.nodes import commands, containers, node_files, packages, retention, service_tasks
+from localazure.batch.nodes.connection import AgentLostError, Ended
+from localazure.batch.nodes.node import Node
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+log = logging.getLogger(__name__)
+LOST = "The task's node was lost."
+_SILENT, _REQUEUE, _END = "silent", "requeue", "end"  # what becomes of a task that is ended from outside
+
+
+class Running:
+    """One task on its nodes."""
+
+    def __init__(self, run: TaskRun, nodes: list[Node], name: str = "") -> None:
+        self.run = run
+        self.nodes = nodes
+        self.name = name or f"{run.key.job}/{run.key.task}/{secrets.token_hex(4)}"  # of this try, known to its nodes
+        self.folder = variables.job_folder(self.node.root, run.job) / str(run.task["id"])
+        self.fate = ""  # or one of the above, once somebody has asked for its end
+        self.reason = ""
+        self.commanded = False  # whether its command runs, or has run; before that it is prepared
+        self.succeeded: bool | None = None  # None where it didn't run to its end
+        self.subtasks: list[Body] = []  # of a multi-instance task
+        self.work: asyncio.Task[None] | None = None
+
+    @property
+    def node(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def context(self) -> Body:
+        """By which a later server knows it again."""
+        key = self.run.key
+        return {"account": key.account, "job": key.job, "task": key.task, "nodes": [node.id for node in self.nodes]}
+
+
+class TaskRuns:
+    """All tasks that run now, by key."""
+
+    def __init__(self, services: "Services", freed: Callable[[PoolKey, bool | None], None]) -> None:
+        """`freed` hears of each task of a pool that has ended, and whether it succeeded: its slots are free."""
+        self._services = services
+        self._freed = freed
+        self._running: dict[TaskKey, Running] = {}
+        self.subtasks: dict[TaskKey, list[Body]] = {}  # of multi-instance tasks, for as long as this server runs
+
+    def find(self, key: TaskKey) -> Running | None:
+        return self._running.get(key)
+
+    def on(self, node: Node) -> list[Running]:
+        return [one for one in self._running.values() if node in one.nodes]
+
+    def begin(self, run: TaskRun, nodes: list[Node]) -> None:
+        """Starts a task on its nodes, which have room for it."""
+        running = Running(run, nodes)
+        place = TaskNode(running.node.id, running.node.affinity, str(running.folder.relative_to(running.node.root)))
+        preparing = bool(run.job.get("jobPreparationTask")) and not self._is_prepared(running)
+        self._services.batch_work.begun(run.key, place, preparing=preparing)
+        self._start(running, self._run(running, preparing=preparing))
+
+    def adopt(self, pool: PoolKey, nodes: list[Node]) -> None:
+        """Takes up what an earlier server began on a pool's nodes and they still run, or have run meanwhile.
+
+        Tasks that no node knows any more wait for a node again; what no task asked for is ended.
+        """
+        work = self._services.batch_work
+        left = set(work.running(pool))
+        for node in nodes:
+            for name, context in list(node.agent.adopted.items()) if node.agent else ():
+                key = TaskKey(context["account"], context["job"], context["task"]) if "task" in context else None
+                run = work.run_of(key) if key in left else None
+                if key is not None and run is not None:
+                    left.discard(key)
+                    known = [one for node_id in context["nodes"] for one in nodes if one.id == node_id]
+                    self._adopt(Running(run, known or [node], name))
+                elif node.agent is not None:
+                    node.agent.end(name)
+                    node.agent.clear(name)
+                    node.agent.forget(name)
+        for key in left:
+            work.requeued(key, LOST)
+
+    def _adopt(self, running: Running) -> None:
+        running.commanded = True
+        self._start(running, self._adopted(running))
+
+    def node_lost(self, node: Node) -> None:
+        """A task that has other nodes too can't go on without this one."""
+        for running in self.on(node):
+            if not running.fate and len(running.nodes) > 1:
+                running.fate, running.reason = _REQUEUE, LOST
+                instances.end(running)
+
+    async def end(self, key: TaskKey, *, requeue: bool = False, reason: str = "") -> None:
+        """Ends a task, and waits until that is told."""
+        await self._end(key, _REQUEUE if requeue else _END, reason)
+
+    async def forget(self, key: TaskKey) -> None:
+        """Ends a task without a word to `Work`."""
+        await self._end(key, _SILENT, "")
+
+    async def settled(self, node: Node) -> None:
+        """Waits until nothing runs on a node."""
+        while waiting := [one.work for one in self.on(node) if one.work is not None]:
+            await asyncio.wait(waiting)
+
+    def close(self) -> list["asyncio.Task[None]"]:
+        """This server ends; the commands go on."""
+        found = [one.work for one in self._running.values() if one.work is not None]
+        for work in found:
+            work.cancel()
+        return found
+
+    # One run
+
+    def _start(self, running: Running, work: Coroutine[Any, Any, None]) -> None:
+        for node in running.nodes:
+            node.take(running.name, running.run.slots)
+        self._running[running.run.key] = running
+        running.work = asyncio.create_task(self._guarded(running, work))
+
+    async def _guarded(self, running: Running, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except AgentLostError:
+            self._over(running)
+            self._tell_fate(running)
+        except asyncio.CancelledError:
+            if not running.fate:
+                raise  # this server ends
+            self._over(running)
+            self._tell_fate(running)
+        except Exception as error:
+            log.exception("the task %s failed in the embedded Azure", running.name)
+            self._over(running)
+            now = running.node.around.now()
+            failure = {**failures.task("CommandLaunchFailed", failures.SERVER), "message": str(error)}
+            self._services.batch_work.ended(running.run.key, Outcome(now, now, None, failure, retried=False))
+        finally:
+            self._over(running)
+            self._freed(running.run.pool, running.succeeded)
+
+    def _tell_fate(self, running: Running) -> None:
+        """A task that didn't run to its end."""
+        if running.fate == _END:
+            now = running.node.around.now()
+            self._services.batch_work.ended(running.run.key, Outcome(now, now, None, failures.task("TaskEnded"), retried=False))
+        elif running.fate != _SILENT:
+            self._services.batch_work.requeued(running.run.key, running.reason or LOST)
+
+    def _over(self, running: Running) -> None:
+        if self._running.get(running.run.key) is running:
+            del self._running[running.run.key]
+            for node in running.nodes:
+                node.release(running.name)
+
+    async def _run(self, running: Running, *, preparing: bool) -> None:
+        run, work = running.run, self._services.batch_work
+        started = running.node.around.now()
+        try:
+            if preparing:
+                if not all(await asyncio.gather(*(self._prepared(node, run) for node in running.nodes))):
+                    self._over(running)
+                    work.requeued(run.key, "The job's preparation task failed on the node.")
+                    return
+                work.started(run.key)
+                started = running.node.around.now()
+            if run.task.get("multiInstanceSettings"):
+                running.commanded = True
+                ended = await instances.run(running, self._env, self._services, self.subtasks)
+            else:
+                ended = await self._command(running)
+        except TaskError as error:
+            self._tell(running, Outcome(started, running.node.around.now(), None, error.body, retried=False))
+            return
+        await self._finish(running, ended)
+
+    async def _command(self, running: Running) -> Ended:
+        """The task's own command, with the files that it needs."""
+        run, node = running.run, running.node
+        env = self._env(running, node)
+        if run.task.get("applicationPackageReferences"):
+            env |= await packages.of_task(run.task["applicationPackageReferences"], node.root, run.key.account, self._services)
+        if run.task.get("resourceFiles"):
+            await asyncio.to_thread((running.folder / "wd").mkdir, parents=True, exist_ok=True)
+            await node_files.fetch(run.task["resourceFiles"], running.folder / "wd", run.key.account, self._services)
+        line = str(run.task.get("commandLine") or "")
+        running.commanded = True
+        job = commands.Job(running.name, run.task, line, running.folder, env, running.context)
+        return await commands.execute(node, job, self._services)
+
+    async def _adopted(self, running: Running) -> None:
+        agent = running.node.agent
+        if agent is None:
+            raise AgentLostError("the node has no process")
+        await self._finish(running, await agent.ended(running.name))
+
+    async def _finish(self, running: Running, ended: Ended) -> None:
+        """A command has ended: its output goes where it is to go, and `Work` is told."""
+        run = running.run
+        failure = commands.failure_of(ended, str(run.task.get("commandLine") or ""))
+        code, retried = ended.code, not ended.why
+        if running.fate == _SILENT:
+            self._over(running)
+        elif running.fate == _REQUEUE:
+            self._over(running)
+            self._services.batch_work.requeued(run.key, running.reason or LOST)
+        else:
+            files = run.task.get("outputFiles")
+            if files and not running.fate:
+                try:
+                    env = self._env(running, running.node)
+                    await node_files.upload(files, running.folder, env, failure is None, self._services)
+                except TaskError as error:
+                    failure, retried = failure or error.body, retried and failure is not None
+            container = containers.info(running.name) if run.task.get("containerSettings") else None
+            seconds = commands.limit((run.task.get("constraints") or {}).get("retentionTime"))
+            retention.note(running.folder, self._services.clock.now().timestamp(), seconds)
+            self._tell(running, Outcome(ended.started_at, ended.ended_at, code, failure, container, retried))
+        if running.node.agent is not None:
+            running.node.agent.forget(running.name)
+
+    def _tell(self, running: Running, outcome: Outcome) -> None:
+        node, run = running.node, running.run
+        self._over(running)
+        if running.fate == _SILENT:
+            return
+        if running.fate == _END:
+            outcome = outcome._replace(failure=failures.task("TaskEnded"), retried=False)
+        running.succeeded = succeeded = outcome.failure is None and outcome.exit_code == 0
+        node.remember(_recent(run, outcome, succeeded=succeeded, url=node.around.account_url), succeeded=succeeded)
+        self._services.batch_work.ended(run.key, outcome)
+
+    async def _end(self, key: TaskKey, fate: str, reason: str) -> None:
+        running = self._running.get(key)
+        if running is None or running.work is None:
+            return
+        if not running.fate or fate == _SILENT:
+            running.fate, running.reason = fate, reason
+        instances.end(running)
+        if not running.commanded:
+            running.work.cancel()
+        await asyncio.wait([running.work])
+
+    # What a task needs
+
+    def _is_prepared(self, running: Running) -> bool:
+        name = running.run.key.job
+        return all((node.record["preparations"].get(name) or {}).get("state") == "completed" for node in running.nodes)
+
+    async def _prepared(self, node: Node, run: TaskRun) -> bool:
+        return await service_tasks.prepare(node, run.job, run.key.account, self._services)
+
+    def _env(self, running: Running, node: Node) -> dict[str, str]:
+        """A task's variables on one of its nodes."""
+        run = running.run
+        folder = variables.job_folder(node.root, run.job) / str(run.task["id"])
+        env = {
+            **variables.of_node(node.place, node.package_variables),
+            **variables.of_job(run.job, node.root),
+            "AZ_BATCH_TASK_ID": str(run.task["id"]),
+            **variables.of_folder(folder),
+            **variables.of_user(run.job.get("commonEnvironmentSettings"), run.task.get("environmentSettings")),
+        }
+        if len(running.nodes) > 1 or run.task.get("multiInstanceSettings"):
+            cores = node.settings.size.vcpus or 1 if node.settings.size else 1
+            addresses = [one.address for one in running.nodes]
+            env |= variables.of_instances(addresses, cores, running.folder, master=node is running.node)
+        return env
+
+
+def _recent(run: TaskRun, outcome: Outcome, *, succeeded: bool, url: str) -> Body:
+    """As a node shows the tasks that it ran last."""
+    info: Body = {"startTime": outcome.started_at, "endTime": outcome.ended_at, "result": "success" if succeeded else "failure"}
+    if outcome.exit_code is not None:
+        info["exitCode"] = outcome.exit_code
+    if outcome.failure:
+        info["failureInfo"] = outcome.failure
+    job, task = str(run.job["id"]), str(run.task["id"])
+    return {
+        "taskUrl": f"{url}/jobs/{job}/tasks/{task}",
+        "jobId": job,
+        "taskId": task,
+        "taskState": "completed",
+        "executionInfo": {**info, "retryCount": 0, "requeueCount": 0},
+    }

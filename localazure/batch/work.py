@@ -1,0 +1,145 @@
+"""The work of Batch: what jobs and tasks there are, which of them a pool's nodes may take next, and what their ends lead to.
+
+In: what clients ask (`jobs`, `tasks`), and what nodes tell (`begun`, `ended`, `requeued`). Out: tasks that may start (`ready`).
+All of it outlives this process when a method returns. What clients ask outlives the machine as well; what nodes tell does so
+from `sync` on, which comes before a client is told anything: where the machine goes, the nodes' processes go with it, and their
+tasks run again. Everything happens on the server's event loop; nothing here awaits.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from localazure.arm.store import Body
+from localazure.batch import work_rules as rules
+from localazure.batch.changes import Changed
+from localazure.batch.errors import BatchError
+from localazure.batch.model import Outcome, PoolKey, TaskCounts, TaskKey, TaskNode, TaskRun
+from localazure.batch.work_jobs import Jobs
+from localazure.batch.work_tables import Job, Tables, Task
+from localazure.batch.work_tasks import Tasks
+
+_MANAGERS_OWN = ("killJobOnCompletion", "runExclusive", "allowLowPriorityNode")  # of a job manager task, beside a task's
+
+
+class Work:
+    """Opened once. `jobs` and `tasks` are what clients change; the rest is for the nodes."""
+
+    def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
+        self._tables = Tables(path)
+        self._changed = Changed(self._tables, now)
+        self.jobs = Jobs(self._tables, self._changed)
+        self.tasks = Tasks(self._tables, self._changed, self.jobs)
+
+    def close(self) -> None:
+        self._tables.close()
+
+    def sync(self) -> None:
+        """To be called before a client is told something."""
+        self._tables.sync()
+
+    def listen(self, callback: Callable[[PoolKey], None]) -> None:
+        """Calls back with a pool that has new work to take, or whose work was ended by a user."""
+        self._changed.pool_listeners.append(callback)
+
+    def listen_to_jobs(self, callback: Callable[[str, str], None]) -> None:
+        """Calls back with account and job when a job is on its way to another state, and when a task of such a job has ended."""
+        self._changed.job_listeners.append(callback)
+
+    def add_job(self, account: str, body: Body, *, quota: int | None = None) -> Job:
+        """A new job with its job manager task. `quota`: how many jobs the account may have that haven't completed."""
+        with self._changed.told():
+            job = self.jobs.add(account, body, quota=quota)
+            manager = job.body.get("jobManagerTask")
+            if manager:
+                (added,) = self.tasks.add(job, [{name: value for name, value in manager.items() if name not in _MANAGERS_OWN}])
+                if isinstance(added, BatchError):
+                    raise added
+            self.jobs.look(job)
+        return job
+
+    async def forget_account(self, account: str) -> None:
+        """Everything of an account that is deleted: its pools, and what ran on them, have gone before."""
+        for job in list(self.jobs.all_of(account)):
+            self.jobs.gone(job)
+
+    # For those who give tasks to nodes
+
+    def ready(self, pool: PoolKey) -> Iterator[TaskRun]:
+        """What may start now, by its job's priority, then by age. Who takes a task says so by `begun` before asking for more."""
+        for job in self._tables.jobs_of(pool, "active"):
+            for task in self._tables.ready_tasks(job.account, job.name):
+                if job.parallel != -1 and self._tables.running_count(job.account, job.name) >= job.parallel:
+                    break
+                yield _run(job, task)
+
+    def counts(self, pool: PoolKey) -> TaskCounts:
+        return TaskCounts(*self._tables.pool_counts(pool))
+
+    def running(self, pool: PoolKey) -> list[TaskKey]:
+        """What nodes have: after a restart too, so that those who run nodes can adopt it."""
+        return self._tables.running_keys(pool)
+
+    def run_of(self, key: TaskKey) -> TaskRun | None:
+        """A task with its job, whatever its state."""
+        task, job = self._tables.task(key), self._tables.job(key.account, key.job)
+        return _run(job, task) if job and task else None
+
+    def node_of(self, key: TaskKey) -> TaskNode | None:
+        """Where a task runs or ran last."""
+        task = self._tables.task(key)
+        return self.tasks.node_of(task) if task else None
+
+    # What nodes tell
+
+    def begun(self, key: TaskKey, node: TaskNode, *, preparing: bool = False) -> None:
+        """A node has taken the task. `preparing`: its job's preparation comes first, and `started` follows."""
+        task = self._tables.task(key)
+        job = self._tables.job(key.account, key.job)
+        if task is None or job is None or task.state == "completed":
+            return
+        task.record |= {"node": list(node), "pool": job.body["poolInfo"]["poolId"]}
+        task.record["execution"] = rules.counters(task.record["execution"]) | {"startTime": self._changed.stamp()}
+        with self._changed.told(loosely=True):
+            self._changed.task_state(task, "preparing" if preparing else "running")
+            self._tables.put_task(task)
+
+    def started(self, key: TaskKey) -> None:
+        """What had to be prepared is there: the task's own command runs."""
+        task = self._tables.task(key)
+        if task is None or task.state != "preparing":
+            return
+        task.record["execution"]["startTime"] = self._changed.stamp()
+        with self._changed.told(loosely=True):
+            self._changed.task_state(task, "running")
+            self._tables.put_task(task)
+
+    def ended(self, key: TaskKey, outcome: Outcome) -> None:
+        """A run is over: the task is tried again, or it has completed, with what that means for others and for its job."""
+        task = self._tables.task(key)
+        job = self._tables.job(key.account, key.job)
+        if task is None or job is None or task.state == "completed":
+            return
+        with self._changed.told(loosely=True):
+            if rules.tried_again(task.body, task.record, outcome) and job.state not in ("terminating", "deleting"):
+                self.tasks.retry(task)
+                self._changed.pool(job.pool_key)
+            else:
+                self.tasks.complete(task, job, outcome)
+            self._changed.job_if_moving(job)
+
+    def requeued(self, key: TaskKey, reason: str) -> None:
+        """The task's node was lost, or taken away: it waits for another, and no retry is used up."""
+        task = self._tables.task(key)
+        job = self._tables.job(key.account, key.job)
+        if task is None or job is None or not task.running:
+            return
+        with self._changed.told(loosely=True):
+            self.tasks.requeue(task, reason)
+            self._changed.pool(job.pool_key)
+            self._changed.job_if_moving(job)
+
+
+def _run(job: Job, task: Task) -> TaskRun:
+    instances = (task.body.get("multiInstanceSettings") or {}).get("numberOfInstances") or 1
+    return TaskRun(task.key, job.pool_key, task.body, job.body, task.slots, instances)

@@ -1,0 +1,229 @@
+"""What clients do to jobs: add, change, disable, enable, terminate, delete.
+
+A job that has to end running tasks first stays on its way (disabling, terminating, deleting) until `endings` has done that.
+Sources: the documentation of the operations in azure-batch 15.1, of BatchJobExecutionInfo, and of BatchJobConstraints.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from localazure.arm.store import Body
+from localazure.batch import durations
+from localazure.batch import work_rules as rules
+from localazure.batch.changes import Changed, written
+from localazure.batch.errors import BatchError
+from localazure.batch.model import PoolKey
+from localazure.batch.work_tables import Job, Tables
+
+_DEFAULTS: Body = {
+    "usesTaskDependencies": False,
+    "priority": 0,
+    "allowTaskPreemption": False,
+    "maxParallelTasks": -1,
+    "onAllTasksComplete": "noaction",
+    "onTaskFailure": "noaction",
+}
+_CONSTRAINTS: Body = {"maxWallClockTime": rules.UNLIMITED, "maxTaskRetryCount": 0}
+CHANGEABLE = (
+    "priority",
+    "allowTaskPreemption",
+    "maxParallelTasks",
+    "constraints",
+    "poolInfo",
+    "onAllTasksComplete",
+    "metadata",
+    "networkConfiguration",
+)
+
+
+class Jobs:
+    """The jobs of all accounts."""
+
+    def __init__(self, tables: Tables, changed: Changed) -> None:
+        self._tables = tables
+        self._changed = changed
+
+    # Looking
+
+    def get(self, account: str, name: str) -> Job:
+        """BatchError 404 where there is none."""
+        job = self._tables.job(account, name)
+        if job is None:
+            raise BatchError("JobNotFound")
+        return job
+
+    def all_of(self, account: str, after: str = "") -> Iterator[Job]:
+        """By id; those whose id, in lower case, comes after `after`."""
+        return self._tables.jobs(account, after)
+
+    def counts(self, job: Job) -> Body:
+        """Tasks and slots by state, as the operation `taskcounts` answers them."""
+        names = ("active", "running", "completed", "succeeded", "failed")
+        tasks, slots = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+        for state, result, number, taken in self._tables.task_counts(job.account, job.name):
+            where = ["running" if state == "preparing" else state]
+            if state == "completed":
+                where.append("succeeded" if result == "success" else "failed")
+            for name in where:
+                tasks[name] += number
+                slots[name] += taken
+        return {"taskCounts": tasks, "taskSlotCounts": slots}
+
+    def now(self) -> datetime:
+        return self._changed.now()
+
+    def moving(self, states: tuple[str, ...]) -> list[Job]:
+        return self._tables.jobs_in(states)
+
+    # Changing
+
+    def add(self, account: str, body: Body, *, quota: int | None = None) -> Job:
+        """A new job, active at once. Checked already but for what depends on other jobs."""
+        name = body["id"].lower()
+        if self._tables.job(account, name):
+            raise BatchError("JobExists")
+        if quota is not None and self._tables.open_jobs(account) >= quota:
+            raise BatchError("ActiveJobAndScheduleQuotaReached")
+        body = _DEFAULTS | {key: value for key, value in body.items() if value is not None}
+        job = Job(account=account, name=name, pool="", state="active", priority=0, parallel=-1, deadline="", body=body)
+        with self._changed.told():
+            self._changed.job_state(job, "active")
+            job.record |= {"creationTime": job.record["lastModified"]}
+            job.record["execution"] = {"startTime": job.record["creationTime"]}
+            self._settle(job)
+            self._tables.put_job(job)
+            self._changed.job(job)  # it may have a deadline
+        return job
+
+    def change(self, job: Job, body: Body, *, whole: bool) -> None:
+        """PATCH, or PUT where `whole`: what isn't given then gets its default again."""
+        if job.state in ("terminating", "completed", "deleting"):
+            raise _not_now(job)
+        given = {name: body.get(name) for name in CHANGEABLE if whole or body.get(name) is not None}
+        pool = (given.get("poolInfo") or {}).get("poolId")
+        if pool and pool.lower() != job.pool and job.state != "disabled":
+            raise BatchError("OperationInvalidForCurrentState", "The pool of a job can be changed only while it is disabled.")
+        if given.get("poolInfo") is None:
+            given.pop("poolInfo", None)  # a PUT has to name it; a PATCH leaves it
+        if not whole and "constraints" in given:
+            given["constraints"] = job.body["constraints"] | given["constraints"]
+        for name, value in given.items():
+            if value is None:
+                job.body.pop(name, None)
+            else:
+                job.body[name] = value
+        job.body = _DEFAULTS | job.body
+        with self._changed.told():
+            self._changed.touched(job.record)
+            self._settle(job)
+            self._tables.put_job(job)
+            self._changed.pool(job.pool_key)
+            self._changed.job(job)
+            self.look(job)
+
+    def disable(self, job: Job, tasks: str) -> None:
+        """`tasks`: what becomes of those that run: requeue, terminate, wait."""
+        if job.state not in ("active", "disabling", "disabled"):
+            raise _not_now(job)
+        if job.state == "disabled":
+            return
+        job.record["disableTasks"] = tasks
+        self._move(job, "disabling")
+
+    def enable(self, job: Job) -> None:
+        if job.state == "active":
+            return
+        if job.state != "disabled":
+            raise _not_now(job)
+        self._move(job, "enabling")
+
+    def terminate(self, job: Job, reason: str = "UserTerminate") -> None:
+        if job.state in ("terminating", "completed", "deleting"):
+            raise _not_now(job)
+        job.record["execution"]["terminateReason"] = reason
+        self._move(job, "terminating")
+
+    def delete(self, job: Job) -> None:
+        if job.state == "deleting":
+            raise BatchError("JobBeingDeleted")
+        self._move(job, "deleting")
+
+    def look(self, job: Job) -> None:
+        """Terminates a job that ends with its tasks and has none left to run."""
+        ends = job.body["onAllTasksComplete"].lower() == "terminatejob"
+        if ends and job.state in ("active", "disabled") and not self._tables.unfinished(job.account, job.name):
+            self.terminate(job, "AllTasksComplete")
+
+    # The ends of what `endings` brings about
+
+    def settled(self, job: Job, state: str) -> None:
+        """A job on its way has arrived."""
+        with self._changed.told():
+            if state == "completed":
+                job.record["execution"]["endTime"] = self._changed.stamp()
+                job.deadline = ""
+            if state == "active":
+                self._changed.pool(job.pool_key)
+            self._changed.job_state(job, state)
+            self._tables.put_job(job)
+            if state == "active":
+                self.look(job)
+
+    def gone(self, job: Job) -> None:
+        self._tables.remove_job(job.account, job.name)
+
+    def expire(self) -> str:
+        """Terminates jobs whose maxWallClockTime is over. When the next one's is, or ""."""
+        now = self._changed.stamp()
+        for job in self._tables.jobs_with_deadline():
+            if job.deadline > now:
+                return job.deadline
+            if job.state in ("active", "enabling", "disabling", "disabled"):
+                self.terminate(job, "MaxWallClockTimeExpiry")
+            else:
+                job.deadline = ""
+                with self._changed.told():
+                    self._tables.put_job(job)
+        return ""
+
+    def _move(self, job: Job, state: str) -> None:
+        with self._changed.told():
+            if state in ("terminating", "deleting"):
+                job.deadline = ""
+            self._changed.job_state(job, state)
+            self._tables.put_job(job)
+            self._changed.pool(job.pool_key)
+            self._changed.job(job)
+
+    def _settle(self, job: Job) -> None:
+        """What the tables have columns for, from a new body."""
+        job.body["constraints"] = _CONSTRAINTS | {
+            name: value for name, value in (job.body.get("constraints") or {}).items() if value is not None
+        }
+        job.pool = job.body["poolInfo"]["poolId"].lower()
+        job.priority, job.parallel = job.body["priority"], job.body["maxParallelTasks"]
+        limit = durations.parse(job.body["constraints"]["maxWallClockTime"])
+        started = datetime.fromisoformat(job.record["execution"]["startTime"])
+        job.deadline = "" if limit is None or limit.days > durations.UNLIMITED_DAYS else written(started + limit)
+        job.record["execution"]["poolId"] = job.body["poolInfo"]["poolId"]
+
+
+def pool_of(account: str, pool_id: str) -> PoolKey:
+    return PoolKey(account, pool_id.lower())
+
+
+def _not_now(job: Job) -> BatchError:
+    """The refusal of an operation that the job's state forbids."""
+    codes = {
+        "terminating": "JobBeingTerminated",
+        "deleting": "JobBeingDeleted",
+        "completed": "JobCompleted",
+        "disabled": "JobDisabled",
+    }
+    return BatchError(codes.get(job.state, "OperationInvalidForCurrentState"))
+
+
+def refuse_tasks(job: Job) -> None:
+    """BatchError where a job's state takes no new task."""
+    if job.state in ("terminating", "completed", "deleting"):
+        raise _not_now(job)

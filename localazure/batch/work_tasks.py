@@ -1,0 +1,216 @@
+"""What clients do to tasks: add, change, terminate, reactivate, delete; and what becomes of a task whose run is over.
+
+Sources: the documentation of the operations in azure-batch 15.1 (reactivate, terminate, delete), of BatchTaskDependencies, of
+BatchJobManagerTask, and of the job's onTaskFailure.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from localazure.arm.store import Body
+from localazure.batch import work_rules as rules
+from localazure.batch.changes import Changed
+from localazure.batch.errors import BatchError
+from localazure.batch.model import Outcome, TaskKey, TaskNode
+from localazure.batch.work_jobs import Jobs, refuse_tasks
+from localazure.batch.work_tables import Job, Tables, Task
+
+_CONSTRAINTS: Body = {"maxWallClockTime": rules.UNLIMITED, "retentionTime": "P7D"}
+
+
+class Tasks:
+    """The tasks of all jobs."""
+
+    def __init__(self, tables: Tables, changed: Changed, jobs: Jobs) -> None:
+        self._tables = tables
+        self._changed = changed
+        self._jobs = jobs
+
+    # Looking
+
+    def get(self, key: TaskKey) -> Task:
+        """BatchError 404 where there is none, or no such job."""
+        task = self._tables.task(key)
+        if task is None:
+            self._jobs.get(key.account, key.job)
+            raise BatchError("TaskNotFound")
+        return task
+
+    def all_of(self, job: Job, after: str = "") -> Iterator[Task]:
+        """By id; those whose id, in lower case, comes after `after`."""
+        return self._tables.tasks(job.account, job.name, after)
+
+    def running_of(self, job: Job) -> list[Task]:
+        return self._tables.running_tasks(job.account, job.name)
+
+    @staticmethod
+    def node_of(task: Task) -> TaskNode | None:
+        """Where a task runs or ran last."""
+        return TaskNode(*task.record["node"]) if task.record.get("node") else None
+
+    # Changing
+
+    def add(self, job: Job, bodies: Sequence[Body]) -> list[Task | BatchError]:
+        """New tasks, each with its own refusal. Checked already but for what depends on the job and its other tasks."""
+        refuse_tasks(job)
+        added: list[Task | BatchError] = []
+        with self._changed.told():
+            for body in bodies:
+                try:
+                    added.append(self._add(job, body))
+                except BatchError as error:
+                    added.append(error)
+            self._changed.pool(job.pool_key)
+        return added
+
+    def change(self, task: Task, constraints: Body | None) -> None:
+        """PUT: a task's constraints, and nothing else of it, can be changed; not given, they are the defaults again."""
+        if task.state == "completed":
+            raise BatchError("TaskCompleted")
+        job = self._jobs.get(task.key.account, task.key.job)
+        task.body["constraints"] = _constraints(constraints, job)
+        with self._changed.told():
+            self._changed.touched(task.record)
+            self._tables.put_task(task)
+
+    def terminate_waiting(self, task: Task) -> None:
+        """Ends a task that no node has. One that runs is ended by its node."""
+        if task.state == "completed":
+            raise BatchError("TaskCompleted")
+        job = self._jobs.get(task.key.account, task.key.job)
+        now = self._changed.stamp()
+        with self._changed.told():
+            self.complete(task, job, Outcome("", now, None, rules.ENDED, None, retried=False))
+            self._changed.job_if_moving(job)
+
+    def reactivate(self, task: Task) -> None:
+        """Makes a task that has failed wait for a node again, as if it had never run."""
+        job = self._jobs.get(task.key.account, task.key.job)
+        refuse_tasks(job)
+        if task.state != "completed":
+            raise BatchError("TaskNotCompleted")
+        if task.result == "success":
+            raise BatchError("TaskSucceeded")
+        task.record["execution"] = {"retryCount": 0, "requeueCount": task.record["execution"]["requeueCount"]}
+        task.result, task.satisfied = "", False
+        task.held = self._tables.unmet(task.key)
+        with self._changed.told():
+            self._changed.task_state(task, "active")
+            self._tables.put_task(task)
+            self._changed.pool(job.pool_key)
+
+    def delete(self, task: Task) -> None:
+        job = self._jobs.get(task.key.account, task.key.job)
+        with self._changed.told():
+            self._tables.remove_task(task.key)
+            self._changed.pool(job.pool_key)
+            self._changed.job_if_moving(job)
+            self._jobs.look(job)
+
+    # The ends of runs
+
+    def complete(self, task: Task, job: Job, outcome: Outcome) -> None:
+        """A task has ended for good. Frees what waited for it, and does to its job what its exit conditions say."""
+        options = rules.exit_options(task.body, outcome)
+        task.result, task.satisfied = rules.result_of(outcome), options["dependencyAction"] == "satisfy"
+        task.record["execution"] = rules.execution_of(task.record["execution"], outcome)
+        self._changed.task_state(task, "completed")
+        self._tables.put_task(task)
+        if task.satisfied:
+            self._free(task, job)
+        if job.parallel != -1:
+            self._changed.pool(job.pool_key)  # there is room for another of the job's tasks
+        self._act(task, job, options["jobAction"])
+
+    def retry(self, task: Task) -> None:
+        execution = rules.counters(task.record["execution"])
+        task.record["execution"] = execution | {
+            "retryCount": execution["retryCount"] + 1,
+            "lastRetryTime": self._changed.stamp(),
+        }
+        self._wait(task)
+
+    def requeue(self, task: Task, reason: str) -> None:
+        execution = rules.counters(task.record["execution"])
+        task.record["requeued"] = reason
+        task.record["execution"] = execution | {
+            "requeueCount": execution["requeueCount"] + 1,
+            "lastRequeueTime": self._changed.stamp(),
+        }
+        self._wait(task)
+
+    def _wait(self, task: Task) -> None:
+        self._changed.task_state(task, "active")
+        self._tables.put_task(task)
+
+    def _free(self, task: Task, job: Job) -> None:
+        for key in self._tables.waiting_for(task):
+            if not self._tables.unmet(key):
+                self._tables.release(key)
+                self._changed.pool(job.pool_key)
+
+    def _act(self, task: Task, job: Job, action: str) -> None:
+        if job.state in ("terminating", "completed", "deleting"):
+            return
+        manager = job.body.get("jobManagerTask") or {}
+        if manager.get("id", "").lower() == task.key.task and manager.get("killJobOnCompletion", True):
+            self._jobs.terminate(job, "JMComplete")
+        elif job.body["onTaskFailure"].lower() == "performexitoptionsjobaction" and action == "terminate":
+            self._jobs.terminate(job, "TaskFailed")
+        elif job.body["onTaskFailure"].lower() == "performexitoptionsjobaction" and action == "disable":
+            # Documentation of BatchJobActionKind: as a disable with the option requeue.
+            if job.state == "active":
+                self._jobs.disable(job, "requeue")
+        else:
+            self._jobs.look(job)
+
+    def _add(self, job: Job, body: Body) -> Task:
+        key = TaskKey(job.account, job.name, body["id"].lower())
+        if self._tables.has_task(key):
+            raise BatchError("TaskExists")
+        for name, code in (
+            ("jobPreparationTask", "TaskIdSameAsJobPreparationTask"),
+            ("jobReleaseTask", "TaskIdSameAsJobReleaseTask"),
+        ):
+            default = name.removesuffix("Task").lower()  # jobpreparation, jobrelease
+            if job.body.get(name) and (job.body[name].get("id") or default).lower() == key.task:
+                raise BatchError(code)
+        if body.get("exitConditions") and _names_job_action(body) and job.body["onTaskFailure"].lower() == "noaction":
+            values = {"PropertyName": "jobAction", "Reason": "The job's onTaskFailure is noaction"}
+            raise BatchError("InvalidPropertyValue", values=values)
+        wanted = body.get("dependsOn") or {}
+        names = [each for each in wanted.get("taskIds") or []]
+        ranges = [(each["start"], each["end"]) for each in wanted.get("taskIdRanges") or []]
+        if (names or ranges) and not job.body["usesTaskDependencies"]:
+            raise BatchError("TaskDependenciesNotSpecifiedOnJob")
+        body = {name: value for name, value in body.items() if value is not None}
+        body["requiredSlots"] = body.get("requiredSlots") or 1
+        body["constraints"] = _constraints(body.get("constraints"), job)
+        task = Task(
+            key=key,
+            state="active",
+            held=False,
+            slots=body["requiredSlots"],
+            body=body,
+            number=rules.number_of(body["id"]),
+            record={"execution": {"retryCount": 0, "requeueCount": 0}},
+        )
+        self._changed.task_state(task, "active")
+        task.record["creationTime"] = task.record["lastModified"]
+        if names or ranges:
+            self._tables.put_dependencies(key, names, ranges)
+            task.held = self._tables.unmet(key)
+        self._tables.put_task(task)
+        return task
+
+
+def _constraints(given: Body | None, job: Job) -> Body:
+    """A task's constraints; how often it is tried is the job's to say where the task doesn't."""
+    said = {name: value for name, value in (given or {}).items() if value is not None}
+    return _CONSTRAINTS | {"maxTaskRetryCount": job.body["constraints"]["maxTaskRetryCount"]} | said
+
+
+def _names_job_action(body: Body) -> bool:
+    conditions = body["exitConditions"]
+    singles = [conditions.get(name) for name in ("preProcessingError", "fileUploadError", "default")]
+    listed = [each.get("exitOptions") for name in ("exitCodes", "exitCodeRanges") for each in conditions.get(name) or []]
+    return any((each or {}).get("jobAction") for each in [*singles, *listed])

@@ -1,0 +1,94 @@
+"""What Azure Batch refuses of an account, and what isn't imitated here.
+
+In: a change. Out: nothing, or ArmError. Read of the service itself: MissingIdentityIds (Azure/azure-cli issue 19172), and the
+sentence of a name that is taken (Azure/azure-rest-api-specs, example LocationCheckNameAvailability_AlreadyExists of 2025-06-01).
+How it refuses an auto-storage account isn't known; InvalidPropertyValue, its general code, stands there.
+"""
+
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Change
+from localazure.arm.store import Body, Resource
+from localazure.kinds import attached_identities
+from localazure.kinds.batch_refusals import cannot_be_updated, invalid_value, refusal
+from localazure.lists.batch import ACCOUNTS
+from localazure.services import Services
+
+BY_IDENTITY = "BatchAccountManagedIdentity"
+SHARED_KEY = "SharedKey"
+AUTHENTICATION_MODES = (SHARED_KEY, "AAD", "TaskAuthenticationToken")  # all of them where the body says nothing
+_STORAGE = "properties.autoStorage"
+
+
+def check(change: Change) -> None:
+    properties = change.body.setdefault("properties", {})
+    if change.previous is None:
+        _check_name(change)
+    elif properties.get("poolAllocationMode", "BatchService") != change.previous.properties.get("poolAllocationMode"):
+        raise cannot_be_updated("properties.poolAllocationMode")
+    _check_imitated(properties)
+    identity = change.body.get("identity") or {}
+    if identity.get("type") == "UserAssigned" and not identity.get("userAssignedIdentities"):
+        message = "The identity ids must not be null or empty for 'UserAssigned' identity type."
+        raise ArmError(400, "MissingIdentityIds", message, target="identity.userAssignedIdentities")
+    attached_identities.check(change)
+    if properties.get("autoStorage"):
+        _check_storage(properties["autoStorage"], identity, change.services)
+
+
+def allows_shared_key(account: Resource) -> bool:
+    modes = account.properties.get("allowedAuthenticationModes")
+    return SHARED_KEY in (AUTHENTICATION_MODES if modes is None else modes)
+
+
+def storage_of(account: Resource, services: Services) -> Resource | None:
+    """The storage account that is linked to this account; None where none is, or where it is gone."""
+    given = (account.properties.get("autoStorage") or {}).get("storageAccountId")
+    return services.store.get(given) if given else None
+
+
+def _check_name(change: Change) -> None:
+    """A name is taken once in a region, and here once in all of them: the address of an account names no region."""
+    services, region = change.services, change.body["location"]
+    accounts = services.store.of_type(azure_types.BATCH_ACCOUNT.arm_type)
+    for other in accounts:
+        if other.id.name.lower() == change.id.name.lower():
+            if other.location != region:
+                raise not_implemented(f"two Batch accounts named '{change.id.name}' in different regions")
+            raise refusal(409, "AccountAlreadyExists", f"An account named '{change.id.name}' is already in use.")
+    limit, used = services.deviations.quota("batch", region, "accounts", ACCOUNTS)
+    if sum(other.location == region for other in accounts) + used >= limit:
+        # The service's own code isn't known.
+        message = f"The regional account quota of Batch accounts of {limit} for the specified subscription has been reached."
+        raise refusal(409, "SubscriptionQuotaExceeded", message)
+
+
+def _check_imitated(properties: Body) -> None:
+    if properties.get("poolAllocationMode") == "UserSubscription":
+        raise not_implemented("Batch accounts whose pools lie in the user's subscription")
+    if properties.get("keyVaultReference"):
+        raise not_implemented("'properties.keyVaultReference' of a Batch account")
+    if (properties.get("encryption") or {}).get("keySource") == "Microsoft.KeyVault":
+        raise not_implemented("Batch accounts that are encrypted with a key of one's own")
+
+
+def _check_storage(given: Body, identity: Body, services: Services) -> None:
+    storage_id = given["storageAccountId"]
+    parsed = parse(storage_id)
+    is_one = parsed is not None and parsed.is_type(azure_types.STORAGE_ACCOUNT.arm_type)
+    storage = services.store.get(parsed.key) if parsed is not None and is_one else None
+    if storage is None:
+        reason = f"There is no storage account '{storage_id}'."
+        raise invalid_value(f"{_STORAGE}.storageAccountId", reason, storage_id)
+    if given.get("authenticationMode") == BY_IDENTITY:
+        if identity.get("type", "None") == "None":
+            reason = "The authentication mode BatchAccountManagedIdentity needs an identity of the Batch account."
+            raise invalid_value(f"{_STORAGE}.authenticationMode", reason, BY_IDENTITY)
+    elif storage.properties.get("allowSharedKeyAccess") is False:
+        reason = f"The storage account '{storage.id.name}' allows no access by key; {BY_IDENTITY} needs none."
+        raise invalid_value(f"{_STORAGE}.authenticationMode", reason, given.get("authenticationMode") or "StorageKeys")
+    node = (given.get("nodeIdentityReference") or {}).get("resourceId")
+    if node is not None and attached_identities.principal_of(node, services) is None:
+        reason = f"There is no user-assigned identity '{node}'."
+        raise invalid_value(f"{_STORAGE}.nodeIdentityReference.resourceId", reason, node)

@@ -1,0 +1,137 @@
+"""Accounts of Azure Batch: an address, keys, a linked storage account, and quotas that are counted from its pools.
+
+Created at once; the real service takes some seconds and a 202. Its network rules and the encryption of its data are kept as they
+are given and change nothing. What lies below an account (jobs and tasks) is served at `accountEndpoint`, by `localazure/batch`.
+Defaults of the service: Microsoft Learn, REST reference of Microsoft.Batch 2024-07-01, "Batch Account - Create".
+"""
+
+import base64
+import secrets
+from collections.abc import Mapping
+
+from formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import attached_identities, batch_account_rules, batch_quotas
+from localazure.kinds.batch_refusals import invalid_state, invalid_value
+from localazure.services import Services
+
+KEY_BYTES = 64
+KEY_NAMES = ("Primary", "Secondary")
+_REPLACED_WHOLE = ("autoStorage", "encryption", "networkProfile", "allowedAuthenticationModes")
+
+
+class BatchAccounts(Kind):
+    """The list over the subscription is `localazure/lists/batch.py`'s."""
+
+    azure_type = azure_types.BATCH_ACCOUNT
+    created_status = 200  # clients take 200 and 202, and no 201
+    long_running_delete = True
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {
+            "listKeys": self.list_keys,
+            "regenerateKeys": self.regenerate_key,
+            "syncAutoStorageKeys": self.synchronise_storage_keys,
+        }
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:
+        return invalid_value("accountName", f"An account name takes {allowed}.", name)
+
+    def patched(self, under: Body, patch: Body) -> Body:
+        """A PATCH replaces what it names as a whole."""
+        return replaced(under, patch, _REPLACED_WHOLE)
+
+    def check(self, change: Change) -> None:
+        batch_account_rules.check(change)
+
+    def defaults(self, change: Change) -> Body:
+        defaults: Body = {
+            "allowedAuthenticationModes": list(batch_account_rules.AUTHENTICATION_MODES),
+            "encryption": {"keySource": "Microsoft.Batch"},
+            "poolAllocationMode": "BatchService",
+            "publicNetworkAccess": "Enabled",
+        }
+        if change.properties.get("autoStorage"):
+            defaults["autoStorage"] = {"authenticationMode": "StorageKeys"}
+        return {"identity": {"type": "None"}, "properties": defaults}
+
+    async def provision(self, change: Change) -> Body:
+        resource = change.resource
+        if resource is None:
+            raise ValueError("a change is provisioned with its stored record")
+        if change.previous is None:
+            resource.private["keys"] = {name.lower(): _new_key() for name in KEY_NAMES}
+        before = (change.previous.properties.get("autoStorage") or {}) if change.previous else {}
+        if before.get("storageAccountId") != (change.properties.get("autoStorage") or {}).get("storageAccountId"):
+            resource.private["storage_keys_read"] = change.services.clock.stamp()
+        return attached_identities.own(resource, change.services)
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await services.batch_work.forget_account(resource.key)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        host, name = services.settings.url.partition("://")[2], resource.id.name.lower()
+        answered: Body = {
+            "accountEndpoint": f"{host}/batch/{name}",
+            "nodeManagementEndpoint": f"{name}.{resource.location}.service.batch.local",
+            "privateEndpointConnections": [],
+            **batch_quotas.shown(resource, services),
+        }
+        if resource.properties.get("autoStorage"):
+            answered["autoStorage"] = {"lastKeySync": resource.private["storage_keys_read"]}
+        return merged(body, {"properties": answered})
+
+    async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        _refuse_without_keys(resource)
+        return Answer(body=_keys(resource))
+
+    async def regenerate_key(self, resource: Resource, call: Call) -> Answer:
+        _refuse_without_keys(resource)
+        name = call.body.get("keyName")
+        if name not in KEY_NAMES:
+            raise invalid_value("keyName", f"It takes {' or '.join(KEY_NAMES)}.", name)
+        resource.private["keys"][name.lower()] = _new_key()
+        call.services.store.put(resource)
+        return Answer(body=_keys(resource))
+
+    async def synchronise_storage_keys(self, resource: Resource, call: Call) -> Answer:
+        if not resource.properties.get("autoStorage"):
+            raise invalid_state("No storage account is linked to this Batch account.")
+        resource.private["storage_keys_read"] = call.services.clock.stamp()
+        call.services.store.put(resource)
+        return Answer(status=204)
+
+
+def keys_of(account: Resource) -> tuple[str, ...]:
+    """The keys that requests to the account's endpoint may be signed with; none where the account takes no shared key."""
+    return tuple(account.private["keys"].values()) if batch_account_rules.allows_shared_key(account) else ()
+
+
+def replaced(under: Body, patch: Body, whole: tuple[str, ...]) -> Body:
+    """`patch` laid on `under`: `identity`, and of `properties` those in `whole`, take the place of what was there."""
+    result = {**under, **{name: value for name, value in patch.items() if name != "properties"}}
+    given = patch.get("properties")
+    if not isinstance(given, dict):
+        return result if given is None else {**result, "properties": given}
+    properties = merged(under.get("properties") or {}, {name: value for name, value in given.items() if name not in whole})
+    result["properties"] = {**properties, **{name: value for name, value in given.items() if name in whole}}
+    return result
+
+
+def _refuse_without_keys(account: Resource) -> None:
+    """`azure-mgmt-batch` 19.0.0, get_keys: fails for an account that doesn't allow SharedKey. Its own code isn't known."""
+    if not batch_account_rules.allows_shared_key(account):
+        raise invalid_state("The allowed authentication modes of this account are without SharedKey, so it has no keys to show.")
+
+
+def _new_key() -> str:
+    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
+
+
+def _keys(account: Resource) -> Body:
+    keys = account.private["keys"]
+    return {"accountName": account.id.name, "primary": keys["primary"], "secondary": keys["secondary"]}

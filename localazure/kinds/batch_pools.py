@@ -1,0 +1,137 @@
+"""Pools of Azure Batch: what is kept of them. Their nodes, and what is told live of those, are `services.batch_pools`'.
+
+A PUT is answered with 200 at once, and nodes come and go afterwards, as at the service. Defaults of the service: Microsoft Learn,
+REST reference of Microsoft.Batch 2024-07-01, "Pool - Create".
+"""
+
+from collections.abc import Mapping
+
+from formats import azure_types
+from formats.arm_ids import ArmId
+from localazure.arm import answers
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.batch.model import PoolKey
+from localazure.kinds import attached_identities, batch_pool_rules
+from localazure.kinds.batch_accounts import replaced
+from localazure.kinds.batch_refusals import invalid_value, refusal
+from localazure.services import Services
+
+_STILL: Body = {"allocationState": "Steady", "currentDedicatedNodes": 0, "currentLowPriorityNodes": 0}
+
+
+class BatchPools(Kind):
+    azure_type = azure_types.BATCH_POOL
+    location = "none"
+    parent_type = azure_types.BATCH_ACCOUNT.arm_type
+    created_status = 200  # clients take no 201
+    long_running_delete = True
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"disableAutoScale": self.disable_autoscale, "stopResize": self.stop_resize}
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:
+        return invalid_value("poolName", f"A pool's name takes {allowed}.", name)
+
+    def busy(self, resource: Resource) -> ArmError:  # noqa: ARG002 - the one long operation is a deletion
+        message = "The specified pool has been marked for deletion and is being reclaimed."
+        return refusal(409, "PoolBeingDeleted", message)
+
+    def normalise(self, body: Body) -> Body:
+        batch_pool_rules.refuse_other_versions(body)
+        return body
+
+    def patched(self, under: Body, patch: Body) -> Body:
+        """A PATCH replaces each property that it names as a whole."""
+        return replaced(under, patch, tuple(patch["properties"]) if isinstance(patch.get("properties"), dict) else ())
+
+    def check(self, change: Change) -> None:
+        batch_pool_rules.check(change, self.defaults(change))
+
+    def defaults(self, change: Change) -> Body:
+        properties: Body = {
+            "interNodeCommunication": "Disabled",
+            "scaleSettings": _scale(change.properties.get("scaleSettings") or {}),
+            "targetNodeCommunicationMode": "Default",
+            "taskSchedulingPolicy": {"nodeFillType": "Spread"},
+            "taskSlotsPerNode": 1,
+        }
+        if change.properties.get("startTask"):
+            properties["startTask"] = {"maxTaskRetryCount": 0, "waitForSuccess": True}
+        image = _image(change.properties)
+        if image.get("publisher"):
+            machine = {"imageReference": {"version": "latest"}}
+            properties["deploymentConfiguration"] = {"virtualMachineConfiguration": machine}
+        return {"identity": {"type": "None"}, "properties": properties}
+
+    async def provision(self, change: Change) -> Body:
+        await change.services.batch_pools.apply(key_of(change.id), change.body, change.as_of, change.id.name)
+        return {}
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await services.batch_pools.remove(key_of(resource.id))
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        live = dict(services.batch_pools.status(key_of(resource.id)))
+        targets = {name: live.pop(name) for name in ("targetDedicatedNodes", "targetLowPriorityNodes") if name in live}
+        properties = {
+            **body["properties"],
+            "creationTime": resource.created_at,
+            "currentNodeCommunicationMode": _communication(body["properties"]),
+            "lastModified": resource.changed_at,
+            "provisioningState": "Deleting" if resource.state == "Deleting" else "Succeeded",
+            "provisioningStateTransitionTime": resource.created_at,
+            "allocationStateTransitionTime": resource.created_at,
+            **_STILL,
+            **{name: value for name, value in live.items() if value is not None},
+        }
+        fixed = properties["scaleSettings"].get("fixedScale")
+        if fixed:  # nodes that were removed one by one lower what is wanted
+            properties["scaleSettings"] = {"fixedScale": {**fixed, **targets}}
+        return {**body, "etag": f'W/"{resource.changed_at}"', "properties": properties}
+
+    async def disable_autoscale(self, resource: Resource, call: Call) -> Answer:
+        """The pool keeps the nodes that it has."""
+        scale = resource.body["properties"]["scaleSettings"]
+        if scale.pop("autoScale", None) is not None:
+            scale["fixedScale"] = _as_it_is(call.services.batch_pools.status(key_of(resource.id)))
+            resource.changed_at = call.services.clock.stamp()
+            call.services.store.put(resource)
+            await call.services.batch_pools.apply(key_of(resource.id), resource.body, call.as_of, resource.id.name)
+        return Answer(body=answers.document(self, resource, call.services))
+
+    async def stop_resize(self, resource: Resource, call: Call) -> Answer:
+        """The pool stays as it is now. What it was to become is told on, beside the error ResizeStopped."""
+        await call.services.batch_pools.stop_resize(key_of(resource.id))
+        return Answer(body=answers.document(self, resource, call.services))
+
+
+def key_of(pool: ArmId) -> PoolKey:
+    return PoolKey(pool.scope.lower(), pool.name.lower())
+
+
+def _scale(given: Body) -> Body:
+    if given.get("autoScale"):
+        return {"autoScale": {"evaluationInterval": "PT15M"}}
+    return {"fixedScale": {"resizeTimeout": "PT15M", "targetDedicatedNodes": 0, "targetLowPriorityNodes": 0}}
+
+
+def _as_it_is(status: Body) -> Body:
+    return {
+        "targetDedicatedNodes": status.get("currentDedicatedNodes") or 0,
+        "targetLowPriorityNodes": status.get("currentLowPriorityNodes") or 0,
+        "resizeTimeout": "PT15M",
+    }
+
+
+def _image(properties: Body) -> Body:
+    deployment = properties.get("deploymentConfiguration") or {}
+    return (deployment.get("virtualMachineConfiguration") or {}).get("imageReference") or {}
+
+
+def _communication(properties: Body) -> str:
+    """Classic where it was asked for, while it could be; everything else is Simplified."""
+    return "Classic" if properties.get("targetNodeCommunicationMode") == "Classic" else "Simplified"

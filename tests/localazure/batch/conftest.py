@@ -1,0 +1,28 @@
+"""A Batch account of its own for each test that asks for one, and jobs and tasks without a server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localazure.batch.work import Work
+from tests.localazure.batch.data_plane import Account
+from tests.localazure.batch.work_words import Clock
+from tests.support.embedded import EmbeddedAzure
+
+
+@pytest.fixture
+def account(azure: EmbeddedAzure, group: str) -> Account:
+    return Account(azure, group)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def work(tmp_path: Path, clock: Clock) -> Iterator[Work]:
+    work = Work(tmp_path / "batch.sqlite", clock)
+    yield work
+    work.close()

@@ -1,0 +1,124 @@
+"""Files of tasks and nodes over HTTP."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.localazure.batch.data_plane import VERSION, Account, code
+from tests.localazure.conftest import new_group
+from tests.support.embedded import EmbeddedAzure
+
+SCRIPT = (
+    "echo hello; echo err >&2; mkdir deep; printf 0123456789 > deep/numbers.txt; ln -s /etc/passwd out; ln -s deep/numbers.txt in"
+)
+TASK = "jobs/job/tasks/t/files"
+
+
+@pytest.fixture(scope="module")
+def ran(azure: EmbeddedAzure) -> Iterator[Account]:
+    """An account whose task has run and left files."""
+    account = Account(azure, new_group(azure))
+    account.idle_pool("pool")
+    account.add_job("job", "pool")
+    account.add_tasks("job", "t", command=f"/bin/bash -c '{SCRIPT}'")
+    task = account.completed("job", "t")
+    assert task["executionInfo"]["exitCode"] == 0, task
+    yield account
+    assert account.request("DELETE", "pools/pool").status_code == 202
+
+
+def test_a_task_s_files_are_listed(ran: Account) -> None:
+    top = ran.get(TASK).json()["value"]
+    assert [(file["name"], file["isDirectory"]) for file in top] == [("stderr.txt", False), ("stdout.txt", False), ("wd", True)]
+    below = {file["name"]: file for file in ran.get(TASK, recursive="true").json()["value"]}
+    assert set(below) == {"stderr.txt", "stdout.txt", "wd", "wd/deep", "wd/deep/numbers.txt", "wd/in"}
+    numbers = below["wd/deep/numbers.txt"]
+    assert numbers["url"] == f"{ran.url}/{TASK}/wd/deep/numbers.txt"
+    assert (numbers["properties"]["contentLength"], numbers["properties"]["contentType"]) == ("10", "text/plain")
+    assert "properties" not in below["wd"]
+    found = ran.get(TASK, recursive="true", **{"$filter": "startswith(name, 'wd/d')"}).json()["value"]
+    assert [file["name"] for file in found] == ["wd/deep", "wd/deep/numbers.txt"]
+    pages = [ran.get(TASK, maxresults="2").json()]
+    pages.append(ran.client.get(pages[0]["odata.nextLink"]).json())
+    assert [file["name"] for page in pages for file in page["value"]] == ["stderr.txt", "stdout.txt", "wd"]
+
+
+def test_a_file_is_read_whole_and_in_part(ran: Account) -> None:
+    assert ran.get(f"{TASK}/stdout.txt").text == "hello\n"
+    assert ran.get(f"{TASK}/stderr.txt").text == "err\n"
+    path = f"{TASK}/wd/deep/numbers.txt"
+    for header, content in (
+        ("bytes=0-3", "0123"),
+        ("bytes=4-", "456789"),
+        ("bytes=-2", "89"),
+        ("bytes=8-100", "89"),
+        ("bytes=0-9", "0123456789"),
+    ):
+        answer = ran.request("GET", path, headers={"ocp-range": header})
+        assert (answer.status_code, answer.text) == (200, content), header
+        assert answer.headers["content-length"] == str(len(content))
+    for header in ("bytes=10-", "bytes=5-2"):
+        answer = ran.request("GET", path, headers={"ocp-range": header})
+        assert (answer.status_code, code(answer)) == (416, "InvalidRange"), header
+    answer = ran.request("GET", path, headers={"ocp-range": "lines=1-2"})
+    assert (answer.status_code, code(answer)) == (400, "InvalidHeaderValue")
+
+
+def test_a_file_s_properties_are_headers(ran: Account) -> None:
+    answer = ran.request("HEAD", f"{TASK}/wd%2Fdeep%2Fnumbers.txt")
+    assert answer.status_code == 200
+    assert answer.headers["content-length"] == "10"
+    assert answer.headers["ocp-batch-file-isdirectory"] == "false"
+    assert answer.headers["ocp-batch-file-url"] == f"{ran.url}/{TASK}/wd/deep/numbers.txt"
+    assert answer.headers["ocp-batch-file-mode"].startswith("0o100")
+    assert answer.headers["ocp-creation-time"]
+    later = {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}
+    assert ran.request("HEAD", f"{TASK}/stdout.txt", headers=later).status_code == 304
+    assert ran.request("HEAD", f"{TASK}/wd").headers["ocp-batch-file-isdirectory"] == "true"
+    assert ran.request("HEAD", f"{TASK}/none").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wd/out",
+        "../../../../shared",
+        "..%2F..%2F..%2Fetc%2Fpasswd",
+        "%2Fetc%2Fpasswd",
+        "wd/%2e%2e/%2e%2e",
+        "wd%00",
+        "none",
+        "%FF",
+    ],
+)
+def test_no_path_leads_out_of_the_task_s_folder(ran: Account, name: str) -> None:
+    with ran.azure.http(headers=ran.client.headers) as client:
+        answer = client.get(f"/batch/{ran.name}/{TASK}/{name}", params={"api-version": VERSION})
+    # A client may take `..` out of the path itself: then it asks for something that nobody knows.
+    assert answer.status_code in (400, 404), answer.text
+    assert code(answer) in ("FileNotFound", "InvalidUri", "JobNotFound")
+    assert "root:" not in answer.text
+
+
+def test_a_node_s_files_are_those_of_all_its_tasks(ran: Account) -> None:
+    task = ran.get("jobs/job/tasks/t").json()
+    node = task["nodeInfo"]
+    files = f"pools/pool/nodes/{node['nodeId']}/files"
+    assert {"shared", "startup", "workitems"} <= {file["name"] for file in ran.get(files).json()["value"]}
+    assert ran.get(f"{files}/{node['taskRootDirectory']}/stdout.txt").text == "hello\n"
+    answer = ran.get("pools/pool/nodes/none/files")
+    assert (answer.status_code, code(answer)) == (404, "NodeNotFound")
+
+
+def test_files_and_folders_are_deleted(ran: Account) -> None:
+    ran.add_tasks("job", "gone", command=f"/bin/bash -c '{SCRIPT}'")
+    ran.completed("job", "gone")
+    files = "jobs/job/tasks/gone/files"
+    assert ran.request("DELETE", f"{files}/wd/deep/numbers.txt").status_code == 200
+    assert code(ran.get(f"{files}/wd/deep/numbers.txt")) == "FileNotFound"
+    answer = ran.request("DELETE", f"{files}/wd")
+    assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
+    assert ran.request("DELETE", f"{files}/wd", params={"recursive": "true"}).status_code == 200
+    assert [file["name"] for file in ran.get(files, recursive="true").json()["value"]] == ["stderr.txt", "stdout.txt"]
+    assert ran.request("DELETE", "jobs/job/tasks/gone").status_code == 200
+    assert code(ran.get(files)) == "TaskNotFound"

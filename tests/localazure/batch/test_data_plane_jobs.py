@@ -1,0 +1,327 @@
+"""Jobs and tasks over HTTP: what is answered, what is refused and by which code."""
+
+from typing import Any
+
+import pytest
+
+from tests.localazure.batch.data_plane import VERSION, Account, code, values
+from tests.support.embedded import until
+
+UNLIMITED = "P10675199DT2H48M5.4775807S"
+
+
+class TestJobs:
+    def test_a_job_is_answered_with_the_service_s_defaults(self, account: Account) -> None:
+        answer = account.post("jobs", {"id": "Job", "poolInfo": {"poolId": "P"}, "metadata": [{"name": "a", "value": "b"}]})
+        assert answer.status_code == 201
+        assert answer.headers["location"] == answer.headers["dataserviceid"] == f"{account.url}/jobs/Job"
+        job = account.get("jobs/job").json()
+        assert answer.headers["etag"] == job["eTag"]
+        assert {name: job[name] for name in ("id", "url", "state", "priority", "maxParallelTasks")} == {
+            "id": "Job",
+            "url": f"{account.url}/jobs/Job",
+            "state": "active",
+            "priority": 0,
+            "maxParallelTasks": -1,
+        }
+        assert job["constraints"] == {"maxWallClockTime": UNLIMITED, "maxTaskRetryCount": 0}
+        assert job["usesTaskDependencies"] is False
+        assert (job["onAllTasksComplete"], job["onTaskFailure"]) == ("noaction", "noaction")
+        assert job["executionInfo"] == {"startTime": job["creationTime"], "poolId": "P"}
+
+    @pytest.mark.parametrize(
+        ("body", "status", "expected", "said"),
+        [
+            ({}, 400, "MissingRequiredProperty", {"PropertyName": "id"}),
+            ({"id": "j"}, 400, "MissingRequiredProperty", {"PropertyName": "poolInfo"}),
+            ({"id": "j", "poolInfo": {}}, 400, "MissingRequiredProperty", {"PropertyName": "poolInfo.poolId"}),
+            ({"id": "a/b", "poolInfo": {"poolId": "p"}}, 400, "InvalidPropertyValue", {"PropertyName": "id"}),
+            ({"id": "x" * 65, "poolInfo": {"poolId": "p"}}, 400, "InvalidPropertyValue", {"PropertyName": "id"}),
+            (
+                {"id": "j", "poolInfo": {"poolId": "p"}, "priority": 1001},
+                400,
+                "InvalidPropertyValue",
+                {"PropertyName": "priority"},
+            ),
+            (
+                {"id": "j", "poolInfo": {"poolId": "p"}, "priority": "high"},
+                400,
+                "InvalidRequestBody",
+                {"PropertyName": "priority"},
+            ),
+            (
+                {"id": "j", "poolInfo": {"poolId": "p"}, "maxParallelTasks": 0},
+                400,
+                "InvalidPropertyValue",
+                {"PropertyName": "maxParallelTasks"},
+            ),
+            (
+                {"id": "j", "poolInfo": {"poolId": "p"}, "constraints": {"maxWallClockTime": "an hour"}},
+                400,
+                "InvalidPropertyValue",
+                {"PropertyName": "constraints.maxWallClockTime"},
+            ),
+            (
+                {"id": "j", "poolInfo": {"poolId": "p"}, "onAllTasksComplete": "celebrate"},
+                400,
+                "InvalidPropertyValue",
+                {"PropertyName": "onAllTasksComplete"},
+            ),
+            ({"id": "j", "poolInfo": {"poolId": "p"}, "colour": "red"}, 400, "InvalidRequestBody", {"PropertyName": "colour"}),
+            (
+                {"id": "j", "poolInfo": {"poolId": "p"}, "jobReleaseTask": {"commandLine": "true"}},
+                400,
+                "InvalidPropertyValue",
+                {"PropertyName": "jobReleaseTask"},
+            ),
+            ({"id": "j", "poolInfo": {"autoPoolSpecification": {"poolLifetimeOption": "job"}}}, 501, "NotImplemented", {}),
+            ({"id": "j", "poolInfo": {"poolId": "p"}, "networkConfiguration": {"subnetId": "x"}}, 501, "NotImplemented", {}),
+            ([1], 400, "InvalidRequestBody", {}),
+            ("text", 400, "InvalidRequestBody", {}),
+        ],
+        ids=str,
+    )
+    def test_bad_jobs_are_refused_by_the_service_s_codes(
+        self, account: Account, body: Any, status: int, expected: str, said: dict[str, str]
+    ) -> None:
+        answer = account.post("jobs", body)
+        assert answer.status_code == status, answer.text
+        assert code(answer) == expected
+        assert said.items() <= values(answer).items()
+
+    def test_a_body_that_is_no_json_is_refused(self, account: Account) -> None:
+        for content in (b"", b"{", b'{"id": NaN}', b'{"id": "\\ud800"}', b"[" * 100_000, b"\xff"):
+            answer = account.client.post(f"/batch/{account.name}/jobs", params={"api-version": VERSION}, content=content)
+            assert (answer.status_code, code(answer)) == (400, "InvalidRequestBody"), content[:20]
+
+    def test_a_body_over_the_limit_is_refused_in_the_words_that_clients_wait_for(self, account: Account) -> None:
+        account.add_job("big")
+        body = {"value": [{"id": f"t{number}", "commandLine": "x" * 30_000} for number in range(50)]}
+        answer = account.post("jobs/big/addtaskcollection", body)
+        assert (answer.status_code, code(answer)) == (413, "RequestBodyTooLarge")
+
+    def test_a_job_that_is_there_already_is_refused(self, account: Account) -> None:
+        account.add_job("same")
+        answer = account.post("jobs", {"id": "SAME", "poolInfo": {"poolId": "p"}})
+        assert (answer.status_code, code(answer)) == (409, "JobExists")
+        assert answer.json()["message"] == {"lang": "en-US", "value": "The specified job already exists."}
+
+    def test_what_is_not_there_is_not_found(self, account: Account) -> None:
+        account.add_job("job")
+        for path, expected in {
+            "jobs/none": "JobNotFound",
+            "jobs/none/tasks": "JobNotFound",
+            "jobs/none/tasks/t": "JobNotFound",
+            "jobs/job/tasks/none": "TaskNotFound",
+            "jobs/job/tasks/none/files": "TaskNotFound",
+            "pools/none": "PoolNotFound",
+            "pools/none/nodes": "PoolNotFound",
+            "pools/none/nodes/n/files": "PoolNotFound",
+            "applications/none": "ApplicationNotFound",
+        }.items():
+            answer = account.get(path)
+            assert (answer.status_code, code(answer)) == (404, expected), path
+
+    def test_conditions_on_the_version_are_kept(self, account: Account) -> None:
+        account.add_job("job")
+        tag = account.get("jobs/job").json()["eTag"]
+        assert account.request("GET", "jobs/job", headers={"If-None-Match": tag}).status_code == 304
+        changed = account.request("PATCH", "jobs/job", {"priority": 5}, headers={"If-Match": tag})
+        assert changed.status_code == 200
+        assert changed.headers["etag"] != tag
+        stale = account.request("PATCH", "jobs/job", {"priority": 6}, headers={"If-Match": tag})
+        assert (stale.status_code, code(stale)) == (412, "ConditionNotMet")
+        assert account.get("jobs/job").json()["priority"] == 5
+        long_ago = {"If-Unmodified-Since": "Mon, 01 Jan 2024 00:00:00 GMT"}
+        assert account.request("DELETE", "jobs/job", headers=long_ago).status_code == 412
+        later = {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}
+        assert account.request("GET", "jobs/job", headers=later).status_code == 304
+        wrong = account.request("GET", "jobs/job", headers={"If-Modified-Since": "yesterday"})
+        assert (wrong.status_code, code(wrong)) == (400, "InvalidHeaderValue")
+
+    def test_a_change_of_some_properties_leaves_the_others(self, account: Account) -> None:
+        account.add_job("job", priority=3, metadata=[{"name": "a", "value": "b"}])
+        assert account.request("PATCH", "jobs/job", {"maxParallelTasks": 2}).status_code == 200
+        job = account.get("jobs/job").json()
+        assert (job["priority"], job["maxParallelTasks"], job["metadata"]) == (3, 2, [{"name": "a", "value": "b"}])
+        assert account.request("PUT", "jobs/job", {"poolInfo": {"poolId": "none"}}).status_code == 200
+        job = account.get("jobs/job").json()
+        assert (job["priority"], job["maxParallelTasks"]) == (0, -1)
+        assert "metadata" not in job
+
+    def test_a_job_is_disabled_enabled_terminated_and_deleted(self, account: Account) -> None:
+        account.add_job("job")
+
+        def state() -> str:
+            return account.get("jobs/job").json()["state"]
+
+        assert account.post("jobs/job/disable", {"disableTasks": "requeue"}).status_code == 202
+        until(lambda: state() == "disabled", "the job is disabled")
+        assert account.post("jobs/job/enable").status_code == 202
+        until(lambda: state() == "active", "the job is active")
+        assert account.post("jobs/job/terminate", {"terminateReason": "enough"}).status_code == 202
+        until(lambda: state() == "completed", "the job is completed")
+        job = account.get("jobs/job").json()
+        assert job["executionInfo"]["terminateReason"] == "enough"
+        assert job["previousState"] == "terminating"
+        for path, body in (("terminate", None), ("disable", {"disableTasks": "wait"}), ("enable", None), ("tasks", {"id": "t"})):
+            body = {"id": "t", "commandLine": "true"} if path == "tasks" else body
+            answer = account.post(f"jobs/job/{path}", body)
+            assert (answer.status_code, code(answer)) == (409, "JobCompleted"), path
+        assert account.request("DELETE", "jobs/job").status_code == 202
+        until(lambda: account.get("jobs/job").status_code == 404, "the job is gone")
+
+    def test_a_disable_has_to_say_what_becomes_of_the_tasks(self, account: Account) -> None:
+        account.add_job("job")
+        assert code(account.post("jobs/job/disable")) == "InvalidRequestBody"
+        assert code(account.post("jobs/job/disable", {})) == "MissingRequiredProperty"
+        assert code(account.post("jobs/job/disable", {"disableTasks": "forget"})) == "InvalidPropertyValue"
+
+
+class TestTasks:
+    def test_a_task_is_answered_with_the_service_s_defaults(self, account: Account) -> None:
+        account.add_job("job")
+        answer = account.post("jobs/job/tasks", {"id": "Task", "commandLine": "/bin/true"})
+        assert answer.status_code == 201
+        assert answer.headers["location"] == f"{account.url}/jobs/job/tasks/Task"
+        task = account.get("jobs/job/tasks/task").json()
+        assert (task["id"], task["state"], task["requiredSlots"]) == ("Task", "active", 1)
+        assert task["constraints"] == {"maxWallClockTime": UNLIMITED, "retentionTime": "P7D", "maxTaskRetryCount": 0}
+        assert task["executionInfo"] == {"retryCount": 0, "requeueCount": 0}
+        assert "nodeInfo" not in task
+
+    def test_each_task_of_a_collection_has_its_own_result(self, account: Account) -> None:
+        account.add_job("job")
+        account.add_tasks("job", "there")
+        bodies = [
+            {"id": "good", "commandLine": "/bin/true"},
+            {"id": "there", "commandLine": "/bin/true"},
+            {"id": "no/good", "commandLine": "/bin/true"},
+            {"id": "nothing"},
+            {"id": "later", "commandLine": "/bin/true", "dependsOn": {"taskIds": ["good"]}},
+            {"id": "token", "commandLine": "/bin/true", "authenticationTokenSettings": {"access": ["job"]}},
+            17,
+        ]
+        answer = account.post("jobs/job/addtaskcollection", {"value": bodies})
+        assert answer.status_code == 200
+        results = answer.json()["value"]
+        assert [(each["taskId"], each["status"], each.get("error", {}).get("code")) for each in results] == [
+            ("good", "success", None),
+            ("there", "clienterror", "TaskExists"),
+            ("no/good", "clienterror", "InvalidPropertyValue"),
+            ("nothing", "clienterror", "MissingRequiredProperty"),
+            ("later", "clienterror", "TaskDependenciesNotSpecifiedOnJob"),
+            ("token", "clienterror", "NotImplemented"),
+            ("", "clienterror", "InvalidRequestBody"),
+        ]
+        assert results[0]["location"] == f"{account.url}/jobs/job/tasks/good"
+        assert [task["id"] for task in account.get("jobs/job/tasks").json()["value"]] == ["good", "there"]
+
+    def test_no_more_than_a_hundred_tasks_come_together(self, account: Account) -> None:
+        account.add_job("job")
+        bodies = [{"id": f"t{number}", "commandLine": "true"} for number in range(101)]
+        answer = account.post("jobs/job/addtaskcollection", {"value": bodies})
+        assert (answer.status_code, code(answer)) == (400, "InvalidPropertyValue")
+        assert account.get("jobs/job/tasks").json()["value"] == []
+
+    def test_a_long_list_comes_in_pages_that_link_to_the_next(self, account: Account) -> None:
+        account.add_job("job")
+        names = [f"task-{number:03}" for number in range(25)]
+        account.add_tasks("job", *names)
+        found: list[str] = []
+        query = {"maxresults": "10", "$select": "id,state", "$filter": "startswith(id, 'task-0')", "api-version": VERSION}
+        answer = account.client.get(f"/batch/{account.name}/jobs/job/tasks", params=query)
+        for _ in range(5):
+            page = answer.json()
+            assert all(set(task) == {"id", "state"} for task in page["value"])
+            found += [task["id"] for task in page["value"]]
+            if "odata.nextLink" not in page:
+                break
+            assert page["odata.nextLink"].startswith(f"{account.url}/jobs/job/tasks?")
+            answer = account.client.get(page["odata.nextLink"])
+        assert found == names
+
+    def test_a_list_says_what_is_wrong_with_its_query(self, account: Account) -> None:
+        account.add_job("job")
+        for query, status, expected in (
+            ({"maxresults": "0"}, 400, "OutOfRangeQueryParameterValue"),
+            ({"maxresults": "1001"}, 400, "OutOfRangeQueryParameterValue"),
+            ({"maxresults": "many"}, 400, "InvalidQueryParameterValue"),
+            ({"$skiptoken": "%%%"}, 400, "InvalidQueryParameterValue"),
+            ({"$filter": "colour eq 'red'"}, 400, "InvalidQueryParameterValue"),
+            ({"$expand": "stats"}, 501, "NotImplemented"),
+            ({"api-version": "2019-01-01"}, 400, "UnsupportedRequestVersion"),
+            ({"api-version": ""}, 400, "MissingRequiredQueryParameter"),
+        ):
+            answer = account.get("jobs/job/tasks", **query)
+            assert (answer.status_code, code(answer)) == (status, expected), query
+
+    def test_a_waiting_task_is_terminated_and_a_completed_one_is_not(self, account: Account) -> None:
+        account.add_job("job")
+        account.add_tasks("job", "t")
+        assert account.post("jobs/job/tasks/t/terminate").status_code == 204
+        task = account.get("jobs/job/tasks/t").json()
+        assert task["state"] == "completed"
+        assert task["executionInfo"]["result"] == "failure"
+        assert task["executionInfo"]["failureInfo"]["code"] == "TaskEnded"
+        answer = account.post("jobs/job/tasks/t/terminate")
+        assert (answer.status_code, code(answer)) == (409, "TaskCompleted")
+        assert account.post("jobs/job/tasks/t/reactivate").status_code == 204
+        assert account.get("jobs/job/tasks/t").json()["state"] == "active"
+        answer = account.post("jobs/job/tasks/t/reactivate")
+        assert (answer.status_code, code(answer)) == (409, "TaskNotCompleted")
+
+    def test_a_task_s_constraints_can_be_changed_and_nothing_else(self, account: Account) -> None:
+        account.add_job("job")
+        account.add_tasks("job", "t")
+        body = {"constraints": {"maxTaskRetryCount": 3}, "commandLine": "rm -rf /"}
+        assert account.request("PUT", "jobs/job/tasks/t", body).status_code == 200
+        task = account.get("jobs/job/tasks/t").json()
+        assert task["constraints"]["maxTaskRetryCount"] == 3
+        assert task["commandLine"] == "/bin/true"
+
+    def test_a_deleted_task_is_gone(self, account: Account) -> None:
+        account.add_job("job")
+        account.add_tasks("job", "t")
+        assert account.request("DELETE", "jobs/job/tasks/t").status_code == 200
+        assert code(account.get("jobs/job/tasks/t")) == "TaskNotFound"
+
+    def test_files_of_a_task_that_never_ran_are_unavailable(self, account: Account) -> None:
+        account.add_job("job")
+        account.add_tasks("job", "t")
+        answer = account.get("jobs/job/tasks/t/files")
+        assert (answer.status_code, code(answer)) == (409, "TaskFilesUnavailable")
+
+    def test_passwords_are_taken_and_never_answered(self, account: Account) -> None:
+        account.add_job("job")
+        registry = {"registryServer": "example.azurecr.io", "username": "me", "password": "hunter2"}
+        account.add_tasks("job", "t", containerSettings={"imageName": "example.azurecr.io/x", "registry": registry})
+        answer = account.get("jobs/job/tasks/t")
+        assert answer.json()["containerSettings"]["registry"] == {"registryServer": "example.azurecr.io", "username": "me"}
+        assert "hunter2" not in account.get("jobs/job/tasks").text
+
+
+class TestPaths:
+    def test_a_path_that_nobody_knows_and_a_method_that_nobody_takes(self, account: Account) -> None:
+        assert code(account.get("")) == "InvalidUri"
+        assert code(account.get("nothing")) == "InvalidUri"
+        assert code(account.get("jobs/a/b/c/d/e/f")) == "InvalidUri"
+        answer = account.request("PUT", "jobs")
+        assert (answer.status_code, code(answer)) == (405, "UnsupportedHttpVerb")
+
+    @pytest.mark.parametrize("path", ["jobschedules", "jobschedules/x", "certificates", "poolusagemetrics"])
+    def test_what_is_not_imitated_is_refused_by_name(self, account: Account, path: str) -> None:
+        answer = account.get(path)
+        assert (answer.status_code, code(answer)) == (501, "NotImplemented")
+        assert path.split("/")[0] in answer.json()["message"]["value"]
+
+    def test_an_id_with_a_slash_in_it_stays_one_id(self, account: Account) -> None:
+        answer = account.client.get(f"/batch/{account.name}/jobs/a%2Ftasks", params={"api-version": VERSION})
+        assert (answer.status_code, code(answer)) == (404, "JobNotFound")
+
+    def test_ids_of_the_request_are_told(self, account: Account) -> None:
+        headers = {"client-request-id": "11111111-2222-3333-4444-555555555555", "return-client-request-id": "true"}
+        answer = account.request("GET", "jobs", headers=headers)
+        assert answer.headers["client-request-id"] == headers["client-request-id"]
+        assert len(answer.headers["request-id"]) == 36
+        assert "client-request-id" not in account.request("GET", "jobs").headers

@@ -1,0 +1,185 @@
+"""Pools and nodes over the data plane: by ARM's own path, so that both ways in show one thing."""
+
+import pytest
+
+from tests.localazure.batch.data_plane import ARM_VERSION, MACHINE, Account, code, values
+from tests.support.embedded import until
+
+FORMULA = "$TargetDedicatedNodes = 1;"
+
+
+def test_a_pool_is_one_thing_by_both_ways_in(account: Account) -> None:
+    given = {
+        "id": "Both",
+        "vmSize": "Standard_D2s_v3",
+        "virtualMachineConfiguration": MACHINE,
+        "targetDedicatedNodes": "0",  # as the Azure CLI sends it
+        "taskSlotsPerNode": 2,
+        "enableInterNodeCommunication": True,
+        "taskSchedulingPolicy": {"nodeFillType": "pack"},
+        "metadata": [{"name": "a", "value": "b"}],
+        "startTask": {
+            "commandLine": "/bin/true",
+            "userIdentity": {"autoUser": {"scope": "pool", "elevationLevel": "admin"}},
+            "waitForSuccess": True,
+        },
+    }
+    answer = account.post("pools", given)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == f"{account.url}/pools/Both"
+    arm = account.azure.get(f"{account.id}/pools/both", ARM_VERSION).json()["properties"]
+    assert arm["deploymentConfiguration"]["virtualMachineConfiguration"]["nodeAgentSkuId"] == "batch.node.ubuntu 22.04"
+    assert arm["interNodeCommunication"] == "Enabled"
+    assert arm["taskSchedulingPolicy"] == {"nodeFillType": "Pack"}
+    assert arm["scaleSettings"]["fixedScale"]["targetDedicatedNodes"] == 0
+    assert arm["startTask"]["userIdentity"]["autoUser"] == {"scope": "Pool", "elevationLevel": "Admin"}
+    pool = account.get("pools/Both").json()
+    for name in ("id", "vmSize", "virtualMachineConfiguration", "taskSchedulingPolicy", "metadata", "taskSlotsPerNode"):
+        assert pool[name] == given[name]
+    assert pool["startTask"] == {**given["startTask"], "maxTaskRetryCount": 0}
+    assert (pool["state"], pool["enableAutoScale"], pool["enableInterNodeCommunication"]) == ("active", False, True)
+    assert (pool["targetDedicatedNodes"], pool["resizeTimeout"]) == (0, "PT15M")
+    assert [each["id"] for each in account.get("pools", **{"$filter": "state eq 'active'"}).json()["value"]] == ["Both"]
+    assert account.request("HEAD", "pools/both").status_code == 200
+    assert account.request("HEAD", "pools/none").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "expected", "named"),
+    [
+        ({"id": "a b"}, 400, "InvalidPropertyValue", "id"),
+        ({"enableAutoScale": True}, 400, "InvalidPropertyValue", "targetDedicatedNodes"),
+        ({"autoScaleFormula": FORMULA}, 400, "InvalidPropertyValue", "autoScaleFormula"),
+        ({"certificateReferences": [{"thumbprint": "x"}]}, 501, "NotImplemented", None),
+        ({"colour": "red"}, 400, "InvalidRequestBody", "colour"),
+        ({"targetDedicatedNodes": -1}, 400, "InvalidPropertyValue", "targetDedicatedNodes"),
+    ],
+    ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
+)
+def test_bad_pools_are_refused_in_the_data_plane_s_envelope(
+    account: Account, changed: dict[str, object], status: int, expected: str, named: str | None
+) -> None:
+    body = {"id": "p", "vmSize": "Standard_D2s_v3", "virtualMachineConfiguration": MACHINE, "targetDedicatedNodes": 0, **changed}
+    answer = account.post("pools", body)
+    assert (answer.status_code, code(answer)) == (status, expected), answer.text
+    assert named is None or values(answer)["PropertyName"] == named
+
+
+def test_a_pool_that_is_there_already_is_refused(account: Account) -> None:
+    account.add_pool("same", 0)
+    answer = account.post("pools", {"id": "SAME", "vmSize": "Standard_D2s_v3", "virtualMachineConfiguration": MACHINE})
+    assert (answer.status_code, code(answer)) == (409, "PoolExists")
+
+
+def test_a_pool_is_resized_and_deleted(account: Account) -> None:
+    (node,) = account.idle_pool("pool")
+    assert node["url"] == f"{account.url}/pools/pool/nodes/{node['id']}"
+    assert node["isDedicated"] is True
+    assert account.get(f"pools/pool/nodes/{node['id']}").json()["vmSize"].lower() == "standard_d2s_v3"
+    counts = account.get("nodecounts").json()["value"]
+    assert (counts[0]["poolId"], counts[0]["dedicated"]["idle"], counts[0]["dedicated"]["total"]) == ("pool", 1, 1)
+    assert (
+        account.post("pools/pool/resize", {"targetDedicatedNodes": 2, "nodeDeallocationOption": "terminate"}).status_code == 202
+    )
+    until(lambda: len(account.get("pools/pool/nodes").json()["value"]) == 2, "two nodes")
+    until(lambda: account.get("pools/pool").json()["allocationState"] == "steady", "the pool is steady")
+    assert account.get("pools/pool").json()["targetDedicatedNodes"] == 2
+    answer = account.post("pools/pool/stopresize")
+    assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
+    assert account.post("pools/pool/removenodes", {"nodeList": [node["id"]]}).status_code == 202
+    until(lambda: len(account.get("pools/pool/nodes").json()["value"]) == 1, "one node")
+    answer = account.post("pools/pool/removenodes", {"nodeList": [node["id"]]})
+    assert (answer.status_code, code(answer)) == (404, "NodeNotFound")
+    assert account.request("DELETE", "pools/pool").status_code == 202
+    until(lambda: account.get("pools/pool").status_code == 404, "the pool is gone")
+    assert account.azure.get(f"{account.id}/pools/pool", ARM_VERSION).status_code == 404
+
+
+def test_a_formula_is_enabled_evaluated_and_disabled(account: Account) -> None:
+    account.add_pool("pool", 0)
+    answer = account.post("pools/pool/evaluateautoscale", {"autoScaleFormula": FORMULA})
+    assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
+    assert code(account.post("pools/pool/enableautoscale")) == "MissingRequiredProperty"
+    until(lambda: account.get("pools/pool").json()["allocationState"] == "steady", "the pool is steady")
+    body = {"autoScaleFormula": FORMULA, "autoScaleEvaluationInterval": "PT5M"}
+    answer = account.post("pools/pool/enableautoscale", body)
+    assert answer.status_code == 200, answer.text
+    run = account.post("pools/pool/evaluateautoscale", {"autoScaleFormula": "$TargetDedicatedNodes = 3;"}).json()
+    assert "$TargetDedicatedNodes=3" in run["results"]
+    bad = account.post("pools/pool/evaluateautoscale", {"autoScaleFormula": "$TargetDedicatedNodes = $PendingTask;"})
+    assert bad.json()["error"]["code"] == "AutoScalingFormulaEvaluationError"
+    pool = account.get("pools/pool").json()
+    assert (pool["enableAutoScale"], pool["autoScaleFormula"], pool["autoScaleEvaluationInterval"]) == (True, FORMULA, "PT5M")
+    until(lambda: account.get("pools/pool").json()["currentDedicatedNodes"] == 1, "the formula has made a node")
+    assert "$TargetDedicatedNodes=1" in account.get("pools/pool").json()["autoScaleRun"]["results"]
+    answer = account.post("pools/pool/resize", {"targetDedicatedNodes": 2})
+    assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
+    assert account.post("pools/pool/disableautoscale").status_code == 200
+    assert account.get("pools/pool").json()["enableAutoScale"] is False
+
+
+def test_a_pool_s_start_task_and_metadata_are_changed_and_its_size_is_not(account: Account) -> None:
+    account.add_pool("pool", 0, startTask={"commandLine": "/bin/true"}, metadata=[{"name": "a", "value": "b"}])
+    changed = {"metadata": [{"name": "c", "value": "d"}]}
+    assert account.request("PATCH", "pools/pool", changed).status_code == 200
+    pool = account.get("pools/pool").json()
+    assert (pool["metadata"], pool["startTask"]["commandLine"]) == (changed["metadata"], "/bin/true")
+    answer = account.request("PATCH", "pools/pool", {"vmSize": "Standard_D4s_v3"})
+    assert (answer.status_code, code(answer)) == (501, "NotImplemented")
+    replaced = {"metadata": [], "applicationPackageReferences": [], "certificateReferences": []}  # as azure-batch 14.2 sends it
+    assert account.post("pools/pool/updateproperties", replaced).status_code == 204
+    assert "startTask" not in account.get("pools/pool").json()
+
+
+def test_nodes_are_taken_out_of_scheduling_and_back(account: Account) -> None:
+    (node,) = account.idle_pool("pool")
+    path = f"pools/pool/nodes/{node['id']}"
+    assert account.post(f"{path}/disablescheduling", {"nodeDisableSchedulingOption": "requeue"}).status_code == 200
+    assert account.get(path).json()["schedulingState"] == "disabled"
+    answer = account.post(f"{path}/disablescheduling")
+    assert (answer.status_code, code(answer)) == (409, "NodeAlreadyInTargetSchedulingState")
+    assert account.post(f"{path}/enablescheduling").status_code == 200
+    assert account.post(f"{path}/reboot", {"nodeRebootOption": "requeue"}).status_code == 202
+    until(lambda: account.get(path).json()["state"] == "idle", "the node is back")
+    for action in ("users", "start", "deallocate", "uploadbatchservicelogs"):
+        answer = account.post(f"{path}/{action}", {})
+        assert (answer.status_code, code(answer)) == (501, "NotImplemented")
+        assert action in answer.json()["message"]["value"]
+    assert code(account.post("pools/pool/nodes/none/reboot")) == "NodeNotFound"
+
+
+def test_images_that_batch_takes_are_listed(account: Account) -> None:
+    images = account.get("supportedimages", **{"$filter": "osType eq 'linux'"}).json()["value"]
+    assert all(image["osType"] == "linux" for image in images)
+    hpc = [image for image in images if image["imageReference"]["offer"] == "ubuntu-hpc"]
+    assert {image["nodeAgentSKUId"] for image in hpc} == {"batch.node.ubuntu 22.04", "batch.node.ubuntu 24.04"}
+    assert account.get("applications").json()["value"] == []
+
+
+def test_a_running_task_is_ended_by_its_job_s_end(account: Account) -> None:
+    account.idle_pool("pool")
+    account.add_job("job", "pool")
+    account.add_tasks("job", "sleeps", "other", command="/bin/sleep 600")
+    until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
+    assert account.post("jobs/job/terminate").status_code == 202
+    until(lambda: account.get("jobs/job").json()["state"] == "completed", "the job is completed")
+    task = account.get("jobs/job/tasks/sleeps").json()
+    assert (task["state"], task["executionInfo"]["failureInfo"]["code"]) == ("completed", "TaskEnded")
+    assert account.get("jobs/job/tasks/other").json()["state"] == "active"
+
+
+def test_disabling_a_job_can_give_a_running_task_back(account: Account) -> None:
+    account.idle_pool("pool")
+    account.add_job("job", "pool")
+    account.add_tasks("job", "sleeps", command="/bin/sleep 600")
+    until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
+    assert account.post("jobs/job/disable", {"disableTasks": "requeue"}).status_code == 202
+    until(lambda: account.get("jobs/job").json()["state"] == "disabled", "the job is disabled")
+    task = account.get("jobs/job/tasks/sleeps").json()
+    assert (task["state"], task["executionInfo"]["requeueCount"]) == ("active", 1)
+    assert account.post("jobs/job/enable").status_code == 202
+    until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs again")
+    assert account.post("jobs/job/tasks/sleeps/terminate").status_code == 204
+    assert account.get("jobs/job/tasks/sleeps").json()["state"] == "completed"
+    assert account.request("DELETE", "jobs/job").status_code == 202
+    until(lambda: account.get("jobs/job").status_code == 404, "the job is gone")

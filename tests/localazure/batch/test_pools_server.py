@@ -1,0 +1,80 @@
+"""Pools and tasks of a whole embedded Azure: over a killed server, eviction by the fault command, and its end."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.localazure.batch.data_plane import Account
+from tests.localazure.conftest import new_group
+from tests.support.embedded import EmbeddedAzure, until
+
+
+@pytest.fixture
+def account(own_azure: EmbeddedAzure) -> Account:
+    return Account(own_azure, new_group(own_azure))
+
+
+@pytest.mark.slow
+def test_a_killed_server_loses_neither_nodes_nor_tasks(own_azure: EmbeddedAzure, account: Account, tmp_path: Path) -> None:
+    nodes = account.idle_pool("pool")
+    account.add_job("job", "pool")
+    go = tmp_path / "go"
+    account.add_tasks("job", "task", command=f"/bin/sh -c 'touch {go}.runs; while [ ! -e {go} ]; do sleep 0.05; done; echo hi'")
+    until(Path(f"{go}.runs").exists, "it runs")
+    agents = _agents(own_azure)
+    own_azure.kill9()
+    own_azure.start()
+    account.client = own_azure.http(headers=account.client.headers)
+    assert [node["id"] for node in account.get("pools/pool/nodes").json()["value"]] == [node["id"] for node in nodes]
+    assert _agents(own_azure) == agents
+    go.touch()
+    task = account.completed("job", "task")
+    assert (task["executionInfo"]["exitCode"], task["executionInfo"]["requeueCount"]) == (0, 0)
+    assert account.get("jobs/job/tasks/task/files/stdout.txt").text == "hi\n"
+
+
+@pytest.mark.slow
+def test_nothing_outlives_the_embedded_azure_and_the_next_brings_the_nodes_back(
+    own_azure: EmbeddedAzure, account: Account, tmp_path: Path
+) -> None:
+    nodes = account.idle_pool("pool", 2)
+    account.add_job("job", "pool")
+    pid = tmp_path / "pid"
+    account.add_tasks("job", "task", command=f"/bin/sh -c 'test -e {pid} && exit 0; echo $$ > {pid}; exec sleep 300'")
+    until(lambda: pid.exists() and pid.read_text(), "it runs")
+    agents = _agents(own_azure)
+    assert len(agents) == 2
+    own_azure.stop()
+    for each in [*agents, int(pid.read_text())]:
+        until(lambda each=each: _is_dead(each), f"{each} ends")
+    own_azure.start()
+    account.client = own_azure.http(headers=account.client.headers)
+    task = account.completed("job", "task")
+    assert (task["executionInfo"]["exitCode"], task["executionInfo"]["requeueCount"]) == (0, 1)
+    assert {node["id"] for node in account.get("pools/pool/nodes").json()["value"]} == {node["id"] for node in nodes}
+
+
+def test_the_fault_command_takes_spot_nodes_away(own_azure: EmbeddedAzure, account: Account) -> None:
+    account.add_pool("spot", 0, targetLowPriorityNodes=1)
+    (node,) = until(
+        lambda: [one for one in account.get("pools/spot/nodes").json()["value"] if one["state"] == "idle"], "an idle node"
+    )
+    done = own_azure.command("fault", "evict", f"spot/{node['id']}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"evict, name spot/{node['id']}\n".replace("evict", "kind evict")
+    until(lambda: account.get("pools/spot/nodes").json()["value"][0]["state"] != "idle", "the node is gone")
+    assert own_azure.command("fault", "list").stdout == "no faults\n"  # it happened, and holds no more
+    refused = own_azure.command("fault", "evict", "nothing")
+    assert refused.returncode == 1
+    assert "no Spot node of a Batch pool is called 'nothing'" in refused.stderr
+
+
+def _agents(azure: EmbeddedAzure) -> list[int]:
+    return sorted(int(lock.read_text()) for lock in (azure.state / "batch").glob("*/lock"))
+
+
+def _is_dead(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True

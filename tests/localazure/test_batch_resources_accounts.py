@@ -1,0 +1,242 @@
+"""Batch accounts, with Azure's own client and with the provider's bodies."""
+
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.mgmt.batch import BatchManagementClient
+
+from tests.support.batch_bodies import API, details, new_name, put_account, put_identity, put_storage
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.management import client
+
+BY_IDENTITY = "BatchAccountManagedIdentity"
+
+
+@pytest.fixture
+def batch(azure: EmbeddedAzure) -> BatchManagementClient:
+    return client(BatchManagementClient, azure)
+
+
+@pytest.fixture
+def secure(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
+    """An account without shared keys, with a storage account that it reaches by identity."""
+    identity = put_identity(azure, group)["id"]
+    storage = put_storage(azure, group, allowSharedKeyAccess=False)["id"]
+    return put_account(
+        azure,
+        group,
+        identity={"type": "UserAssigned", "userAssignedIdentities": {identity: {}}},
+        properties={
+            "allowedAuthenticationModes": ["AAD", "TaskAuthenticationToken"],
+            "autoStorage": {
+                "storageAccountId": storage,
+                "authenticationMode": BY_IDENTITY,
+                "nodeIdentityReference": {"resourceId": identity},
+            },
+        },
+    )
+
+
+def group_of(resource: dict[str, Any]) -> str:
+    return resource["id"].split("/")[4]
+
+
+def test_a_life_with_azures_own_client(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
+    name, group_name = new_name(), group.rsplit("/", 1)[1]
+    made = batch.batch_account.begin_create(group_name, name, {"location": "West Europe", "tags": {"team": "a"}}).result()
+    assert (made.location, made.provisioning_state, made.pool_allocation_mode) == ("westeurope", "Succeeded", "BatchService")
+    assert made.account_endpoint == f"{azure.url.removeprefix('https://')}/batch/{name}"
+    assert list(made.allowed_authentication_modes) == ["SharedKey", "AAD", "TaskAuthenticationToken"]
+    assert made.public_network_access == "Enabled"
+    changed = batch.batch_account.update(group_name, name, {"tags": {"team": "b"}})
+    assert changed.tags == {"team": "b"}
+    assert name in [each.name for each in batch.batch_account.list()]
+    assert [each.name for each in batch.batch_account.list_by_resource_group(group_name)] == [name]
+    batch.batch_account.begin_delete(group_name, name).result()
+    assert list(batch.batch_account.list_by_resource_group(group_name)) == []
+
+
+def test_az_and_the_provider_get_200_at_every_version(azure: EmbeddedAzure, group: str) -> None:
+    path = f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}"
+    for version in ("2024-02-01", "2024-07-01", "2025-06-01"):
+        assert azure.put(path, {"location": "westeurope"}, version).status_code == 200
+        assert azure.get(path, version).json()["properties"]["poolQuota"] == 100
+
+
+def test_keys_are_made_once_and_renewed_one_at_a_time(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
+    account = put_account(azure, group)
+    keys = batch.batch_account.get_keys(group_of(account), account["name"])
+    assert (keys.account_name, len(keys.primary), len(keys.secondary)) == (account["name"], 88, 88)
+    put_account(azure, group, account["name"], tags={"a": "b"})
+    renewed = batch.batch_account.regenerate_key(group_of(account), account["name"], {"keyName": "Primary"})
+    assert renewed.primary != keys.primary
+    assert renewed.secondary == keys.secondary
+    answer = azure.post(f"{account['id']}/regenerateKeys", API, {"keyName": "Third"})
+    assert (answer.status_code, details(answer)["Reason"]) == (400, "It takes Primary or Secondary.")
+
+
+def test_an_account_without_shared_keys_shows_none(azure: EmbeddedAzure, secure: dict[str, Any]) -> None:
+    for action, body in (("listKeys", None), ("regenerateKeys", {"keyName": "Primary"})):
+        answer = azure.post(f"{secure['id']}/{action}", API, body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "OperationInvalidForCurrentState")
+        assert "without SharedKey" in details(answer)["Reason"]
+
+
+def test_keys_are_in_no_answer(azure: EmbeddedAzure, group: str) -> None:
+    account = put_account(azure, group)
+    keys = azure.post(f"{account['id']}/listKeys", API).json()
+    shown = azure.get(account["id"], API).text
+    assert keys["primary"] not in shown
+    assert keys["secondary"] not in shown
+
+
+def test_storage_by_identity_is_answered_as_it_was_given(azure: EmbeddedAzure, secure: dict[str, Any]) -> None:
+    storage = secure["properties"]["autoStorage"]
+    assert storage["authenticationMode"] == BY_IDENTITY
+    assert storage["lastKeySync"].endswith("Z")
+    assert azure.put(secure["id"], secure, API).json()["properties"] == secure["properties"]
+    (ids,) = secure["identity"]["userAssignedIdentities"].values()
+    assert set(ids) == {"clientId", "principalId"}
+
+
+def test_keys_of_the_storage_can_be_read_again(azure: EmbeddedAzure, group: str, secure: dict[str, Any]) -> None:
+    before = secure["properties"]["autoStorage"]["lastKeySync"]
+    assert azure.post(f"{secure['id']}/syncAutoStorageKeys", API).status_code == 204
+    assert azure.get(secure["id"], API).json()["properties"]["autoStorage"]["lastKeySync"] > before
+    without = put_account(azure, group)
+    assert azure.post(f"{without['id']}/syncAutoStorageKeys", API).status_code == 409
+
+
+def test_a_patch_replaces_storage_as_a_whole_and_null_takes_it_away(azure: EmbeddedAzure, secure: dict[str, Any]) -> None:
+    storage = secure["properties"]["autoStorage"]["storageAccountId"]
+    patch = {"properties": {"autoStorage": {"storageAccountId": storage, "authenticationMode": BY_IDENTITY}}}
+    changed = azure.patch(secure["id"], patch, API).json()["properties"]["autoStorage"]
+    assert "nodeIdentityReference" not in changed
+    assert azure.patch(secure["id"], {"properties": {"publicNetworkAccess": "Disabled"}}, API).status_code == 200
+    gone = azure.patch(secure["id"], {"properties": {"autoStorage": None}}, API).json()["properties"]
+    assert "autoStorage" not in gone
+    assert gone["publicNetworkAccess"] == "Disabled"
+
+
+def missing_storage(_: EmbeddedAzure, group: str) -> dict[str, Any]:
+    return {"storageAccountId": f"{group}/providers/Microsoft.Storage/storageAccounts/nowhere"}
+
+
+def keyless_storage(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
+    return {"storageAccountId": put_storage(azure, group, allowSharedKeyAccess=False)["id"]}
+
+
+def without_identity(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
+    return {"storageAccountId": put_storage(azure, group)["id"], "authenticationMode": BY_IDENTITY}
+
+
+def unknown_node_identity(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
+    identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/nobody"
+    return {"storageAccountId": put_storage(azure, group)["id"], "nodeIdentityReference": {"resourceId": identity}}
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "reason"),
+    [
+        (missing_storage, "storageAccountId", "There is no storage account"),
+        (keyless_storage, "authenticationMode", "allows no access by key"),
+        (without_identity, "authenticationMode", "needs an identity of the Batch account"),
+        (unknown_node_identity, "nodeIdentityReference.resourceId", "There is no user-assigned identity"),
+    ],
+    ids=lambda each: getattr(each, "__name__", None),
+)
+def test_storage_that_cannot_work_is_refused(azure: EmbeddedAzure, group: str, make: Any, path: str, reason: str) -> None:
+    body = {"location": "westeurope", "properties": {"autoStorage": make(azure, group)}}
+    answer = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}", body, API)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidPropertyValue")
+    assert details(answer)["PropertyPath"] == f"properties.autoStorage.{path}"
+    assert reason in details(answer)["Reason"]
+
+
+def test_a_name_is_taken_once(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
+    account = put_account(azure, group)
+    other = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/other-{new_name()}"
+    azure.put(other, {"location": "westeurope"}, "2024-03-01")
+    path = f"{other}/providers/Microsoft.Batch/batchAccounts/{account['name']}"
+    answer = azure.put(path, {"location": "westeurope"}, API)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "AccountAlreadyExists")
+    assert answer.json()["error"]["message"] == f"An account named '{account['name']}' is already in use."
+    assert azure.put(path, {"location": "northeurope"}, API).status_code == 501
+    asked = {"name": account["name"], "type": "Microsoft.Batch/batchAccounts"}
+    available = batch.location.check_name_availability("westeurope", asked)
+    assert (available.name_available, available.reason) == (False, "AlreadyExists")
+
+
+@pytest.mark.parametrize("name", ["ab", "Mnist", "mnist-batch", "a" * 25])
+def test_a_name_that_batch_does_not_take(azure: EmbeddedAzure, group: str, name: str) -> None:
+    answer = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{name}", {"location": "westeurope"}, API)
+    assert (answer.status_code, details(answer)["PropertyName"]) == (400, "accountName")
+
+
+def test_an_identity_of_its_own_is_kept_over_updates(azure: EmbeddedAzure, group: str) -> None:
+    account = put_account(azure, group, identity={"type": "SystemAssigned"})
+    principal = account["identity"]["principalId"]
+    assert (
+        put_account(azure, group, account["name"], **{"identity": {"type": "SystemAssigned"}})["identity"]["principalId"]
+        == principal
+    )
+    none = azure.patch(account["id"], {"identity": {"type": "None"}}, API).json()
+    assert none["identity"] == {"type": "None"}
+
+
+def test_identities_have_to_be_named(azure: EmbeddedAzure, group: str) -> None:
+    path = f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}"
+    answer = azure.put(path, {"location": "westeurope", "identity": {"type": "UserAssigned"}}, API)
+    assert answer.json()["error"]["code"] == "MissingIdentityIds"
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"poolAllocationMode": "UserSubscription"},
+        {"keyVaultReference": {"id": "/subscriptions/x", "url": "https://v"}},
+        {"encryption": {"keySource": "Microsoft.KeyVault"}},
+    ],
+    ids=lambda each: next(iter(each)),
+)
+def test_what_is_not_imitated_is_refused_by_name(azure: EmbeddedAzure, group: str, properties: dict[str, Any]) -> None:
+    body = {"location": "westeurope", "properties": properties}
+    answer = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}", body, API)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (501, "NotImplemented")
+
+
+def test_the_way_that_pools_are_allocated_cannot_change(azure: EmbeddedAzure, group: str) -> None:
+    account = put_account(azure, group)
+    answer = azure.put(account["id"], {"location": "westeurope", "properties": {"poolAllocationMode": "UserSubscription"}}, API)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PropertyCannotBeUpdated")
+    assert details(answer)["PropertyPath"] == "properties.poolAllocationMode"
+
+
+def test_quotas_of_families_are_told(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
+    account = put_account(azure, group)
+    found = batch.batch_account.get(group_of(account), account["name"])
+    families = {each.name: each.core_quota for each in found.dedicated_core_quota_per_vm_family}
+    assert families["Standard NCASv3_T4 Family"] == 1000
+    assert found.dedicated_core_quota_per_vm_family_enforced is True
+    assert (found.dedicated_core_quota, found.low_priority_core_quota) == (10_000, 1000)
+
+
+def test_detectors_are_not_served(batch: BatchManagementClient, azure: EmbeddedAzure, group: str) -> None:
+    account = put_account(azure, group)
+    with pytest.raises(HttpResponseError, match="does not implement"):
+        list(batch.batch_account.list_detectors(group_of(account), account["name"]))
+
+
+def test_diagnostics_of_an_account(azure: EmbeddedAzure, group: str) -> None:
+    account = put_account(azure, group)
+    workspace = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs-{new_name()}"
+    assert azure.put(workspace, {"location": "westeurope"}, "2023-09-01").status_code in (200, 201)
+    path = f"{account['id']}/providers/Microsoft.Insights/diagnosticSettings/logs"
+    logs = [{"category": "ServiceLog", "enabled": True}, {"category": "AuditLog", "enabled": True}]
+    metrics = [{"category": "AllMetrics", "enabled": True}]
+    body = {"properties": {"workspaceId": workspace, "logs": logs, "metrics": metrics}}
+    assert azure.put(path, body, "2021-05-01-preview").status_code == 200
+    body["properties"]["logs"] = [{"category": "ContainerAppConsoleLogs", "enabled": True}]
+    answer = azure.put(path, body, "2021-05-01-preview")
+    assert answer.json()["error"]["message"] == "Category 'ContainerAppConsoleLogs' is not supported."

@@ -1,0 +1,373 @@
+"""Batch pools through ARM: what is answered, what can change, and what is refused at which date."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.mgmt.batch import BatchManagementClient
+
+from tests.localazure.conftest import new_group
+from tests.support.batch_bodies import AGENT, API, PENDING, details, fixed, pool, put_account, put_identity
+from tests.support.embedded import EmbeddedAzure, until
+from tests.support.management import client
+
+CANNOT = "A property that cannot be updated was specified as part of the request."
+
+
+@pytest.fixture
+def account(azure: EmbeddedAzure, group: str) -> str:
+    """The id of an account."""
+    return put_account(azure, group)["id"]
+
+
+def put(azure: EmbeddedAzure, account: str, body: dict[str, Any], name: str = "train") -> Any:
+    return azure.put(f"{account}/pools/{name}", body, API)
+
+
+def properties(answer: Any) -> dict[str, Any]:
+    assert answer.status_code == 200, answer.text
+    return answer.json()["properties"]
+
+
+# What is answered
+
+
+def test_a_pool_is_answered_with_200_and_its_defaults(azure: EmbeddedAzure, account: str) -> None:
+    made = properties(put(azure, account, pool()))
+    assert made.items() >= {
+        ("provisioningState", "Succeeded"),
+        ("interNodeCommunication", "Disabled"),
+        ("taskSlotsPerNode", 1),
+        ("targetNodeCommunicationMode", "Default"),
+        ("currentNodeCommunicationMode", "Simplified"),
+        ("currentDedicatedNodes", 0),
+    }
+    assert made["taskSchedulingPolicy"] == {"nodeFillType": "Spread"}
+    assert made["scaleSettings"] == {"autoScale": {"formula": PENDING, "evaluationInterval": "PT5M"}}
+    without = properties(put(azure, account, pool(scaleSettings=None), "fixed"))
+    assert without["scaleSettings"] == fixed(0, resizeTimeout="PT15M")
+
+
+def test_what_a_get_answers_can_be_put_again(azure: EmbeddedAzure, account: str) -> None:
+    start = {"commandLine": "/bin/true", "userIdentity": {"autoUser": {"scope": "Pool", "elevationLevel": "Admin"}}}
+    body = pool(
+        {"extensions": [{"name": "e", "publisher": "Microsoft.HpcCompute", "type": "NvidiaGpuDriverLinux"}]},
+        startTask=start,
+        metadata=[{"name": "a", "value": "b"}],
+        displayName="Training",
+    )
+    put(azure, account, body)
+    shown = azure.get(f"{account}/pools/train", API).json()
+    again = azure.put(f"{account}/pools/train", shown, API)
+    assert again.status_code == 200, again.text
+    changing = {"lastModified"}
+    before, after = shown["properties"], again.json()["properties"]
+    assert {name: value for name, value in after.items() if name not in changing} == {
+        name: value for name, value in before.items() if name not in changing
+    }
+
+
+def test_a_life_with_azures_own_client(azure: EmbeddedAzure, account: str) -> None:
+    batch = client(BatchManagementClient, azure).pool
+    group_name, name = account.split("/")[4], account.split("/")[-1]
+    made = batch.create(group_name, name, "train", pool(scaleSettings=fixed(1)))
+    assert (made.name, made.vm_size, made.scale_settings.fixed_scale.target_dedicated_nodes) == (
+        "train",
+        "Standard_NC4as_T4_v3",
+        1,
+    )
+    until(lambda: batch.get(group_name, name, "train").current_dedicated_nodes == 1, "the node is there")
+    auto = {"properties": {"scaleSettings": {"autoScale": {"formula": "$TargetDedicatedNodes = 1;"}}}}
+    changed = batch.update(group_name, name, "train", auto)
+    assert changed.scale_settings.fixed_scale is None
+    assert changed.scale_settings.auto_scale.evaluation_interval == timedelta(minutes=15)
+    still = batch.disable_auto_scale(group_name, name, "train")
+    assert still.scale_settings.auto_scale is None
+    assert still.scale_settings.fixed_scale.target_dedicated_nodes == 1
+    assert batch.stop_resize(group_name, name, "train").name == "train"
+    assert [each.name for each in batch.list_by_batch_account(group_name, name)] == ["train"]
+    batch.begin_delete(group_name, name, "train").result()
+    assert list(batch.list_by_batch_account(group_name, name)) == []
+
+
+def test_secrets_are_kept_and_never_answered(azure: EmbeddedAzure, account: str) -> None:
+    users = [{"name": "runner", "password": "p-4711", "linuxUserConfiguration": {"sshPrivateKey": "k-4711"}}]
+    registry = {"registryServer": "x.azurecr.io", "username": "u", "password": "r-4711"}
+    containers = {"containerConfiguration": {"type": "DockerCompatible", "containerRegistries": [registry]}}
+    made = put(azure, account, pool(containers, userAccounts=users))
+    assert made.status_code == 200, made.text
+    shown = azure.get(f"{account}/pools/train", API)
+    assert "4711" not in made.text + shown.text
+    machine = shown.json()["properties"]["deploymentConfiguration"]["virtualMachineConfiguration"]
+    assert machine["containerConfiguration"]["containerRegistries"] == [{"registryServer": "x.azurecr.io", "username": "u"}]
+    without = shown.json()
+    without["properties"]["userAccounts"][0]["password"] = "p-4711"
+    assert azure.put(f"{account}/pools/train", without, API).status_code == 200
+    without["properties"]["userAccounts"][0]["password"] = "other"
+    assert details(azure.put(f"{account}/pools/train", without, API))["PropertyName"] == "userAccounts"
+
+
+def test_how_nodes_leave_is_said_once_and_not_answered(azure: EmbeddedAzure, account: str) -> None:
+    made = properties(put(azure, account, pool(scaleSettings=fixed(0, nodeDeallocationOption="TaskCompletion"))))
+    assert made["scaleSettings"] == fixed(0, resizeTimeout="PT15M")
+
+
+# What can change
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"vmSize": "Standard_NC8as_T4_v3"}, "vmSize"),
+        ({"taskSlotsPerNode": 2}, "taskSlotsPerNode"),
+        ({"interNodeCommunication": "Enabled"}, "interNodeCommunication"),
+        ({"taskSchedulingPolicy": {"nodeFillType": "Pack"}}, "taskSchedulingPolicy"),
+        ({"displayName": "other"}, "displayName"),
+        ({"userAccounts": [{"name": "a", "password": "b"}]}, "userAccounts"),
+        ({"networkConfiguration": {"enableAcceleratedNetworking": True}}, "networkConfiguration"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_what_cannot_change_is_refused_as_batch_does(
+    azure: EmbeddedAzure, account: str, changed: dict[str, Any], name: str
+) -> None:
+    put(azure, account, pool())
+    for answer in (
+        put(azure, account, pool(**changed)),
+        azure.patch(f"{account}/pools/train", {"properties": changed}, API),
+    ):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PropertyCannotBeUpdated")
+        assert answer.json()["error"]["message"] == CANNOT
+        assert answer.json()["error"]["target"] == "BatchAccount"
+        assert details(answer) == {"Reason": CANNOT, "PropertyName": name, "PropertyPath": f"properties.{name}"}
+
+
+def test_another_image_cannot_come(azure: EmbeddedAzure, account: str) -> None:
+    put(azure, account, pool())
+    image = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2404", "version": "latest"}
+    answer = put(azure, account, pool({"imageReference": image, "nodeAgentSkuId": "batch.node.ubuntu 24.04"}))
+    assert details(answer)["PropertyPath"] == "properties.deploymentConfiguration"
+
+
+def test_letter_case_is_no_change(azure: EmbeddedAzure, account: str) -> None:
+    put(azure, account, pool())
+    made = properties(put(azure, account, pool({"nodeAgentSkuId": AGENT.upper()}, vmSize="STANDARD_NC4AS_T4_V3")))
+    assert made["vmSize"] == "Standard_NC4as_T4_v3"
+    assert made["deploymentConfiguration"]["virtualMachineConfiguration"]["nodeAgentSkuId"] == AGENT
+
+
+def test_what_can_change_does(azure: EmbeddedAzure, account: str, group: str) -> None:
+    put(azure, account, pool())
+    identity = put_identity(azure, group)["id"]
+    body = pool(
+        scaleSettings=fixed(0, 1),
+        startTask={"commandLine": "/bin/true"},
+        metadata=[{"name": "a", "value": "b"}],
+        targetNodeCommunicationMode="Simplified",
+    )
+    body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {identity: {}}}
+    body["tags"] = {"team": "a"}
+    answer = put(azure, account, body)
+    made = properties(answer)
+    assert made["scaleSettings"]["fixedScale"]["targetLowPriorityNodes"] == 1
+    assert made["startTask"] == {"commandLine": "/bin/true", "maxTaskRetryCount": 0, "waitForSuccess": True}
+    assert answer.json()["tags"] == {"team": "a"}
+    assert list(answer.json()["identity"]["userAssignedIdentities"]) == [identity]
+
+
+def test_a_patch_replaces_each_property_whole_and_an_empty_start_task_takes_it_away(azure: EmbeddedAzure, account: str) -> None:
+    put(azure, account, pool(startTask={"commandLine": "/bin/true"}, metadata=[{"name": "a", "value": "b"}]))
+    path = f"{account}/pools/train"
+    changed = properties(azure.patch(path, {"properties": {"scaleSettings": fixed(0)}}, API))
+    assert list(changed["scaleSettings"]) == ["fixedScale"]
+    assert changed["startTask"]["commandLine"] == "/bin/true"
+    without = properties(azure.patch(path, {"properties": {"startTask": {}, "metadata": []}}, API))
+    assert "startTask" not in without
+    assert without["metadata"] == []
+
+
+def test_a_pool_outlives_the_end_of_its_image(azure: EmbeddedAzure) -> None:
+    group = new_group(azure, tags={"as-of": "2018-12-17"})
+    account = put_account(azure, group)["id"]
+    image = {"publisher": "OpenLogic", "offer": "CentOS-HPC", "sku": "7.4"}
+    body = pool(
+        {"imageReference": image, "nodeAgentSkuId": "batch.node.centos 7"}, vmSize="Standard_H16r", scaleSettings=fixed(0)
+    )
+    assert put(azure, account, body).status_code == 200
+    azure.put(group, {"location": "westeurope", "tags": {"as-of": "2026-11-21"}}, "2024-03-01")
+    assert put(azure, account, body).status_code == 200
+    assert put(azure, account, body, "another").status_code == 400
+    assert put(azure, account, pool() | {"properties": {**body["properties"], "scaleSettings": fixed(-1)}}).status_code == 400
+
+
+# What is refused
+
+WINDOWS_2016 = {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2016-Datacenter"}
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        (pool(scaleSettings=fixed(-1)), "scaleSettings.fixedScale.targetDedicatedNodes"),
+        (pool(scaleSettings=fixed(0, -2)), "scaleSettings.fixedScale.targetLowPriorityNodes"),
+        (pool(scaleSettings={"autoScale": {"formula": PENDING}, **fixed(1)}), "scaleSettings.autoScale.formula"),
+        (pool(scaleSettings={"fixedScale": {}}), "scaleSettings.fixedScale.targetDedicatedNodes"),
+        (pool(scaleSettings=fixed(1, resizeTimeout="PT4M")), "scaleSettings.fixedScale.resizeTimeout"),
+        (pool(scaleSettings=fixed(1, resizeTimeout="soon")), "scaleSettings.fixedScale.resizeTimeout"),
+        (
+            pool(scaleSettings={"autoScale": {"formula": PENDING, "evaluationInterval": "PT4M59S"}}),
+            "scaleSettings.autoScale.evaluationInterval",
+        ),
+        (pool(taskSlotsPerNode=17), "taskSlotsPerNode"),
+        (pool(vmSize="Standard_NC6"), "vmSize"),
+        (pool(vmSize="small"), "vmSize"),
+        (
+            pool({"nodeAgentSkuId": "batch.node.ubuntu 24.04"}),
+            "deploymentConfiguration.virtualMachineConfiguration.nodeAgentSkuId",
+        ),
+        (
+            pool({"imageReference": {"publisher": "microsoft-dsvm"}}),
+            "deploymentConfiguration.virtualMachineConfiguration.imageReference",
+        ),
+        (pool(targetNodeCommunicationMode="Classic"), "targetNodeCommunicationMode"),
+        (pool(certificates=[{"id": "/subscriptions/x"}]), "certificates"),
+        (
+            pool({"windowsConfiguration": {"enableAutomaticUpdates": False}}),
+            "deploymentConfiguration.virtualMachineConfiguration.windowsConfiguration",
+        ),
+        (pool(resourceTags={"a": "b"}), "resourceTags"),
+        (pool(interNodeCommunication="Enabled", scaleSettings=fixed(101)), "scaleSettings.fixedScale.targetDedicatedNodes"),
+        (pool(mountConfiguration=[{}]), "mountConfiguration[0]"),
+        (
+            {
+                "properties": {
+                    "vmSize": "Standard_A8",
+                    "deploymentConfiguration": {"cloudServiceConfiguration": {"osFamily": "5"}},
+                }
+            },
+            "deploymentConfiguration.cloudServiceConfiguration",
+        ),
+    ],
+)
+def test_what_batch_does_not_take_is_refused_with_its_path(
+    azure: EmbeddedAzure, account: str, body: dict[str, Any], path: str
+) -> None:
+    answer = put(azure, account, body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidPropertyValue")
+    assert f"properties.{path}" in [each["message"] for each in answer.json()["error"]["details"]]
+    assert azure.get(f"{account}/pools/train", API).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"properties": {}}, "properties.vmSize"),
+        ({"properties": {"vmSize": "Standard_NC4as_T4_v3"}}, "properties.deploymentConfiguration.virtualMachineConfiguration"),
+        (pool(startTask={"waitForSuccess": True}), "properties.startTask.commandLine"),
+    ],
+)
+def test_what_has_to_be_there(azure: EmbeddedAzure, account: str, body: dict[str, Any], path: str) -> None:
+    answer = put(azure, account, body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "MissingRequiredProperty")
+    assert details(answer)["PropertyPath"] == path
+
+
+def test_a_formula_is_read_before_a_pool_is_there(azure: EmbeddedAzure, account: str) -> None:
+    answer = put(azure, account, pool(scaleSettings={"autoScale": {"formula": "$TargetDedicatedNodes = $Pending;"}}))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "AutoScalingFormulaSyntaxError")
+    assert "column 25" in details(answer)["Reason"]
+    assert "$Pending" in details(answer)["Reason"]
+
+
+# The four pools of the article of 2018-12-17, and of those days a Spot and a container pool.
+@pytest.mark.parametrize(
+    ("size", "image", "agent"),
+    [
+        ("Standard_NC6", WINDOWS_2016, "batch.node.windows amd64"),
+        ("Standard_NC6", {"publisher": "Canonical", "offer": "UbuntuServer", "sku": "16.04-LTS"}, "batch.node.ubuntu 16.04"),
+        ("Standard_H16r", WINDOWS_2016, "batch.node.windows amd64"),
+        ("Standard_H16r", {"publisher": "OpenLogic", "offer": "CentOS-HPC", "sku": "7.4"}, "batch.node.centos 7"),
+    ],
+    ids=["NC6-windows", "NC6-ubuntu", "H16r-windows", "H16r-centos"],
+)
+def test_the_articles_pools_are_taken_in_their_day_and_not_today(
+    azure: EmbeddedAzure, size: str, image: dict[str, str], agent: str
+) -> None:
+    body = pool({"imageReference": image, "nodeAgentSkuId": agent}, vmSize=size, scaleSettings=fixed(0))
+    then = put_account(azure, new_group(azure, tags={"as-of": "2018-12-17"}))["id"]
+    assert put(azure, then, body).status_code == 200
+    today = put_account(azure, new_group(azure, tags={"as-of": "2026-11-21"}))["id"]
+    answer = put(azure, today, body)
+    assert answer.status_code == 400
+    assert "properties.vmSize" in [each["message"] for each in answer.json()["error"]["details"]]
+
+
+def test_the_tag_of_a_pool_says_its_date(azure: EmbeddedAzure, account: str) -> None:
+    body = pool(targetNodeCommunicationMode="Classic")
+    assert put(azure, account, {**body, "tags": {"as-of": "2026-03-31"}}).status_code == 200
+    assert put(azure, account, {**body, "tags": {"as-of": "2026-04-01"}}, "later").status_code == 400
+
+
+def test_an_identity_has_to_be_there_and_to_be_the_pools(azure: EmbeddedAzure, account: str, group: str) -> None:
+    identity = put_identity(azure, group)["id"]
+    registry = {"registryServer": "x.azurecr.io", "identityReference": {"resourceId": identity}}
+    body = pool({"containerConfiguration": {"type": "DockerCompatible", "containerRegistries": [registry]}})
+    answer = put(azure, account, body)
+    path = "properties.deploymentConfiguration.virtualMachineConfiguration.containerConfiguration.containerRegistries[0]"
+    assert details(answer)["PropertyPath"] == f"{path}.identityReference.resourceId"
+    body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {identity: {}}}
+    assert put(azure, account, body).status_code == 200
+    body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {identity + "x": {}}}
+    assert put(azure, account, body, "other").json()["error"]["code"] == "FailedIdentityOperation"
+
+
+def test_pools_are_counted(own_azure: EmbeddedAzure) -> None:
+    group = new_group(own_azure)
+    account = put_account(own_azure, group)["id"]
+    assert own_azure.command("fault", "quota", "batch", "westeurope", "pools", "1").returncode == 0
+    assert put(own_azure, account, pool()).status_code == 200
+    assert put(own_azure, account, pool()).status_code == 200, "the same pool again"
+    answer = put(own_azure, account, pool(), "second")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "PoolQuotaReached")
+    assert own_azure.command("fault", "quota", "batch", "westeurope", "accounts", "1").returncode == 0
+    answer = own_azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/another", {"location": "westeurope"}, API)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "SubscriptionQuotaExceeded")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "code"),
+    [
+        ("Standard NCASv3_T4 Family", fixed(2), "AccountVMSeriesCoreQuotaReached"),
+        ("cores", fixed(2), "AccountCoreQuotaReached"),
+        ("lowPriorityCores", fixed(0, 2), "AccountLowPriorityCoreQuotaReached"),
+    ],
+)
+def test_a_pool_over_a_quota_of_vcpus_is_taken_and_its_resize_says_why(
+    own_azure: EmbeddedAzure, name: str, asked: dict[str, Any], code: str
+) -> None:
+    account = put_account(own_azure, new_group(own_azure))["id"]
+    assert own_azure.command("fault", "quota", "batch", "westeurope", name, "7").returncode == 0
+    assert put(own_azure, account, pool(scaleSettings=asked)).status_code == 200
+
+    def errors() -> list[dict[str, Any]]:
+        shown = own_azure.get(f"{account}/pools/train", API).json()["properties"]
+        return (shown.get("resizeOperationStatus") or {}).get("errors") or []
+
+    assert until(errors, "the resize says why")[0]["code"] == code
+
+
+def test_what_only_a_later_version_has_is_refused_by_name(azure: EmbeddedAzure, account: str) -> None:
+    body = pool(taskSchedulingPolicy={"nodeFillType": "Spread", "jobDefaultOrder": "CreationTime"})
+    answer = azure.put(f"{account}/pools/train", body, "2025-06-01")
+    assert answer.status_code == 501
+    assert "'jobDefaultOrder'" in answer.json()["error"]["message"]
+
+
+def test_a_pool_needs_its_account(azure: EmbeddedAzure, group: str) -> None:
+    with pytest.raises(HttpResponseError, match="ParentResourceNotFound"):
+        client(BatchManagementClient, azure).pool.create(group.rsplit("/", 1)[1], "nowhere", "train", pool())
+
+
+def test_a_name_that_batch_does_not_take(azure: EmbeddedAzure, account: str) -> None:
+    assert details(put(azure, account, pool(), "a.b"))["PropertyName"] == "poolName"

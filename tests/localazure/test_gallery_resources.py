@@ -1,0 +1,155 @@
+"""Compute galleries with Azure's own client and the provider's bodies, and pools from their images."""
+
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.mgmt.compute import ComputeManagementClient
+
+from tests.support.batch_bodies import API, details, new_name, pool, put_account
+from tests.support.embedded import EmbeddedAzure, until
+from tests.support.management import client
+
+COMPUTE = "2024-03-03"
+IDENTIFIER = {"publisher": "lab", "offer": "gpu", "sku": "a"}
+
+
+@pytest.fixture
+def gallery(azure: EmbeddedAzure, group: str) -> str:
+    path = f"{group}/providers/Microsoft.Compute/galleries/gallery_{new_name()}"
+    answer = azure.put(path, {"location": "westeurope"}, COMPUTE)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+def definition(**properties: Any) -> dict[str, Any]:
+    given = {"osType": "Linux", "osState": "Generalized", "hyperVGeneration": "V2", "identifier": IDENTIFIER, **properties}
+    return {"location": "westeurope", "properties": given}
+
+
+def version(source: str, **publishing: Any) -> dict[str, Any]:
+    return {"location": "westeurope", "properties": {"storageProfile": {"source": {"id": source}}, **publishing}}
+
+
+def snapshot(group: str) -> str:
+    return f"{group}/providers/Microsoft.Compute/snapshots/gpu"
+
+
+@pytest.fixture
+def image(azure: EmbeddedAzure, gallery: str) -> str:
+    answer = azure.put(f"{gallery}/images/gpu", definition(), COMPUTE)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+def made(azure: EmbeddedAzure, image: str, group: str, number: str = "1.0.0") -> str:
+    path = f"{image}/versions/{number}"
+    azure.finished(azure.put(path, version(snapshot(group)), COMPUTE))
+    return path
+
+
+def test_a_life_with_azures_own_client(azure: EmbeddedAzure, group: str) -> None:
+    compute, group_name = client(ComputeManagementClient, azure), group.rsplit("/", 1)[1]
+    gallery = compute.galleries.begin_create_or_update(group_name, "lab", {"location": "westeurope"}).result()
+    assert (gallery.name, gallery.provisioning_state) == ("lab", "Succeeded")
+    image = compute.gallery_images.begin_create_or_update(group_name, "lab", "gpu", definition()).result()
+    assert (image.os_type, image.hyper_v_generation) == ("Linux", "V2")
+    body = version(snapshot(group))
+    first = compute.gallery_image_versions.begin_create_or_update(group_name, "lab", "gpu", "1.0.0", body).result()
+    assert (first.name, first.provisioning_state) == ("1.0.0", "Succeeded")
+    assert first.publishing_profile.target_regions[0].name == "westeurope"
+    with pytest.raises(HttpResponseError, match="Cannot delete resource while nested resources exist"):
+        compute.gallery_images.begin_delete(group_name, "lab", "gpu")
+    compute.gallery_image_versions.begin_delete(group_name, "lab", "gpu", "1.0.0").result()
+    compute.gallery_images.begin_delete(group_name, "lab", "gpu").result()
+    compute.galleries.begin_delete(group_name, "lab").result()
+    assert list(compute.galleries.list_by_resource_group(group_name)) == []
+
+
+def test_what_a_get_answers_can_be_put_again(azure: EmbeddedAzure, gallery: str, image: str, group: str) -> None:
+    for path in (gallery, image, made(azure, image, group)):
+        shown = azure.get(path, COMPUTE).json()
+        again = azure.put(path, shown, COMPUTE)
+        assert again.status_code == 200, again.text
+        until(lambda path=path, shown=shown: azure.get(path, COMPUTE).json() == shown, "nothing has changed")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("osType", "Windows"), ("osState", "Specialized"), ("hyperVGeneration", "V1"), ("architecture", "Arm64")]
+)
+def test_a_definition_stays_what_it_is(azure: EmbeddedAzure, image: str, name: str, value: str) -> None:
+    answer = azure.put(image, definition(**{name: value}), COMPUTE)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "PropertyChangeNotAllowed")
+    assert azure.put(image, definition(description="new"), COMPUTE).status_code == 200
+
+
+def test_two_definitions_are_not_called_alike(azure: EmbeddedAzure, gallery: str, image: str) -> None:
+    assert azure.put(f"{gallery}/images/other", definition(), COMPUTE).status_code == 409
+    other = definition(identifier={**IDENTIFIER, "sku": "b"})
+    assert azure.put(f"{gallery}/images/other", other, COMPUTE).status_code == 201
+    assert azure.get(image, COMPUTE).status_code == 200
+
+
+@pytest.mark.parametrize("number", ["1", "1.0", "1.0.0.0", "a.b.c", "1.0.2147483648"])
+def test_a_version_has_three_numbers(azure: EmbeddedAzure, image: str, group: str, number: str) -> None:
+    answer = azure.put(f"{image}/versions/{number}", version(snapshot(group)), COMPUTE)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidParameter")
+
+
+def test_a_version_is_made_from_something(azure: EmbeddedAzure, image: str, group: str) -> None:
+    path = f"{image}/versions/1.0.0"
+    nothing = azure.put(path, {"location": "westeurope", "properties": {"storageProfile": {}}}, COMPUTE)
+    assert (nothing.status_code, nothing.json()["error"]["code"]) == (400, "InvalidParameter")
+    group_itself = azure.put(path, version(group), COMPUTE)
+    assert (group_itself.status_code, group_itself.json()["error"]["code"]) == (400, "InvalidParameter")
+    missing = azure.put(path, version(f"{image}/versions/0.0.1"), COMPUTE)
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "NotFound")
+    elsewhere = version(snapshot(group), publishingProfile={"targetRegions": [{"name": "northeurope"}]})
+    assert azure.put(path, elsewhere, COMPUTE).status_code == 400
+
+
+def test_a_version_is_not_made_anew(azure: EmbeddedAzure, image: str, group: str) -> None:
+    path = made(azure, image, group)
+    answer = azure.put(path, version(snapshot(group) + "2"), COMPUTE)
+    message = "Parameter 'galleryImageVersion.properties.storageProfile' is not allowed."
+    assert (answer.status_code, answer.json()["error"]["message"]) == (400, message)
+
+
+def test_sharing_is_not_imitated(azure: EmbeddedAzure, gallery: str) -> None:
+    body = {"location": "westeurope", "properties": {"sharingProfile": {"permissions": "Groups"}}}
+    assert azure.put(gallery, body, COMPUTE).status_code == 501
+
+
+def test_a_pool_comes_from_a_version_that_is_there(azure: EmbeddedAzure, image: str, group: str) -> None:
+    account = put_account(azure, group)["id"]
+
+    def put(image_id: str, **machine: Any) -> Any:
+        body = pool({"imageReference": {"id": image_id}, **machine})
+        return azure.put(f"{account}/pools/train", body, API)
+
+    def reason(answer: Any) -> str:
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidPropertyValue")
+        return details(answer)["Reason"]
+
+    assert reason(put(image)) == "There is no such image, or it isn't ready."
+    path = made(azure, image, group)
+    assert reason(put(f"{image}/versions/2.0.0")) == "There is no such image, or it isn't ready."
+    assert "runs Linux" in reason(put(path, nodeAgentSkuId="batch.node.windows amd64"))
+    assert put(path).status_code == 200
+
+
+def test_a_pools_size_boots_the_images_generation(azure: EmbeddedAzure, gallery: str, group: str) -> None:
+    first = f"{gallery}/images/first"
+    azure.put(first, definition(hyperVGeneration="V1", identifier={**IDENTIFIER, "sku": "v1"}), COMPUTE)
+    account = put_account(azure, group)["id"]
+    body = pool({"imageReference": {"id": made(azure, first, group)}}, vmSize="Standard_ND96isr_H100_v5")
+    answer = azure.put(f"{account}/pools/train", body, API)
+    assert "this is Gen1" in details(answer)["Reason"]
+
+
+def test_a_managed_image_was_taken_until_2026_03_31(azure: EmbeddedAzure, group: str) -> None:
+    account = put_account(azure, group)["id"]
+    body = pool({"imageReference": {"id": f"{group}/providers/Microsoft.Compute/images/gpu"}})
+    assert azure.put(f"{account}/pools/then", {**body, "tags": {"as-of": "2026-03-31"}}, API).status_code == 200
+    answer = azure.put(f"{account}/pools/now", {**body, "tags": {"as-of": "2026-04-01"}}, API)
+    assert "managed image" in details(answer)["Reason"]
