@@ -9,8 +9,11 @@ from datetime import UTC, datetime
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
+from components.batch_account import BatchAccount
+from components.batch_pool import BatchPool
 from components.container_group import ContainerGroup
 from components.foundation import Foundation
+from components.gallery_image import GalleryImage
 from components.job_environment import JobEnvironment
 from components.refusal import refuse, warn
 from components.serverless_gpu_job import ServerlessGpuJob
@@ -39,11 +42,31 @@ jobs = {
     )
     for name, job in settings.jobs.items()
 }
-work = {**groups, **jobs}  # no name is in both
+images = {
+    name: GalleryImage(name, {**image, **foundation.surroundings, "stack": settings.stack})
+    for name, image in settings.gallery_images.items()
+}
+account = None
+pools: dict[str, BatchPool] = {}
+if settings.batch_account is not None:
+    account = BatchAccount("batch", {**settings.batch_account, **foundation.surroundings, "stack": settings.stack})
+    of_pools = {name: image.of_pool for name, image in images.items()}
+    pools = {
+        name: BatchPool(
+            name, {**pool, **foundation.surroundings, **account.surroundings, "images": of_pools, "stack": settings.stack}
+        )
+        for name, pool in settings.pools.items()
+    }
+work = {**groups, **jobs, **pools}  # no name is in two of them
 
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
+pulumi.export("storage", foundation.storage_account_id)  # ARM id, null: none
+pulumi.export("batch_account", account.resource_id if account else None)  # ARM id, null: none
 pulumi.export("container_groups", {name: group.resource_id for name, group in groups.items()})  # ARM ids by name
 pulumi.export("jobs", {name: job.resource_id for name, job in jobs.items()})  # ARM ids by name
+pulumi.export(
+    "pools", {name: pool.resource_id for name, pool in pools.items()}
+)  # ARM ids by name, which stays when a pool is replaced
 pulumi.export("expires_at", {name: each.expires_at for name, each in work.items()})  # RFC 3339 instants, null: no end
 pulumi.export("hourly_cost", {name: each.hourly_cost for name, each in work.items()})  # USD while it runs, null: not known

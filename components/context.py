@@ -58,6 +58,15 @@ class LogsArgs(TypedDict):
     """Wired: a shared key of the workspace; secret. Container groups send logs with nothing else. Default: none."""
 
 
+class StorageArgs(TypedDict):
+    """A storage account for data."""
+
+    name: str
+    """Plain: its name."""
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+
+
 class Surroundings(TypedDict):
     """What a foundation offers to the components that stand on it."""
 
@@ -65,8 +74,12 @@ class Surroundings(TypedDict):
     """Wired: the resource group that everything goes into."""
     identity_id: NotRequired[pulumi.Input[str]]
     """Wired: ARM id of a user-assigned identity. Default: none."""
+    identity_name: NotRequired[str]
+    """Plain: what tells that identity from another: its name, or its whole id where the stack didn't make it. Default: none."""
     registry: NotRequired[RegistryArgs]
     """The registry to pull from as that identity. Default: none."""
+    storage: NotRequired[StorageArgs]
+    """The storage account for data. Default: none."""
     logs: NotRequired[LogsArgs]
     """Where logs go. Default: they stay with the service that runs the container."""
 

@@ -11,12 +11,14 @@ from formats.dates import days_later
 from formats.tags import PROPOSED_DAYS
 
 
-def resolve_end(text: str | None, day: date, path: str, what: str) -> tuple[str | None, list[Problem]]:
+def resolve_end(
+    text: str | None, day: date, path: str, what: str, with_what: str = "with a GPU"
+) -> tuple[str | None, list[Problem]]:
     """The end of `what`, such as "a job", which has a GPU and so needs one. `path` is where `expires_after` is written."""
     allowed = f"a day after {day.isoformat()}, as YYYY-MM-DD"
     fix = f'expires_after: "{days_later(day, PROPOSED_DAYS).isoformat()}"'
     if text is None:
-        return None, [Problem(path=path, message=f"{what} with a GPU needs a last day", allowed=allowed, fix=f"add {fix}")]
+        return None, [Problem(path=path, message=f"{what} {with_what} needs a last day", allowed=allowed, fix=f"add {fix}")]
     last, problems = resolve_day(text, path)
     if last is None:
         return None, problems

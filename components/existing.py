@@ -21,6 +21,7 @@ _NOUNS = {
     azure_types.LOG_WORKSPACE: "log workspace",
     azure_types.STORAGE_ACCOUNT: "storage account",
     azure_types.MANAGED_ENVIRONMENT: "Container Apps environment",
+    azure_types.BATCH_ACCOUNT: "Batch account",
 }
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # how lookups say that Azure answered 404
 

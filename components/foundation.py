@@ -4,11 +4,13 @@ Each part is created or is one that the company already has; what exists is look
 Left out: key vault, network, budget. One foundation a stack: its parts are named after the stack.
 """
 
+import shlex
+
 import pulumi
 from pulumi_azure_native import authorization, containerregistry, managedidentity, operationalinsights, resources, storage
 
 from catalog import roles
-from components.context import LogsArgs, RegistryArgs, Surroundings, resolve_stack
+from components.context import LogsArgs, RegistryArgs, StorageArgs, Surroundings, resolve_stack
 from components.foundation_args import FoundationArgs, FoundationSpec, Part, look_up, resolve
 from components.refusal import refuse
 from components.workloads import Workload
@@ -52,15 +54,20 @@ class Foundation(pulumi.ComponentResource):
         self.surroundings = {"resource_group_name": self.resource_group_name}
         self.identity_id = self.registry_id = self.registry_server = None
         self.log_workspace_id = self.storage_account_id = None
+        principal_id = pulumi.Output.from_input("")
         if spec.identity:
             self.identity_id, principal_id = self._identity(spec.identity, found.identity)
             self.surroundings["identity_id"] = self.identity_id
+            self.surroundings["identity_name"] = spec.identity.told_apart
             if spec.registry:
                 self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)
         if spec.log_workspace:
             self.log_workspace_id = self._log_workspace(spec.log_workspace, found.log_workspace)
         if spec.storage:
-            self.storage_account_id = self._storage(spec.storage)
+            self.storage_account_id = self._storage(spec.storage, principal_id)
+        commands = [] if spec.assign_roles else role_commands(spec)
+        if commands:
+            pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
         self.register_outputs(
             {
                 "resource_group_name": self.resource_group_name,
@@ -120,7 +127,8 @@ class Foundation(pulumi.ComponentResource):
                 opts=self._child,
             )
             registry_id, server, name = registry.id, registry.login_server, registry.name
-        before_pulling = [assignment.urn for assignment in self._pull_role(registry_id, principal_id)]
+        assigned = self._assigned("pull-role", roles.ACR_PULL, registry_id, principal_id)
+        before_pulling = [assignment.urn for assignment in assigned]
         images: dict[str, pulumi.Input[str]] = {}
         for workload in self._spec.workloads:
             run, image = self._build(workload, name)
@@ -131,17 +139,18 @@ class Foundation(pulumi.ComponentResource):
         self.surroundings["registry"] = RegistryArgs(name=part.name, server=server, workload_images=images)
         return registry_id, server
 
-    def _pull_role(self, registry_id: pulumi.Output[str], principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
-        """The identity's right to pull, or none and the command that grants it."""
+    def _assigned(
+        self, suffix: str, role: str, scope: pulumi.Output[str], principal_id: pulumi.Output[str]
+    ) -> list[authorization.RoleAssignment]:
+        """The identity's role on `scope`; none where an administrator assigns roles."""
         if not self._spec.assign_roles:
-            pulumi.log.info("\n".join(["an administrator has to run:", *role_commands(self._spec)]), self)
             return []
         assignment = authorization.RoleAssignment(
-            f"{self._name}-pull-role",
-            scope=registry_id,
+            f"{self._name}-{suffix}",
+            scope=scope,
             principal_id=principal_id,
             principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,  # spares a wait for the directory to know the identity
-            role_definition_id=roles.definition_id(self._spec.context.subscription_id, roles.ACR_PULL),
+            role_definition_id=roles.definition_id(self._spec.context.subscription_id, role),
             opts=self._child,
         )
         return [assignment]
@@ -198,9 +207,17 @@ class Foundation(pulumi.ComponentResource):
         self.surroundings["logs"] = logs
         return workspace_id
 
-    def _storage(self, part: Part) -> pulumi.Output[str]:
-        if part.existing:
-            return pulumi.Output.from_input(part.existing.text)
+    def _storage(self, part: Part, principal_id: pulumi.Output[str]) -> pulumi.Output[str]:
+        """ARM id. Adds the account to the surroundings; whoever uses it waits for the identity's role on it."""
+        storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
+        assigned: list[authorization.RoleAssignment] = []
+        if self._spec.identity_writes_blobs:
+            assigned = self._assigned("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage_id, principal_id)
+        ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
+        self.surroundings["storage"] = StorageArgs(name=part.name, id=ready)
+        return storage_id
+
+    def _new_storage(self, part: Part) -> pulumi.Output[str]:
         account = storage.StorageAccount(
             f"{self._name}-storage",
             account_name=part.name,
@@ -220,13 +237,22 @@ class Foundation(pulumi.ComponentResource):
 
 def role_commands(spec: FoundationSpec) -> list[str]:
     """What an administrator runs in place of the role assignments: commands that are complete before anything exists."""
-    if not (spec.identity and spec.registry):
+    commands: list[str] = []
+    if spec.identity_pulls:
+        commands += _role_command(spec, roles.ACR_PULL, azure_types.REGISTRY, spec.registry)
+    if spec.identity_writes_blobs:
+        commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
+    return commands
+
+
+def _role_command(spec: FoundationSpec, role: str, azure_type: AzureType, part: Part | None) -> list[str]:
+    if spec.identity is None or part is None:
         return []
     identity = _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity)
-    registry = _id_of(spec, azure_types.REGISTRY, spec.registry)
     return [
         f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
-        f" --assignee-principal-type ServicePrincipal --role {roles.NAMES[roles.ACR_PULL]} --scope {registry}"
+        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])}"
+        f" --scope {_id_of(spec, azure_type, part)}"
     ]
 
 

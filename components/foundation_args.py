@@ -46,7 +46,8 @@ class FoundationSettings(TypedDict):
     log_workspace: NotRequired[PartArgs]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
     storage: NotRequired[PartArgs]
-    """The storage account for data and models. Default: none."""
+    """The storage account for data and models. Where the stack has a Batch account, the identity gets the role Storage Blob Data
+    Contributor on it, unless `assign_roles` is false. Default: none."""
 
 
 class FoundationArgs(FoundationSettings):
@@ -62,6 +63,9 @@ class FoundationArgs(FoundationSettings):
     """Plain: false leaves the role assignments to an administrator and prints the commands. Default: true."""
     read_log_key: NotRequired[bool]
     """Plain: true reads the shared key of `log_workspace`, which container groups need and nothing else does. Default: false."""
+    write_blobs: NotRequired[bool]
+    """Plain: true gives the identity the role Storage Blob Data Contributor on the storage account, as Batch needs it. Default:
+    false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,11 @@ class Part:
 
     name: str
     existing: ArmId | None
+
+    @property
+    def told_apart(self) -> str:
+        """What tells it from another of its type: its name, or its whole id where the stack didn't make it."""
+        return self.existing.key if self.existing else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +95,17 @@ class FoundationSpec:
     image_source: str
     assign_roles: bool
     read_log_key: bool
+    write_blobs: bool
+
+    @property
+    def identity_pulls(self) -> bool:
+        """Whether the identity has a registry to pull from."""
+        return self.identity is not None and self.registry is not None
+
+    @property
+    def identity_writes_blobs(self) -> bool:
+        """Whether the identity reads and writes blobs in the storage account."""
+        return self.identity is not None and self.storage is not None and self.write_blobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +148,7 @@ def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, lis
         image_source=args.get("image_source", ""),
         assign_roles=args.get("assign_roles", True),
         read_log_key=args.get("read_log_key", False),
+        write_blobs=args.get("write_blobs", False),
     )
     return spec, [*problems, *_registry_problems(spec), *_image_source_problems(spec)]
 

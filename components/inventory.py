@@ -16,12 +16,14 @@ from typing import Any
 from catalog.problems import Problem, as_data
 from catalog.size_use import Service, SizeUse
 from components import container_group_args, foundation_args, job_environment_args, serverless_gpu_job_args
+from components.batch_pool_args import BatchPoolSpec
 from components.container_group_args import ContainerGroupSpec
 from components.context import resolve_stack
 from components.foundation_args import FoundationSpec
 from components.job_environment_args import JobEnvironmentSpec
 from components.serverless_gpu_job_args import ServerlessGpuJobSpec
 from components.settings import PROJECT, Settings, pure_problems, read
+from components.settings_batch import BatchParts
 from formats import azure_types, stack_file
 from formats.azure_types import AzureType
 
@@ -36,15 +38,27 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PackageUse:
+    """An application package that the nodes of a pool get."""
+
+    application: str
+    version: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     day: date  # at which the stack is judged
     location: str
     subscription_id: str
     problems: tuple[Problem, ...]
-    uses: tuple[
-        SizeUse, ...
-    ]  # GPUs by service, one a node: a container group's size is its GPU SKU, a job's its workload profile
+    # Machines by service: of a container group one a GPU, by its SKU; of a job one a replica, by its workload profile; of a pool
+    # all nodes that there can be.
+    uses: tuple[SizeUse, ...]
     names: tuple[Name, ...]  # of what is created
+    batch_account: str  # name of the account of the pools; empty where there is none
+    batch_account_id: str  # ARM id of an existing one; empty where it is created
+    packages: tuple[PackageUse, ...]
     assigns_roles: bool
     group: str  # name of the existing resource group that everything goes into; empty where one is created
 
@@ -56,15 +70,24 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
     foundation, _ = foundation_args.resolve(settings.foundation, context)
     groups = {name: container_group_args.resolve(name, group, context)[0] for name, group in settings.container_groups.items()}
     jobs = {name: serverless_gpu_job_args.resolve(name, job, context)[0] for name, job in settings.jobs.items()}
+    batch = settings.batch_parts(context)
     environments = [job_environment_args.resolve(each, context)[0] for each in settings.job_environments.values()]
     return Inventory(
         day=context.day,
         location=context.location,
         subscription_id=context.subscription_id,
         problems=tuple(pure_problems(settings, project, stack)),
-        uses=(*_group_uses(settings, groups), *_job_uses(settings, jobs)),
-        names=(*_foundation_names(foundation), *_group_names(groups), *_job_names(jobs, environments)),
-        assigns_roles=foundation.registry is not None and foundation.assign_roles,
+        uses=(*_group_uses(settings, groups), *_job_uses(settings, jobs), *_pool_uses(batch)),
+        names=(
+            *_foundation_names(foundation),
+            *_group_names(groups),
+            *_job_names(jobs, environments),
+            *_batch_names(settings, batch),
+        ),
+        batch_account=batch.account.name if batch.account else "",
+        batch_account_id=batch.account.existing.text if batch.account and batch.account.existing else "",
+        packages=tuple(package for name, spec in batch.pools.items() for package in _packages(name, spec)),
+        assigns_roles=(foundation.identity_pulls or foundation.identity_writes_blobs) and foundation.assign_roles,
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
     )
 
@@ -98,6 +121,48 @@ def _job_uses(settings: Settings, jobs: Mapping[str, ServerlessGpuJobSpec]) -> l
             region_path=f"jobs.{name}.location" if "location" in settings.jobs[name] else "location",
         )
         for name, spec in jobs.items()
+    ]
+
+
+def _pool_uses(batch: BatchParts) -> list[SizeUse]:
+    """A formula of one's own may ask for any number: then one node is asked about."""
+    uses: list[SizeUse] = []
+    for name, spec in batch.pools.items():
+        dedicated, spot = spec.scale.most or (1, 0)
+        for nodes, is_spot in ((dedicated, False), (spot, True)):
+            if nodes:
+                uses.append(
+                    SizeUse(
+                        service=Service.BATCH,
+                        size=spec.size,
+                        region=spec.request.region,
+                        nodes=nodes,
+                        spot=is_spot,
+                        operating_system=spec.operating_system,
+                        rdma=spec.request.rdma,
+                        path=f"pools.{name}.size",
+                        region_path=spec.request.at("region"),
+                    )
+                )
+    return uses
+
+
+def _batch_names(settings: Settings, batch: BatchParts) -> list[Name]:
+    names: list[Name] = []
+    if batch.account is not None and batch.account.existing is None:
+        names.append(_name(azure_types.BATCH_ACCOUNT, batch.account.name, "batch_account"))
+    for name, image in batch.images.items():
+        names.append(_name(azure_types.GALLERY, image.gallery_name, f"gallery_images.{name}"))
+    for name, spec in batch.pools.items():
+        # In a stack file, what is wired is text.
+        names.append(_name(azure_types.BATCH_POOL, spec.name(str(settings.pools[name].get("subnet_id", ""))), f"pools.{name}"))
+    return names
+
+
+def _packages(name: str, spec: BatchPoolSpec) -> list[PackageUse]:
+    return [
+        PackageUse(application=application, version=version, path=f"pools.{name}.packages.{application}")
+        for application, version in spec.packages
     ]
 
 
@@ -143,12 +208,19 @@ def as_json(inventory: Inventory) -> dict[str, Any]:
                 "region": use.region,
                 "nodes": use.nodes,
                 "spot": use.spot,
+                "operating_system": use.operating_system.value,
+                "rdma": use.rdma,
                 "path": use.path,
                 "region_path": use.region_path,
             }
             for use in inventory.uses
         ],
         "names": [{"arm_type": name.arm_type, "name": name.name, "path": name.path} for name in inventory.names],
+        "batch_account": inventory.batch_account,
+        "batch_account_id": inventory.batch_account_id,
+        "packages": [
+            {"path": each.path, "application": each.application, "version": each.version} for each in inventory.packages
+        ],
         "assigns_roles": inventory.assigns_roles,
         "group": inventory.group,
     }

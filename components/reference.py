@@ -34,9 +34,9 @@ anything, and can be used in a Pulumi program of your own. The pages are made fr
 _REPLACED = """
 ## What makes a new one
 
-Azure can't change its name, its resource group, or these on one that exists. Preview then shows a replacement, and the old one is
-deleted first, because its name is fixed:
+Azure can't change its name, its resource group, or these on one that exists. Preview then shows a replacement, {how}:
 """
+_OLD_FIRST = "and the old one is\ndeleted first, because its name is fixed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,8 @@ def page(component: Component) -> str:
     replacing = cast(Sequence[str], getattr(component.module, "REPLACING", ()))
     others_replacing = cast(Sequence[str], getattr(component.module, "REPLACING_WITHOUT_PATH", ()))
     if replacing:
-        parts += [_REPLACED, *(f"- `{path}`" for path in replacing), *(f"- {what}" for what in others_replacing)]
+        how = cast(str, getattr(component.module, "HOW_REPLACED", _OLD_FIRST))
+        parts += [_REPLACED.format(how=how), *(f"- `{path}`" for path in replacing), *(f"- {what}" for what in others_replacing)]
     return "\n".join(parts) + "\n"
 
 

@@ -9,47 +9,34 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict, cast, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from catalog import regions
 from catalog.problems import Problem
-from components import container_group_args, foundation_args, job_environment_args, serverless_gpu_job_args
+from components import (
+    batch_account_args,
+    container_group_args,
+    foundation_args,
+    job_environment_args,
+    serverless_gpu_job_args,
+    settings_batch,
+)
+from components.batch_account_args import BatchAccountSettings
+from components.batch_pool_settings import BatchPoolSettings
 from components.container_group_args import ContainerGroupSettings
 from components.context import Context, StackArgs, resolve_stack
-from components.foundation_args import FoundationArgs, FoundationSettings, PartArgs
+from components.foundation_args import FoundationArgs, PartArgs
+from components.gallery_image_args import GalleryImageSettings
 from components.job_environment_args import JobEnvironmentSettings
 from components.serverless_gpu_job_rules import identity_problems
 from components.serverless_gpu_job_settings import DEFAULT_GPU, ServerlessGpuJobSettings
+from components.settings_batch import BatchParts, LookUp
 from components.settings_reference import reference
+from components.stack_file import StackFile
 from components.typed_dicts import check, schema
+from components.workloads import Workload
 
 PROJECT = "azure-gpu"  # the namespace of the keys, as in Pulumi.yaml
-
-
-class StackFile(TypedDict):
-    """Everything that a stack file can say to this program."""
-
-    team: str
-    """Who owns the stack; part of every name, and the tag `team`."""
-    location: str
-    """Azure region of everything that isn't given its own, such as westeurope."""
-    tags: NotRequired[dict[str, str]]
-    """Tags on everything that takes tags, beside the program's own. Default: none."""
-    as_of: NotRequired[str]
-    """The day at which services, sizes and dates are judged, YYYY-MM-DD, and the tag `as-of`. Default: today, and no tag."""
-    image_source: NotRequired[str]
-    """Where the workloads' sources are: `https://…/repository.git#<commit>`. Default: nowhere."""
-    assign_roles: NotRequired[bool]
-    """False leaves the role assignments to an administrator and prints the commands. Default: true."""
-    foundation: NotRequired[FoundationSettings]
-    """What everything stands on, each part `create` or `existing: <id>`. Default: a resource group."""
-    container_groups: NotRequired[dict[str, ContainerGroupSettings]]
-    """Container groups by name. Default: none."""
-    jobs: NotRequired[dict[str, ServerlessGpuJobSettings]]
-    """GPU jobs of Container Apps by name; no container group has the same one. Default: none."""
-    job_environment: NotRequired[PartArgs]
-    """The Container Apps environment that jobs run in: `create` makes one for each region that they are in, `existing: <id>` uses
-    one that has a workload profile with their GPU. Default: create."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +48,19 @@ class Settings:
     container_groups: dict[str, ContainerGroupSettings]
     jobs: dict[str, ServerlessGpuJobSettings]
     job_environments: dict[str, JobEnvironmentSettings]  # by region
+    batch_account: BatchAccountSettings | None
+    gallery_images: dict[str, GalleryImageSettings]
+    pools: dict[str, BatchPoolSettings]
     problems: list[Problem]
 
     def environment_of(self, job: str) -> str:
         """The region, and so the environment, that a job runs in."""
         return _region_of(self.jobs[job], self.stack["location"])
+
+    def batch_parts(self, context: Context, look_up: LookUp = settings_batch.without_looking) -> BatchParts:
+        """Account, gallery images and pools, resolved together."""
+        foundation, _ = foundation_args.resolve(self.foundation, context)
+        return settings_batch.resolve(self.batch_account, self.gallery_images, self.pools, context, foundation, look_up)
 
 
 def read(configuration: Mapping[str, str], today: str) -> Settings:
@@ -99,9 +94,13 @@ def _arguments(file: StackFile, subscription_id: str, today: str, problems: list
     if "as_of" in file:
         stack["as_of"] = file["as_of"]
     jobs = file.get("jobs", {})
-    of_groups = {workload for group in groups.values() for workload in container_group_args.workloads(group)}
-    workloads = sorted(of_groups | {job["workload"] for job in jobs.values() if "workload" in job})
-    foundation = FoundationArgs(**file.get("foundation", {}), stack=stack, workloads=workloads, read_log_key=bool(groups))
+    foundation = FoundationArgs(
+        **file.get("foundation", {}),
+        stack=stack,
+        workloads=_workloads(file),
+        read_log_key=bool(groups),
+        write_blobs="batch_account" in file,
+    )
     if "image_source" in file:
         foundation["image_source"] = file["image_source"]
     if "assign_roles" in file:
@@ -112,8 +111,19 @@ def _arguments(file: StackFile, subscription_id: str, today: str, problems: list
         container_groups=groups,
         jobs=jobs,
         job_environments=_job_environments(jobs, file),
+        batch_account=file.get("batch_account"),
+        gallery_images=file.get("gallery_images", {}),
+        pools=file.get("pools", {}),
         problems=problems,
     )
+
+
+def _workloads(file: StackFile) -> list[Workload]:
+    """The workloads that the registry builds, whatever runs them."""
+    of_groups = {each for group in file.get("container_groups", {}).values() for each in container_group_args.workloads(group)}
+    of_jobs = {job["workload"] for job in file.get("jobs", {}).values() if "workload" in job}
+    of_pools = {each for pool in file.get("pools", {}).values() for each in pool.get("containers", {}).get("workloads", [])}
+    return sorted(of_groups | of_jobs | of_pools)
 
 
 def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackFile) -> dict[str, JobEnvironmentSettings]:
@@ -136,7 +146,7 @@ def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
     Two kinds are left out because an earlier one explains them: at the same place, and about something missing where a key was
     misspelt or of a wrong type.
     """
-    return _problems(settings, project, stack, foundation_args.check, job_environment_args.check)
+    return _problems(settings, project, stack, foundation_args.check, job_environment_args.check, batch_account_args.look_up)
 
 
 def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
@@ -147,6 +157,7 @@ def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]
         stack,
         lambda args, context: foundation_args.resolve(args, context)[1],
         lambda args, context: job_environment_args.resolve(args, context)[1],
+        settings_batch.without_looking,
     )
 
 
@@ -156,6 +167,7 @@ def _problems(
     stack: str,
     of_foundation: Callable[[FoundationArgs, Context], list[Problem]],
     of_environment: Callable[[JobEnvironmentSettings, Context], list[Problem]],
+    look_up_account: LookUp,
 ) -> list[Problem]:
     context, found = resolve_stack(settings.stack, project, stack)
     found += of_foundation(settings.foundation, context)
@@ -169,7 +181,9 @@ def _problems(
         spec, more = serverless_gpu_job_args.resolve(name, job, context, in_existing_environment=existing)
         named.append((f"jobs.{name}.job_name", spec.job_name))
         found += more
-    found += _names_taken_twice(named)
+    parts = settings.batch_parts(context, look_up_account)
+    named += [(f"pools.{name}.pool_name", spec.base_name) for name, spec in parts.pools.items()]
+    found += [*parts.problems, *_names_taken_twice(named)]
     for environment in settings.job_environments.values():
         found += [problem for problem in of_environment(environment, context) if problem not in found]
     found += _problems_between_components(settings)
@@ -197,25 +211,34 @@ def _names_taken_twice(named: Sequence[tuple[str, str]]) -> Iterator[Problem]:
 
 
 def _problems_between_components(settings: Settings) -> list[Problem]:
-    problems = [
-        Problem(
-            path=f"jobs.{name}",
-            message="a container group has this name too, and outputs and commands go by it",
-            allowed="a name that no container group has",
-            fix="rename one of the two",
-        )
-        for name in settings.jobs
-        if name in settings.container_groups
-    ]
+    problems: list[Problem] = []
+    taken: dict[str, str] = {}
+    kinds = (("container_groups", "a container group"), ("jobs", "a job"), ("pools", "a pool"))
+    for key, what in kinds:
+        names: Mapping[str, object] = getattr(settings, key)
+        problems += [_named_like(f"{key}.{name}", taken[name]) for name in names if name in taken]
+        taken |= dict.fromkeys((name for name in names if name not in taken), what)
     if "identity" not in settings.foundation:
         problems += [problem for name, job in settings.jobs.items() for problem in identity_problems(name, job)]
     return problems
 
 
+def _named_like(path: str, other: str) -> Problem:
+    return Problem(
+        path=path,
+        message=f"{other} has this name too, and outputs and commands go by it",
+        allowed=f"a name that no {other.removeprefix('a ')} has",
+        fix="rename one of the two",
+    )
+
+
+_BY_NAME = ("container_groups", "jobs", "gallery_images", "pools")  # keys below which names of the user's own stand
+
+
 def _component(path: str) -> str:
     """`container_groups.train` of `container_groups.train.gpu.count`, `foundation` of `foundation.registry`."""
     parts = path.split(".")
-    return ".".join(parts[:2]) if parts[0] in ("container_groups", "jobs") else parts[0]
+    return ".".join(parts[:2]) if parts[0] in _BY_NAME else parts[0]
 
 
 def editor_schema() -> dict[str, Any]:

@@ -19,11 +19,13 @@ declare and give back is in [components/](components/README.md).
   looked up while the program runs, never changed, never deleted, and it doesn't enter the stack's state.
 - **Secrets** are written by the engine, which encrypts them, and not by hand:
   `pulumi config set --secret --path 'container_groups.train.secret_environment.TOKEN'` asks for the value.
-- **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print the `az role assignment create`
-  that an administrator runs once identity and registry are there. Until then Azure refuses a group or a job that pulls from the
-  registry; afterwards `pulumi up` completes it.
-- **`expires_after`** is the last day of a group or a job, and whatever has a GPU needs one. It becomes the tag `expires-at`, by
-  which people and tools find what is overdue. Azure deletes nothing by it.
+- **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print each `az role assignment create`
+  that an administrator runs once identity, registry and storage account are there. Until then Azure refuses a group or a job that
+  pulls from the registry, and nodes reach neither registry nor storage; afterwards `pulumi up` completes it.
+- **`expires_after`** is the last day of a group, a job or a pool, and whatever has a GPU needs one. It becomes the tag
+  `expires-at`, by which people and tools find what is overdue. Azure deletes nothing by it.
+- **A pool that is replaced** stands beside its successor for a while, under another name, and takes twice the quota so long;
+  `replace: drain-first` takes the old one away first. Commands find either by its name in the stack file.
 """
 _WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
 _DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")
@@ -78,7 +80,7 @@ def row(path: str, node: dict[str, Any], needed: bool, wired: str = MAY_BE_ENCRY
 def _type(node: dict[str, Any], wired: str) -> str:
     match node:
         case {"anyOf": [{"enum": shorthands}, _]}:
-            return f"{', '.join(f'`{each}`' for each in shorthands)} or an object"
+            return f"{', '.join(f'`{_yaml(each)}`' for each in shorthands)} or an object"
         case {"anyOf": [plain, _]}:
             return f"{_type(plain, wired)}, {wired}"
         case {"enum": choices}:
@@ -91,3 +93,7 @@ def _type(node: dict[str, Any], wired: str) -> str:
             return f"by name: {_type(value, wired)}"
         case _:
             return _WORDS.get(node.get("type", ""), "anything")
+
+
+def _yaml(word: object) -> str:
+    return str(word).lower() if isinstance(word, bool) else str(word)

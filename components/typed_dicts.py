@@ -103,11 +103,19 @@ def _kind(value: object) -> str:
 
 
 def _written_out(value: object, wanted: Any) -> object:
-    """The one shorthand: `create` stands for `{create: true}`, where `create` is the first key and no other is needed."""
-    return {value: True} if isinstance(value, str) and value in _shorthands(wanted) else value
+    """The two shorthands: `create` stands for `{create: true}`, where `create` is the first key and no other is needed; `true`
+    stands for `{enabled: true}`, where `enabled` is."""
+    [shorthand] = _shorthands(wanted) or [None]
+    if shorthand == _SWITCH:
+        return {shorthand: value} if isinstance(value, bool) else value
+    return {shorthand: True} if shorthand is not None and value == shorthand else value
+
+
+_SWITCH = "enabled"
 
 
 def _shorthands(wanted: Any) -> list[str]:
+    """The word that may stand for a whole object, or the key that true and false stand for; none for most."""
     return [] if wanted.__required_keys__ else [key for key, hint in list(key_hints(wanted).items())[:1] if hint is bool]
 
 
@@ -201,7 +209,7 @@ def _object_schema(wanted: Any) -> dict[str, Any]:
         "required": sorted(wanted.__required_keys__),
         "additionalProperties": False,
     }
-    shorthands = _shorthands(wanted)
+    shorthands: list[Any] = [True, False] if _shorthands(wanted) == [_SWITCH] else _shorthands(wanted)
     return {"anyOf": [{"enum": shorthands}, written]} if shorthands else written
 
 

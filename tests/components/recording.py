@@ -31,6 +31,9 @@ COMPUTED = {
         "name": inputs["workspaceName"],
         "customerId": "customer-id-of-workspace",
     },
+    "azure-native:batch:BatchAccount": lambda inputs: {"name": inputs["accountName"]},
+    "azure-native:compute:Gallery": lambda inputs: {"name": inputs["galleryName"]},
+    "azure-native:compute:GalleryImage": lambda inputs: {"name": inputs["galleryImageName"]},
 }
 WORKSPACE_KEY = "workspace-key-that-nobody-may-read"
 KEYS = {"azure-native:operationalinsights:getSharedKeys": {"primarySharedKey": WORKSPACE_KEY}}

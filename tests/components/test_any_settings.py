@@ -8,7 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catalog.problems import Problem
-from components import container_group_args, inventory, job_environment_args, serverless_gpu_job_args
+from components import (
+    batch_account_args,
+    batch_pool_args,
+    batch_pool_settings,
+    container_group_args,
+    gallery_image_args,
+    inventory,
+    job_environment_args,
+    serverless_gpu_job_args,
+)
 from components.context import resolve_stack
 from components.settings import PROJECT, StackFile, pure_problems, read
 from components.typed_dicts import check, key_hints, unwired
@@ -31,6 +40,15 @@ TEXTS = st.sampled_from(
             "nvidia/cuda:8.0",
         ),
         *("a", "A", "-", "ä", "x" * 300, "/data", "/", "1", "0 2 * * 1-5", "* * * * 7", "K80", "V100", "T4", "web", "TOKEN"),
+        *(
+            "microsoft-dsvm:ubuntu-hpc:2404",
+            "Standard_NC4as_T4_v3",
+            "Standard_HB120rs_v3",
+            "NC6",
+            "batch.node.ubuntu 24.04",
+            "411.82",
+        ),
+        *("$TargetDedicatedNodes = 1;", "$x = $PendingTasks.GetSample(1);", "apt-get install -y cuda-drivers", "0755", "1.0.0"),
         *("https://github.com/a/b.git#main", "https://a:b@c/d", "ghcr.io", "/subscriptions/a/resourceGroups/b", "[1]", "{}"),
     ]
 ) | st.text(max_size=12)
@@ -70,11 +88,15 @@ def assert_told(problems: list[Problem]) -> None:
     assert all(problem.path and problem.message and str(problem) for problem in problems)
 
 
+PLACE = batch_pool_args.PoolPlace(account=batch_account_args.AccountFacts(location="eastus"))
 RESOLVED = {
     container_group_args.ContainerGroupSettings: lambda said, context: container_group_args.resolve("one", said, context)[1],
     serverless_gpu_job_args.ServerlessGpuJobSettings: lambda said, context: serverless_gpu_job_args.resolve("one", said, context)[
         1
     ],
+    batch_account_args.BatchAccountSettings: lambda said, context: batch_account_args.resolve(said, context)[1],
+    gallery_image_args.GalleryImageSettings: lambda said, context: gallery_image_args.resolve("one", said, context)[1],
+    batch_pool_settings.BatchPoolSettings: lambda said, context: batch_pool_args.resolve("one", said, context, PLACE)[1],
     job_environment_args.JobEnvironmentSettings: lambda said, context: job_environment_args.resolve(said, context)[1],
 }
 

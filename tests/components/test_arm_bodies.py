@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from components.batch_account import BatchAccount
+from components.batch_pool import BatchPool
 from components.container_group import ContainerGroup
 from components.foundation import Foundation
 from components.job_environment import JobEnvironment
@@ -14,8 +16,9 @@ from formats.azure_types import AzureType
 from localazure.shapes import default_api_version, to_arm
 from tests.components.recording import Registration, declare
 from tests.components.settings_of import STACK_ARGS
+from tests.components.test_cases import cases, declared_by
 from tests.components.test_foundation import EVERYTHING
-from tests.oracle.arm_types import FOLDER, MISSING_REASON, arm_problems
+from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING_REASON)
 GROUP: dict[str, Any] = {
@@ -81,6 +84,47 @@ EVENT: dict[str, Any] = {
 }
 
 
+ACCOUNT: dict[str, Any] = {"applications": {"tool": {"default_version": "1"}}}
+POOL: dict[str, Any] = {
+    "size": "Standard_NC4as_T4_v3",
+    "dedicated_nodes": 1,
+    "spot_nodes": 1,
+    "start_task": {
+        "command": "/bin/true",
+        "environment": {"A": "1"},
+        "secret_environment": {"B": "2"},
+        "resource_files": [
+            {"url": "https://example.org/a", "path": "a", "mode": "0755"},
+            {"container_url": "https://a.blob.core.windows.net/b", "prefix": "c", "use_identity": True},
+            {"auto_storage_container": "files"},
+        ],
+    },
+    "packages": {"tool": "1"},
+    "containers": {"images": ["python:3.11"], "workloads": ["mnist"]},
+    "mounts": {
+        "blobs": {"azure_blob": {"container": "c", "account": "a", "options": "-o ro"}},
+        "files": {
+            "azure_file": {"url": "https://a.file.core.windows.net/s", "account": "a", "key": "secret", "options": "-o ro"}
+        },
+        "nfs": {"nfs": {"source": "a:/b", "options": "ro"}},
+    },
+    "subnet_id": "/some/subnet",
+    "public_addresses": False,
+    "explicit_outbound": True,
+    "metadata": {"a": "b"},
+    "tags": {"cost": "42"},
+    "as_of": "2026-11-21",
+    "expires_after": "2026-12-31",
+    "replace": "drain-first",
+}
+MPI_POOL: dict[str, Any] = {
+    "size": "Standard_HB120rs_v3",
+    "mpi": "hpcx",
+    "autoscale": {"max_nodes": 2, "nodes_per_task": 2},
+    "expires_after": "2026-12-31",
+}
+
+
 @pytest.fixture(scope="module")
 def declared() -> list[Registration]:
     """Every resource that the components can declare, with everything that it can hold."""
@@ -96,14 +140,36 @@ def declared() -> list[Registration]:
         ServerlessGpuJob("by-hand", {**stands_on, **runs_in, **JOB})
         ServerlessGpuJob("nightly", {**stands_on, **runs_in, **JOB, "schedule": "0 2 * * *"})
         ServerlessGpuJob("on-events", {**stands_on, **runs_in, **JOB, "event": EVENT})
+        account = BatchAccount("batch", {**stands_on, **ACCOUNT})
+        BatchPool("pool", {**stands_on, **account.surroundings, **POOL})
+        BatchPool("mpi", {**stands_on, **account.surroundings, **MPI_POOL})
 
     return declare(build).registrations
 
 
-@pytest.mark.parametrize("azure_type", azure_types.ALL, ids=lambda azure_type: azure_type.token)
+# What the components don't declare: packages and containers of blobs come with `operations package push` and with jobs.
+OF_OTHERS = (azure_types.BATCH_APPLICATION_PACKAGE, azure_types.BLOB_CONTAINER)
+CHECKED = [each for each in azure_types.ALL if each not in OF_OTHERS and each.arm_type not in WITHOUT_A_FILE]
+
+
+@pytest.mark.parametrize("azure_type", CHECKED, ids=lambda azure_type: azure_type.token)
 def test_arm_takes_what_is_declared(azure_type: AzureType, declared: list[Registration]) -> None:
-    version = default_api_version(azure_type)
     of_type = [registration for registration in declared if registration.type == azure_type.token]
     assert of_type, "the components declare none of these"
-    for registration in of_type:
-        assert arm_problems(azure_type.arm_type, version, to_arm(azure_type, registration.inputs)) == []
+    assert problems_of(of_type) == []
+
+
+@pytest.mark.parametrize("case", cases("happy"))
+def test_arm_takes_every_happy_case(case: dict[str, Any]) -> None:
+    assert problems_of(declared_by(case).registrations) == []
+
+
+def problems_of(registrations: list[Registration]) -> list[str]:
+    """What ARM's types have against the bodies that these become."""
+    problems: list[str] = []
+    for registration in registrations:
+        azure_type = azure_types.BY_TOKEN.get(registration.type)
+        if azure_type in CHECKED:
+            body = to_arm(azure_type, registration.inputs)
+            problems += arm_problems(azure_type.arm_type, default_api_version(azure_type), body)
+    return problems

@@ -1,7 +1,7 @@
 """Stack files as cases: `cases/<component>.happy.<what>.yaml` is taken, `cases/<component>.error.<why>.yaml` is refused.
 
-A happy case says what is declared, as inputs by wire name that must be among those registered; an error case says each message,
-as parts that it must hold. Nothing else may be declared or reported.
+A happy case says what is declared, as inputs by wire name that must be among those registered, and what is warned of; an error
+case says each message, as parts that it must hold. Nothing else may be declared or reported.
 """
 
 from pathlib import Path
@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 import yaml
 
+from components.batch_account import BatchAccount
+from components.batch_pool import BatchPool
 from components.container_group import ContainerGroup
 from components.foundation import Foundation
+from components.gallery_image import GalleryImage
 from components.job_environment import JobEnvironment
 from components.serverless_gpu_job import ServerlessGpuJob
 from components.settings import all_problems, read
-from tests.components.recording import KEYS, PROJECT, STACK, declare
+from tests.components.recording import KEYS, PROJECT, STACK, Recorded, declare
 from tests.components.settings_of import TODAY, configuration
 
 CASES = Path(__file__).parent / "cases"
@@ -28,10 +31,24 @@ def cases(kind: str) -> list[Any]:
 @pytest.mark.parametrize("case", cases("happy"))
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_a_happy_case_declares_what_it_says(case: dict[str, Any], preview: bool) -> None:
+    recorded = declared_by(case, preview=preview)
+    by_name = {registration.name: registration for registration in recorded.registrations if registration.type in TOKENS}
+    assert sorted(by_name) == sorted(case["declares"])
+    if preview:
+        return  # what depends on something created isn't known then
+    for name, expected in case["declares"].items():
+        assert missing_from(by_name[name].inputs, expected, name) == []
+
+
+def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
+    """What a happy case registers. Its warnings have to be those that it says."""
     settings = read(configuration(case["says"]), TODAY)
 
     def build() -> None:
-        assert all_problems(settings, PROJECT, STACK) == []
+        told = [str(problem) for problem in all_problems(settings, PROJECT, STACK)]
+        unexpected = [message for message in told if not any(holds(message, parts) for parts in case.get("warns", []))]
+        assert unexpected == []
+        assert len(told) == len(case.get("warns", []))
         foundation = Foundation("foundation", settings.foundation)
         for name, group in settings.container_groups.items():
             ContainerGroup(name, {**group, **foundation.surroundings, "stack": settings.stack})
@@ -40,14 +57,14 @@ def test_a_happy_case_declares_what_it_says(case: dict[str, Any], preview: bool)
             for name in [name for name in settings.jobs if settings.environment_of(name) == region]:
                 args = {**settings.jobs[name], **foundation.surroundings, **runs_in.surroundings, "stack": settings.stack}
                 ServerlessGpuJob(name, args)
+        stands_on: dict[str, Any] = {**foundation.surroundings, "stack": settings.stack}
+        images = {name: GalleryImage(name, {**image, **stands_on}).of_pool for name, image in settings.gallery_images.items()}
+        if settings.batch_account is not None:
+            account = BatchAccount("batch", {**settings.batch_account, **stands_on})
+            for name, pool in settings.pools.items():
+                BatchPool(name, {**pool, **stands_on, **account.surroundings, "images": images})
 
-    recorded = declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
-    by_name = {registration.name: registration for registration in recorded.registrations if registration.type in TOKENS}
-    assert sorted(by_name) == sorted(case["declares"])
-    if preview:
-        return  # what depends on something created isn't known then
-    for name, expected in case["declares"].items():
-        assert missing_from(by_name[name].inputs, expected, name) == []
+    return declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
 
 
 TOKENS = {
@@ -62,6 +79,12 @@ TOKENS = {
     "azure-native:app:ManagedEnvironment",
     "azure-native:app:Job",
     "azure-native:monitor:DiagnosticSetting",
+    "azure-native:batch:BatchAccount",
+    "azure-native:batch:Application",
+    "azure-native:batch:Pool",
+    "azure-native:compute:Gallery",
+    "azure-native:compute:GalleryImage",
+    "azure-native:compute:GalleryImageVersion",
 }
 
 

@@ -69,3 +69,18 @@ def test_the_commands_name_everything_before_anything_exists() -> None:
     assert f"--ids {group}/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-identity " in command
     assert f"--role AcrPull --scope {group}/Microsoft.ContainerRegistry/registries/azuregpuvisiontest" in command
     subprocess.run(["sh", "-n", "-c", command], check=True)  # a shell can read it
+
+
+def test_where_batch_needs_it_the_identity_gets_a_role_on_the_storage_or_a_command_says_how() -> None:
+    args: FoundationArgs = {**EVERYTHING, "write_blobs": True}
+    assigned = declare(lambda: Foundation("one", args)).of_type("azure-native:authorization:RoleAssignment")
+    assert sorted(each.name for each in assigned) == ["one-blob-role", "one-pull-role"]
+    assert [each.name for each in declare(lambda: Foundation("one", EVERYTHING)).of_type(assigned[0].type)] == ["one-pull-role"]
+    context, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
+    pull, blobs = role_commands(resolve(args, context)[0])
+    assert "--role AcrPull " in pull
+    assert "--role 'Storage Blob Data Contributor' --scope /subscriptions/" in blobs
+    assert "/Microsoft.Storage/storageAccounts/" in blobs
+    [said] = [line for line in declare(lambda: Foundation("one", {**args, "assign_roles": False})).log if "az role" in line]
+    assert said.splitlines()[1:] == [pull, blobs]
+    subprocess.run(["sh", "-n", "-c", blobs], check=True)

@@ -1,6 +1,7 @@
 """What a stack file would declare, read without the engine and without Azure."""
 
 import json
+import re
 import subprocess
 import sys
 from datetime import date
@@ -24,7 +25,7 @@ def test_the_documents_stack_uses_a_k80_and_a_v100_at_its_own_date() -> None:
     taken = of_stack("documents", **{"azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000"})
     assert taken.day == date(2019, 6, 1)
     assert [problem for problem in taken.problems if problem.severity == "error"] == []
-    assert [(use.service, use.size, use.nodes, use.region) for use in taken.uses] == [
+    assert [(use.service, use.size, use.nodes, use.region) for use in taken.uses if use.service is not Service.BATCH] == [
         (Service.CONTAINER_INSTANCES, "K80", 1, "eastus"),
         (Service.CONTAINER_INSTANCES, "V100", 1, "eastus"),
     ]
@@ -32,7 +33,7 @@ def test_the_documents_stack_uses_a_k80_and_a_v100_at_its_own_date() -> None:
 
 def test_the_same_stack_today_has_a_problem_for_each_retired_gpu() -> None:
     taken = of_stack("documents", **{"azure-gpu:as_of": "2026-11-21"})
-    retired = [problem.path for problem in taken.problems if problem.code is Code.RETIRED]
+    retired = [problem.path for problem in taken.problems if problem.code is Code.RETIRED and "groups" in problem.path]
     assert retired == ["container_groups.gpucontainergroup.gpu.sku", "container_groups.gpucontainergrouprm.gpu.sku"]
 
 
@@ -53,17 +54,53 @@ def test_a_job_uses_its_profile_once_for_each_replica_and_takes_a_name_as_its_en
     assert [problem.path for problem in taken.problems if problem.path.startswith("jobs")] == ["jobs.b.expires_after"]
 
 
-def test_the_local_stack_leads_with_two_jobs_on_a_t4_that_azure_takes_today() -> None:
+def test_the_local_stack_leads_with_jobs_and_pools_that_azure_takes_today() -> None:
     connected = {
         "azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000",
         "azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD",
     }
     taken = of_stack("local", **connected)
     assert taken.problems == ()
-    assert [(use.path, use.size) for use in taken.uses] == [
-        ("jobs.vector-add.gpu", "Consumption-GPU-NC8as-T4"),
-        ("jobs.mnist.gpu", "Consumption-GPU-NC8as-T4"),
+    assert [(use.path, use.size, use.nodes, use.rdma) for use in taken.uses] == [
+        ("jobs.vector-add.gpu", "Consumption-GPU-NC8as-T4", 1, False),
+        ("jobs.mnist.gpu", "Consumption-GPU-NC8as-T4", 1, False),
+        ("pools.train.size", "Standard_NC4as_T4_v3", 2, False),
+        ("pools.mpi.size", "Standard_HB120rs_v3", 2, True),
     ]
+
+
+def test_pools_use_all_nodes_that_there_can_be_and_take_names_as_their_account_does() -> None:
+    existing = (
+        "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/g/providers/Microsoft.Batch/batchAccounts/theirs"
+    )
+    pools = {
+        "fixed": {"size": "NC4as_T4_v3", "dedicated_nodes": 2, "spot_nodes": 3, "replace": "drain-first", "pool_name": "Ours"},
+        "own": {"size": "NC4as_T4_v3", "autoscale": {"formula": "$TargetDedicatedNodes = 9;"}, "packages": {"tool": "1.2"}},
+        "spot": {"size": "NC4as_T4_v3", "os_type": "Windows", "autoscale": {"max_nodes": 4, "spot": True}},
+    }
+    said = {"azure-gpu:pools": json.dumps(pools), "azure-gpu:batch_account": json.dumps({"location": "eastus"})}
+    taken = of_stack("dev", **said)
+    assert [(use.path, use.size, use.nodes, use.spot, use.operating_system) for use in taken.uses] == [
+        ("pools.fixed.size", "Standard_NC4as_T4_v3", 2, False, "Linux"),
+        ("pools.fixed.size", "Standard_NC4as_T4_v3", 3, True, "Linux"),
+        ("pools.own.size", "Standard_NC4as_T4_v3", 1, False, "Linux"),
+        ("pools.spot.size", "Standard_NC4as_T4_v3", 4, True, "Windows"),
+    ]
+    assert {(use.region, use.region_path) for use in taken.uses} == {("eastus", "batch_account.location")}
+    assert [(each.application, each.version, each.path) for each in taken.packages] == [
+        ("tool", "1.2", "pools.own.packages.tool")
+    ]
+    named = {name.path: name.name for name in taken.names if name.arm_type.startswith("Microsoft.Batch/")}
+    assert taken.batch_account == named["batch_account"]
+    assert taken.batch_account_id == ""
+    assert named["pools.fixed"] == "Ours"
+    assert re.fullmatch(r"own-[0-9a-f]{8}", named["pools.own"])
+
+    taken = of_stack("dev", **{**said, "azure-gpu:batch_account": json.dumps({"existing": existing})})
+    assert (taken.batch_account, taken.batch_account_id) == ("theirs", existing)
+    named = {name.path: name.name for name in taken.names if name.arm_type.startswith("Microsoft.Batch/")}
+    assert named.keys() == {"pools.fixed", "pools.own", "pools.spot"}
+    assert re.fullmatch(r"azure-gpu-vision-dev-own-[0-9a-f]{8}", named["pools.own"])
 
 
 def test_only_what_is_created_takes_a_name() -> None:
@@ -77,10 +114,12 @@ def test_only_what_is_created_takes_a_name() -> None:
     ]
 
 
-def test_roles_are_assigned_where_there_is_a_registry_to_pull_from() -> None:
+def test_roles_are_assigned_where_there_is_a_registry_to_pull_from_or_a_storage_account_for_batch() -> None:
     assert of_stack("dev").assigns_roles
     assert not of_stack("dev", **{"azure-gpu:assign_roles": "false"}).assigns_roles
-    assert not of_stack("documents").assigns_roles
+    without = json.dumps({"identity": "create", "storage": "create"})
+    assert not of_stack("dev", **{"azure-gpu:foundation": without}).assigns_roles
+    assert of_stack("dev", **{"azure-gpu:foundation": without, "azure-gpu:batch_account": '"create"'}).assigns_roles
 
 
 def printed(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,15 @@ import pytest
 from components.reference import INDEX, found, pages
 
 FOLDER = Path(__file__).parents[2] / "docs" / "components"
-COMPONENTS = ["ContainerGroup", "Foundation", "JobEnvironment", "ServerlessGpuJob"]
+COMPONENTS = [
+    "BatchAccount",
+    "BatchPool",
+    "ContainerGroup",
+    "Foundation",
+    "GalleryImage",
+    "JobEnvironment",
+    "ServerlessGpuJob",
+]
 
 
 def test_every_component_has_a_page_and_every_page_a_component() -> None:

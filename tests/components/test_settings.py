@@ -37,6 +37,17 @@ FULL: dict[str, Any] = {
         "queue": {"event": {"rules": {"work": {"type": "azure-queue", "metadata": {"queueName": "work"}}}}},
     },
     "job_environment": {"create": True},
+    "batch_account": {"applications": {"tool": {"display_name": "A tool"}}},
+    "gallery_images": {"own": {"source_id": "/subscriptions/a", "regions": ["westus"]}},
+    "pools": {
+        "gpus": {
+            "size": "Standard_NC4as_T4_v3",
+            "autoscale": {"scenario": "workday", "max_nodes": 2},
+            "start_task": {"command": "true", "resource_files": [{"url": "https://a/b", "path": "b"}]},
+            "containers": True,
+            "mounts": {"data": {"azure_blob": {"container": "data"}}},
+        },
+    },
     "location": "eastus",
     "as_of": "2019-06-01",
 }
@@ -50,6 +61,12 @@ OBJECTS = [
     ("jobs", "queue", "event"),
     ("jobs", "queue", "event", "rules", "work"),
     ("job_environment",),
+    ("batch_account", "applications", "tool"),
+    ("gallery_images", "own"),
+    ("pools", "gpus"),
+    ("pools", "gpus", "autoscale"),
+    ("pools", "gpus", "start_task"),
+    ("pools", "gpus", "mounts", "data", "azure_blob"),
 ]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

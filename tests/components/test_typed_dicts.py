@@ -84,3 +84,22 @@ def test_a_secret_of_a_wrong_type_is_not_shown_below_a_name() -> None:
     [problem] = check({"secret": {"key": 1234567}}, Volume, "v").problems
     assert problem.path == "v.secret.key"
     assert "1234567" not in str(problem)
+
+
+class Switch(TypedDict):
+    """What is on or off, with more to say."""
+
+    enabled: NotRequired[bool]
+    """Whether it is on."""
+    images: NotRequired[list[str]]
+    """More."""
+
+
+def test_true_and_false_stand_for_an_object_that_is_switched_on_or_off() -> None:
+    for given in (True, False):
+        checked = check(given, Switch, "a")
+        assert (checked.value, checked.problems) == ({"enabled": given}, [])
+    assert check({"images": ["x"]}, Switch, "a").value == {"images": ["x"]}
+    for given in ("enabled", "yes", 1, None):
+        assert [problem.path for problem in check(given, Switch, "a").problems] == ["a"], given
+    assert schema(Switch)["anyOf"][0] == {"enum": [True, False]}

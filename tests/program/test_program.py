@@ -74,7 +74,11 @@ def test_every_stack_of_the_repository_runs(stack: str, preview: bool) -> None:
         jobs = recorded.of_type("azure-native:app:Job")
         assert exported["container_groups"] == {group.name.removesuffix("-group"): f"/id-of/{group.name}" for group in groups}
         assert exported["jobs"] == {job.name.removesuffix("-job"): f"/id-of/{job.name}" for job in jobs}
-        work = {*exported["container_groups"], *exported["jobs"]}
+        pools = recorded.of_type("azure-native:batch:Pool")
+        assert exported["pools"] == {pool.name.removesuffix("-pool"): f"/id-of/{pool.name}" for pool in pools}
+        assert exported["batch_account"] == ("/id-of/batch-account" if pools else None)
+        assert exported["storage"] == "/id-of/foundation-storage"
+        work = {*exported["container_groups"], *exported["jobs"], *exported["pools"]}
         assert exported["expires_at"].keys() == exported["hourly_cost"].keys() == work
         assert {exported["hourly_cost"][name] for name in exported["container_groups"]} <= {None}
         registries = recorded.of_type("azure-native:containerregistry:Registry")
@@ -89,10 +93,24 @@ def test_the_local_stack_runs_both_workloads_on_a_t4_and_says_what_an_hour_costs
     assert {job["workloadProfileName"] for job in jobs.values()} == {"gpu-t4"}
     assert {job["configuration"]["triggerType"] for job in jobs.values()} == {"Manual"}
     assert {job["tags"]["as-of"] for job in jobs.values()} == {"2026-11-21"}
-    assert recorded.exports["expires_at"] == dict.fromkeys(["vector-add", "mnist"], "2026-12-01T00:00:00Z")
-    # East US: (0.000073 + 2 * 0.000024 + 8 * 0.000003) * 3600 and (0.000073 + 4 * 0.000024 + 16 * 0.000003) * 3600.
-    assert recorded.exports["hourly_cost"] == {"vector-add": pytest.approx(0.522), "mnist": pytest.approx(0.7812)}
+    assert recorded.exports["expires_at"] == dict.fromkeys(["vector-add", "mnist", "train", "mpi"], "2026-12-01T00:00:00Z")
+    # East US: (0.000073 + 2 * 0.000024 + 8 * 0.000003) * 3600 and (0.000073 + 4 * 0.000024 + 16 * 0.000003) * 3600; the pool of
+    # two nodes with a T4, at the list price of 2026-06-18. No price of the size with InfiniBand is known.
+    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526}
+    told = recorded.exports["hourly_cost"]
+    assert told == {**{name: pytest.approx(cost) for name, cost in costs.items()}, "mpi": None}
     assert len(recorded.of_type("azure-native:app:ManagedEnvironment")) == 1
+
+
+def test_the_local_stack_has_a_pool_of_t4s_and_one_for_mpi_that_cost_nothing_while_nothing_waits() -> None:
+    pools = {pool.name: pool.inputs for pool in run(said_by("local")).of_type("azure-native:batch:Pool")}
+    assert pools.keys() == {"train-pool", "mpi-pool"}
+    for pool in pools.values():
+        assert "$TargetDedicatedNodes" in pool["scaleSettings"]["autoScale"]["formula"]
+        machines = pool["deploymentConfiguration"]["virtualMachineConfiguration"]
+        assert machines["imageReference"]["offer"] == "ubuntu-hpc"
+    assert pools["train-pool"]["vmSize"] == "Standard_NC4as_T4_v3"
+    assert pools["mpi-pool"]["interNodeCommunication"] == "Enabled"
 
 
 @pytest.mark.parametrize(("work", "reads"), [("jobs", 0), ("container_groups", 1)])

@@ -46,3 +46,37 @@ def with_sample_job(**job: Any) -> dict[str, Any]:
         "as_of": "2026-11-21",
         "jobs": {"adder": {"expires_after": "2026-11-30", **job}},
     }
+
+
+def with_pools(gpus: dict[str, Any] | None = None, ring: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A stack with a Batch account and two pools of no nodes: one with T4s, replaced side by side, one with InfiniBand."""
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2026-11-21",
+        "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
+        "batch_account": {"applications": {"tool": {}}},
+        "pools": {
+            "gpus": {"size": "Standard_NC4as_T4_v3", "containers": True, "expires_after": "2026-11-30", **(gpus or {})},
+            "ring": {
+                "size": "Standard_HB120rs_v3",
+                "mpi": "hpcx",
+                "replace": "drain-first",
+                "autoscale": {"max_nodes": 2, "nodes_per_task": 2},
+                "expires_after": "2026-11-30",
+                **(ring or {}),
+            },
+        },
+    }
+
+
+def with_pool(**pool: Any) -> dict[str, Any]:
+    """A stack with a Batch account and one pool, without what else a foundation has: it is up soon."""
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2026-11-21",
+        "foundation": dict.fromkeys(["identity", "storage"], "create"),
+        "batch_account": "create",
+        "pools": {"gpus": {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-11-30", **pool}},
+    }

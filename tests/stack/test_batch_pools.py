@@ -1,0 +1,155 @@
+"""Batch pools on the real engine: up, nothing left to change, each kind of edit with exactly the operations it needs, down."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.stack.configurations import with_pool, with_pools
+from tests.stack.conftest import MakeStack
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.stack import ProgramStack, Step
+
+pytestmark = pytest.mark.slow
+ACCOUNT = "azure-native:batch:BatchAccount"
+APPLICATION = "azure-native:batch:Application"
+POOL = "azure-native:batch:Pool"
+LOGS = "azure-native:monitor:DiagnosticSetting"
+ROLE = "azure-native:authorization:RoleAssignment"
+API_VERSION = "2024-07-01"
+
+
+def up(stack: ProgramStack) -> None:
+    done = stack.pulumi("up", "--yes", "--skip-preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def pool_steps(stack: ProgramStack) -> list[str]:
+    """What a preview would do to the pools, a replacement in its parts."""
+    done = stack.pulumi("preview", "--json", "--show-replacement-steps")
+    assert done.returncode == 0, done.stdout + done.stderr
+    steps = [(step["op"], step["urn"]) for step in json.loads(done.stdout)["steps"] if step["op"] != "same"]
+    assert all(POOL in urn for _, urn in steps), steps
+    return [operation for operation, _ in steps]
+
+
+def unchanged(stack: ProgramStack) -> None:
+    for command in ("preview", "refresh"):
+        done = stack.pulumi(command, "--expect-no-changes", *(["--yes"] if command == "refresh" else []))
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+def pool_of(azure: EmbeddedAzure, stack: ProgramStack, name: str) -> dict[str, Any]:
+    return azure.get(stack.outputs()["pools"][name], API_VERSION).json()
+
+
+def pools_in(azure: EmbeddedAzure, stack: ProgramStack) -> list[str]:
+    listed = azure.get(stack.outputs()["batch_account"] + "/pools", API_VERSION).json()["value"]
+    return sorted(each["name"] for each in listed)
+
+
+def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(
+    azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    stack = make_stack(azure, with_pools())
+    stack.create()
+    created = {(step.type, step.name) for step in stack.steps() if step.operation == "create"}
+    assert {(ACCOUNT, "batch-account"), (APPLICATION, "batch-application-tool"), (LOGS, "batch-logs")} < created
+    assert {(ROLE, "foundation-blob-role"), (POOL, "gpus-pool"), (POOL, "ring-pool")} < created
+    up(stack)
+    unchanged(stack)
+
+    outputs = stack.outputs()
+    assert outputs["batch_account"].lower().startswith(f"/subscriptions/{SUBSCRIPTION}/resourcegroups/")
+    assert outputs["storage"].split("/")[-2] == "storageAccounts"
+    assert outputs["pools"].keys() == outputs["expires_at"].keys() == outputs["hourly_cost"].keys() == {"gpus", "ring"}
+    assert outputs["expires_at"]["gpus"] == "2026-12-01T00:00:00Z"
+    account = azure.get(outputs["batch_account"], API_VERSION).json()
+    assert account["properties"]["allowedAuthenticationModes"] == ["AAD", "TaskAuthenticationToken"]
+    assert account["properties"]["autoStorage"]["storageAccountId"].lower() == outputs["storage"].lower()
+    gpus, ring = pool_of(azure, stack, "gpus"), pool_of(azure, stack, "ring")
+    assert gpus["name"].startswith("gpus-")
+    assert gpus["properties"]["vmSize"].lower() == "standard_nc4as_t4_v3"
+    assert gpus["properties"]["deploymentConfiguration"]["virtualMachineConfiguration"]["imageReference"]["offer"] == "ubuntu-hpc"
+    assert (ring["name"], ring["properties"]["interNodeCommunication"]) == ("ring", "Enabled")
+    assert gpus["tags"]["expires-at"] == "2026-12-01T00:00:00Z"
+
+    done = stack.down()
+    assert done.returncode == 0, done.stdout + done.stderr
+    left = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
+    assert [each["id"] for each in left if stack.name in each["id"]] == []
+    assert stack.name not in stack.names()
+
+
+def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(azure, with_pool())
+    stack.create()
+    up(stack)
+    before = pool_of(azure, stack, "gpus")
+
+    in_place: dict[str, Any] = {"autoscale": {"max_nodes": 3}, "metadata": {"a": "b"}, "expires_after": "2026-12-24"}
+    stack.configure(with_pool(**in_place))
+    assert stack.steps() == [Step("update", POOL, "gpus-pool")]
+    up(stack)
+    changed = pool_of(azure, stack, "gpus")
+    assert changed["name"] == before["name"]
+    assert {"name": "a", "value": "b"} in changed["properties"]["metadata"]
+
+    # Another name, so that the new pool is there before the old one goes; the stack's own name for it stays.
+    stack.configure(with_pool(**in_place, size="Standard_NC8as_T4_v3"))
+    assert pool_steps(stack) == ["create-replacement", "replace", "delete-replaced"]
+    up(stack)
+    after = pool_of(azure, stack, "gpus")
+    assert after["name"].startswith("gpus-")
+    assert after["name"] != before["name"]
+    assert pools_in(azure, stack) == [after["name"]]
+    unchanged(stack)
+
+
+def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(azure, with_pool(replace="drain-first"))
+    stack.create()
+    up(stack)
+    stack.configure(with_pool(replace="drain-first", task_slots=2))
+    assert pool_steps(stack) == ["delete-replaced", "replace", "create-replacement"]
+    up(stack)
+    assert pools_in(azure, stack) == ["gpus"]
+    assert pool_of(azure, stack, "gpus")["properties"]["taskSlotsPerNode"] == 2
+    unchanged(stack)
+
+
+def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    """The reason for all this: the service's refusal, should anything change it behind the program's back."""
+    stack = make_stack(azure, with_pool(dedicated_nodes=1))
+    stack.create()
+    up(stack)
+    pool_id = stack.outputs()["pools"]["gpus"]
+    body = azure.get(pool_id, API_VERSION).json()
+    changed = {"properties": {**body["properties"], "vmSize": "Standard_NC8as_T4_v3"}}
+    answer = azure.put(pool_id, changed, API_VERSION)
+    assert answer.status_code in (400, 409), answer.text
+    assert answer.json()["error"]["code"] == "PropertyCannotBeUpdated"
+
+
+def test_nodes_start_from_an_image_of_the_stacks_own_and_a_new_version_makes_a_new_pool(
+    azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    snapshot = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/snapshots/trained"
+
+    def with_version(version: str) -> dict[str, Any]:
+        image = {"source_id": snapshot, "version": version, "node_agent": "batch.node.ubuntu 24.04"}
+        return {**with_pool(gallery_image="trained"), "gallery_images": {"trained": image}}
+
+    stack = make_stack(azure, with_version("1.0.0"))
+    stack.create()
+    up(stack)
+    before = pool_of(azure, stack, "gpus")
+    image = before["properties"]["deploymentConfiguration"]["virtualMachineConfiguration"]["imageReference"]["id"]
+    assert image.endswith("/versions/1.0.0")
+    unchanged(stack)
+    stack.configure(with_version("1.0.1"))
+    up(stack)
+    after = pool_of(azure, stack, "gpus")
+    assert after["name"] != before["name"]
+    assert pools_in(azure, stack) == [after["name"]]
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
