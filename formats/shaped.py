@@ -34,18 +34,27 @@ class Shaped(NamedTuple):
 
 
 def hold(
-    value: Mapping[str, Any], shape: Things, document: Document, prefix: str, unknown: Mapping[str, str] = MappingProxyType({})
+    value: Mapping[str, Any],
+    shape: Things,
+    document: Document,
+    prefix: str,
+    unknown: Mapping[str, str] = MappingProxyType({}),
+    what: str = "a container group",
+    lenient: bool = False,
 ) -> Shaped:
     """`prefix` is the path of `value` in the document. The paths in the result start with it. `unknown` has the expressions that
-    stand in place of values, by path in the document; at the place of a secret they don't matter."""
-    held = _Held(document, shape, unknown)
+    stand in place of values, by path in the document; at the place of a secret they don't matter. `what` is it, in words;
+    `lenient`: a name that isn't known is a warning."""
+    held = _Held(document, shape, unknown, what, lenient)
     whole = held.things(dict(value), shape, prefix, prefix)
     return Shaped(whole, held.problems, tuple(held.secrets), held.lines)
 
 
 class _Held:
-    def __init__(self, document: Document, whole: Things, unknown: Mapping[str, str]) -> None:
+    def __init__(self, document: Document, whole: Things, unknown: Mapping[str, str], what: str, lenient: bool) -> None:
         self.document = document
+        self.what = what
+        self.lenient = lenient
         self.whole = whole
         self.unknown = unknown
         self.problems: list[Problem] = []
@@ -185,7 +194,7 @@ class _Held:
             if name in shape.answered or name.lower() in {each.lower() for each in shape.answered}:
                 continue
             if known is None:
-                self.stranger(name, shape, here, warn=one is None or name.lower() in shape.unread)
+                self.stranger(name, shape, here, warn=self.lenient or one is None or name.lower() in shape.unread)
             elif known in given:
                 self.say(here, f"this is {known} in another spelling, which is there already", fix="remove one of the two")
             elif one is not None:
@@ -213,7 +222,7 @@ class _Held:
         else:
             fix = "remove it"
         allowed = ", ".join(shape.properties)
-        self.say(written, f"a container group has no property {_shown(name)!r} here", allowed=allowed, fix=fix, warn=warn)
+        self.say(written, f"{self.what} has no property {_shown(name)!r} here", allowed=allowed, fix=fix, warn=warn)
 
 
 def _homes(shape: Shape, name: str, path: str = "") -> Iterator[str]:

@@ -4,9 +4,11 @@
     down       run `pulumi destroy` and remove the stack, or every stack of the backend
     preview    settle as `up` does, then run `pulumi preview --diff`
     wait       wait for a stack's container groups and show how they ended
-    run        run a script, a workload or an image on the stack's GPU job: its log here, its exit code ours
+    run        run a script, a workload or an image on the stack's GPU job or Batch pool: its log here, its exit code ours
     running    what runs, since when, until when, and what it costs
     explain    why something failed: the cause, the container's last lines, the fix
+    drain      take a Batch pool's nodes away, each when its tasks have ended
+    package    push an application package into the stack's Batch account
     new        write a stack file from an example
     sizes      GPU sizes by what they have, cheapest first; everything about one; what retires
     prices     list prices: show them, refresh them from Azure's public price list
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from operations import catalog_page, new, prices, running
+from operations.batch import command as batch
 from operations.explain import command as explain
 from operations.importing import command as importing
 from operations.preflight import command as preflight
@@ -79,18 +82,20 @@ def _expected() -> tuple[type[Exception], ...]:
 
     from operations.azure import AzureError
     from operations.commands import WorkFailedError
+    from operations.pool_steps import WrongPackagesError
     from operations.run.registry_build import BuildFailedError
     from operations.run.session import RunError
     from operations.stack import EngineError
 
-    return EngineError, AzureError, AzureCoreError, RequestException, WorkFailedError, BuildFailedError, RunError, OSError
+    of_azure = (AzureError, AzureCoreError, RequestException)
+    return EngineError, *of_azure, WorkFailedError, WrongPackagesError, BuildFailedError, RunError, OSError
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m operations", description="What people and CI do beside pulumi.")
     commands = parser.add_subparsers(dest="command", required=True)
     _register_stack_commands(commands)
-    for module in (run_command, running, explain, new, sizes, prices, preflight, shell, importing, catalog_page):
+    for module in (run_command, running, explain, batch, new, sizes, prices, preflight, shell, importing, catalog_page):
         module.register(commands)
     return parser
 

@@ -28,6 +28,7 @@ from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from operations.connection import Connection
 
 PUBLIC_ARM = "https://management.azure.com"
+PUBLIC_BATCH = "https://batch.core.windows.net/"
 METADATA_TIMEOUT_SECONDS = 30
 _METADATA_VERSION = "2022-09-01"
 _USER_AGENT = "azure-gpu-operations"
@@ -50,12 +51,13 @@ class SignIn:
     endpoint: str
     scope: str  # for which tokens are asked
     credential: TokenCredential
+    batch_scope: str = f"{PUBLIC_BATCH}/.default"  # for which Batch's own service takes tokens
 
 
 def sign_in(connection: Connection) -> SignIn:
     """Reads the cloud's metadata where it isn't the public one. Asks for no token yet."""
-    endpoint, authority, audience = _endpoints(connection.metadata_host)
-    return SignIn(endpoint, f"{audience.rstrip('/')}/.default", _credential(connection, authority))
+    endpoint, authority, audience, batch = _endpoints(connection.metadata_host)
+    return SignIn(endpoint, f"{audience.rstrip('/')}/.default", _credential(connection, authority), f"{batch}/.default")
 
 
 def management_client(kind: Callable[..., Client], login: SignIn, subscription_id: str, retries: RetryPolicy) -> Client:
@@ -139,10 +141,10 @@ def _policies(login: SignIn, retries: RetryPolicy) -> list[Any]:
     ]
 
 
-def _endpoints(metadata_host: str) -> tuple[str, str, str]:
-    """Where ARM answers, who signs tokens, and for whom they must be meant."""
+def _endpoints(metadata_host: str) -> tuple[str, str, str, str]:
+    """Where ARM answers, who signs tokens, for whom they must be meant, and for whom at Batch."""
     if not metadata_host:
-        return PUBLIC_ARM, "https://login.microsoftonline.com", PUBLIC_ARM
+        return PUBLIC_ARM, "https://login.microsoftonline.com", PUBLIC_ARM, PUBLIC_BATCH
     base = metadata_host if "://" in metadata_host else f"https://{metadata_host}"
     answer = requests.get(
         f"{base.rstrip('/')}/metadata/endpoints",
@@ -152,7 +154,8 @@ def _endpoints(metadata_host: str) -> tuple[str, str, str]:
     answer.raise_for_status()
     cloud = answer.json()
     authentication = cloud["authentication"]
-    return cloud["resourceManager"].rstrip("/"), authentication["loginEndpoint"], authentication["audiences"][0]
+    audience, batch = authentication["audiences"][0], cloud.get("batch") or PUBLIC_BATCH
+    return cloud["resourceManager"].rstrip("/"), authentication["loginEndpoint"], audience, batch
 
 
 def _silent(metadata_host: str) -> str:

@@ -6,7 +6,7 @@ In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an
 from collections.abc import Callable, Mapping
 from contextlib import closing
 
-from operations import groups, repair, started_jobs
+from operations import groups, pool_steps, repair, started_jobs
 from operations.azure import Arm
 from operations.connection import connection_of
 from operations.orphans import end_orphaned_hosts
@@ -21,9 +21,14 @@ class WorkFailedError(Exception):
 
 
 def bring_up(stack: Stack, limit_seconds: float, say: Say, *, start_jobs: bool = False) -> None:
-    """Settles what a killed run left, updates the stack, starts its jobs if asked to, and waits for its container groups."""
+    """Settles what a killed run left, updates the stack, starts its jobs if asked to, and waits for its container groups.
+
+    A package that a pool names has to be active before; a pool that goes before its successor comes is drained before.
+    """
     stack.create_if_missing()
     settle(stack, say)
+    pool_steps.check_packages(stack)
+    pool_steps.drain_replaced(stack, say)
     stack.up()
     view = _view(stack)
     failed = started_jobs.run_each(view, say) if start_jobs and view.jobs else []
@@ -35,6 +40,7 @@ def preview(stack: Stack, say: Say) -> None:
     """Shows what an update would change."""
     stack.create_if_missing()
     settle(stack, say)
+    pool_steps.check_packages(stack)
     stack.preview()
 
 
@@ -44,6 +50,7 @@ def bring_down(stack: Stack, say: Say) -> None:
         say(f"there is no stack {stack.name}")
         return
     settle(stack, say)
+    pool_steps.tell_what_ends(stack, say)
     stack.destroy()
     stack.remove()
 

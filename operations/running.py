@@ -2,11 +2,11 @@
 
     running                every stack of this project in the backend
     running --stack S      one stack
-    running --all          every container group and job in the subscriptions of those stacks, whoever made them
+    running --all          every container group, job and pool in the subscriptions of those stacks, whoever made them
 
 Costs are list prices of the catalog; what it doesn't know stays unknown, and a total says so. Running are container groups that
-haven't ended, and executions of jobs. A job without an execution costs nothing; registries, log workspaces and storage aren't
-counted.
+haven't ended, executions of jobs, and pools of Batch that have nodes, with or without a task on them. A job without an execution
+and a pool without nodes cost nothing; registries, log workspaces and storage aren't counted.
 """
 
 import argparse
@@ -30,6 +30,8 @@ PROJECT_FOLDER = Path(__file__).resolve().parent.parent
 NOT_KNOWN = "not known"
 _GROUPS = "/providers/Microsoft.ContainerInstance/containerGroups"
 _JOBS = "/providers/Microsoft.App/jobs"
+_BATCH_ACCOUNTS = "/providers/Microsoft.Batch/batchAccounts"
+_POOL_KIND = "Batch pool"
 _GROUP_ENDED = frozenset({"Succeeded", "Failed", "Stopped"})
 
 
@@ -162,8 +164,14 @@ def show(rows: list[Row], now: datetime) -> None:
 
 
 def stop_command(row: Row) -> str:
-    """The Azure CLI's command that ends an execution; "" for a container group, which its stack brings down."""
+    """The command that ends an execution, or a pool's nodes; "" for a container group, which its stack brings down."""
     parsed = arm_ids.parse(row.id)
+    if row.kind == _POOL_KIND and row.stack:
+        return f"python -m operations drain {row.name} --stack {row.stack}"
+    if row.kind == _POOL_KIND and parsed is not None:
+        account = parsed.scope.rsplit("/", 1)[-1]
+        size = "--target-dedicated-nodes 0 --target-low-priority-nodes 0"
+        return f"az batch pool resize --pool-id {parsed.name} --account-name {account} {size}"
     if parsed is None or not parsed.is_type("Microsoft.App/jobs/executions"):
         return ""
     job, execution = parsed.scope.rsplit("/", 1)[-1], parsed.name
@@ -197,10 +205,13 @@ def _of_stacks(views: list[StackView]) -> Iterator[Row]:
             for name, job_id in stack.jobs.items():
                 for row in _executions(arm, job_id):
                     yield _of_stack(row, stack, name)
+            for name, pool_id in stack.pools.items():
+                for row in _pool(arm, pool_id):
+                    yield _of_stack(row, stack, name)
 
 
 def _of_stack(row: Row, stack: StackView, name: str) -> Row:
-    known = stack.hourly_cost.get(name)
+    known = stack.hourly_cost.get(name) if row.kind != _POOL_KIND else None  # a pool's is that of all the nodes it may have
     price = row.usd_hour if row.usd_hour is not None or known is None else Decimal(str(known))
     return row._replace(
         name=name, stack=stack.name, usd_hour=price, expires_at=instant(stack.expires_at.get(name)) or row.expires_at
@@ -220,6 +231,8 @@ def _everything(views: list[StackView]) -> Iterator[Row]:
                 rows += [(listed["id"], row)] if row else []
             for listed in arm.values(scope + _JOBS, JOBS_VERSION):
                 rows += [(listed["id"], row) for row in _executions(arm, listed["id"])]
+            for pool_id, row in _pools(arm, scope):
+                rows.append((pool_id, row))
         for resource_id, row in rows:
             found = ours.get(resource_id.lower())
             yield _of_stack(row, *found) if found else row
@@ -245,6 +258,45 @@ def _executions(arm: Any, job_id: str) -> Iterator[Row]:
             expires_at=instant((job.body.get("tags") or {}).get(tags.EXPIRES_AT)),
             usd_hour=price.usd_hour if price else None,
         )
+
+
+def _pools(arm: Any, scope: str) -> Iterator[tuple[str, Row]]:
+    """Of every account, whoever made it."""
+    from operations.batch.account import API_VERSION  # here, as in `_executions`
+
+    for account in arm.values(scope + _BATCH_ACCOUNTS, API_VERSION):
+        for pool in arm.values(f"{account['id']}/pools", API_VERSION):
+            for row in _pool(arm, pool["id"]):
+                yield pool["id"], row
+
+
+def _pool(arm: Any, pool_id: str) -> Iterator[Row]:
+    """A row where the pool has nodes, or is getting some."""
+    from operations.azure import AzureError  # here, as in `_executions`
+    from operations.batch.account import API_VERSION, BatchAccount, batch_account_of
+    from operations.batch.nodes_now import nodes_now
+
+    body = arm.get(pool_id, API_VERSION)
+    if body is None:
+        return
+    try:
+        with closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
+            now = nodes_now(account, pool_id.rsplit("/", 1)[-1])
+    except AzureError as error:
+        if error.status not in (401, 403, 404):
+            raise
+        return
+    if now is None or not (now.nodes or now.coming):
+        return
+    yield Row(
+        name=str(body["name"]),
+        kind=_POOL_KIND,
+        state=now.words,
+        id=pool_id,
+        since=now.since,
+        expires_at=instant((body.get("tags") or {}).get(tags.EXPIRES_AT)),
+        usd_hour=now.usd_hour,
+    )
 
 
 def _arm(connection: Connection) -> Any:

@@ -83,6 +83,11 @@ class Stack:
     def preview(self) -> None:
         self._run("preview", "--diff", *self._update_options())
 
+    def planned_steps(self) -> list[Mapping[str, Any]]:
+        """What an update would do, step by step, as the engine tells it in JSON."""
+        answer = self._run("preview", "--json", *self._update_options(), quiet=True)
+        return json.loads(answer).get("steps") or []
+
     def up(self) -> None:
         self._run("up", "--yes", "--skip-preview", *self._update_options())
 

@@ -23,14 +23,17 @@ class StackView(NamedTuple):
     resource_group: str = ""
     groups: Mapping[str, str] = {}  # container groups: ARM id by name
     jobs: Mapping[str, str] = {}  # Container Apps jobs: ARM id by name
+    pools: Mapping[str, str] = {}  # Batch pools: ARM id by name
     registry: str = ""  # ARM id; "" where the stack has none
+    batch_account: str = ""  # ARM id; "" where the stack has none
+    storage: str = ""  # ARM id of its storage account; "" where it has none
     expires_at: Mapping[str, str | None] = {}  # RFC 3339; None: no end
     hourly_cost: Mapping[str, float | None] = {}  # USD; None: not known
 
     @property
     def resources(self) -> dict[str, str]:
         """Everything that runs: ARM id by name."""
-        return {**self.groups, **self.jobs}
+        return {**self.groups, **self.jobs, **self.pools}
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """Names of the stack that a misspelt one may have meant."""
@@ -67,7 +70,10 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
         resource_group=outputs.get("resource_group") or (groups[0] if groups else ""),
         groups=outputs.get("container_groups") or {},
         jobs=outputs.get("jobs") or {},
+        pools=outputs.get("pools") or {},
         registry=outputs.get("registry") or "",
+        batch_account=outputs.get("batch_account") or "",
+        storage=outputs.get("storage") or "",
         expires_at=outputs.get("expires_at") or {},
         hourly_cost=outputs.get("hourly_cost") or {},
     )

@@ -1,10 +1,13 @@
-"""`python -m operations explain`: why a container group or a job of a stack failed.
+"""`python -m operations explain`: why a container group, a job or a pool of a stack failed.
 
     explain trainer --stack S            by its name in the stack file; of a job, its last execution
     explain /subscriptions/…/jobs/j      by ARM id, also that of an execution: …/jobs/j/executions/e
+    explain train --stack S              a pool of Batch: nodes that don't come, or don't start
+    explain run-train-… --stack S        a job of Batch, by the name that `run --on batch` has said
 
-It names the cause, shows what Azure says and the container's last lines, and suggests the fix. Exit codes: 0 there is no failure,
-1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why, or Azure couldn't be asked.
+It names the cause, shows what Azure says and the last lines of what failed, and suggests the fix. Exit codes: 0 there is no
+failure, 1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why, or Azure couldn't be
+asked.
 """
 
 import argparse
@@ -25,6 +28,7 @@ PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 WRONG_COMMAND_LINE = 2
 NOT_EXPLAINED = 3
 GROUP_TYPE = "Microsoft.ContainerInstance/containerGroups"
+POOL_TYPE = "Microsoft.Batch/batchAccounts/pools"
 JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
 
 
@@ -42,8 +46,8 @@ def register(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     is_id = options.resource.startswith("/")
     parsed = arm_ids.parse(options.resource) if is_id else None
-    if is_id and (parsed is None or not any(parsed.is_type(each) for each in (GROUP_TYPE, *JOB_TYPES))):
-        return _wrong(f"{options.resource!r} is no id of a container group, a job or an execution")
+    if is_id and (parsed is None or not any(parsed.is_type(each) for each in (GROUP_TYPE, POOL_TYPE, *JOB_TYPES))):
+        return _wrong(f"{options.resource!r} is no id of a container group, a job, an execution or a pool")
     if not is_id and not options.stack:
         return _wrong(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
     try:
@@ -53,15 +57,15 @@ def run(options: argparse.Namespace) -> int:
     connection = found.connection if found else _connection(parsed.subscription if parsed else "")
 
     from operations.azure import Arm  # here, because Azure's clients take seconds to load
-    from operations.explain import report, rules
+    from operations.explain import report
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(connection)) as arm:
         resource_id = options.resource if is_id else _id(arm, found, options.resource)
-        if not resource_id:
+        explained = _explained(arm, options.resource, resource_id, found)
+        if explained is None:
             return _wrong(_unknown(found, options.resource))
-        facts = _read(arm, options.resource.rsplit("/", 1)[-1], resource_id, found)
-    finding = rules.explain(facts)
+        facts, finding = explained
     if options.json:
         print(json.dumps(report.as_json(facts, finding), indent=2))
     else:
@@ -69,14 +73,37 @@ def run(options: argparse.Namespace) -> int:
     return report.exit_code(finding)
 
 
-def _read(arm: Any, name: str, resource_id: str, found: StackView | None) -> Any:
-    from operations.explain import built_images, read_group, read_job  # here, as in `run`
+def _explained(arm: Any, resource: str, resource_id: str, found: StackView | None) -> tuple[Any, Any] | None:
+    """The facts and the finding; None where nothing is called so."""
+    from operations.explain import built_images, read_group, read_job, rules  # here, as in `run`
 
+    name = resource.rsplit("/", 1)[-1]
     parsed = arm_ids.parse(resource_id)
+    if not resource_id or (parsed and parsed.is_type(POOL_TYPE)):
+        return _of_batch(arm, name, resource_id, found)
     reader = read_group if parsed and parsed.is_type(GROUP_TYPE) else read_job
     facts = reader.read(arm, name, resource_id)
     registry = found.registry if found else ""
-    return built_images.added(arm, facts, registry) if registry else facts
+    facts = built_images.added(arm, facts, registry) if registry else facts
+    return facts, rules.explain(facts)
+
+
+def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tuple[Any, Any] | None:
+    """A pool, or without an id a job of the accounts in which the stack has pools."""
+    from operations.batch.account import BatchAccount, batch_account_of  # here, as in `run`
+    from operations.explain import batch_job_rules, batch_pool_rules, read_batch
+
+    if pool_id:
+        pool = read_batch.read_pool(arm, name, pool_id)
+        return pool.as_facts(), batch_pool_rules.explain(pool)
+    pools = found.pools if found else {}
+    names = {each.rsplit("/", 1)[-1].lower(): logical for logical, each in pools.items()}
+    for account_id in dict.fromkeys(map(batch_account_of, pools.values())):
+        with closing(BatchAccount(arm, account_id)) as account:
+            job = read_batch.read_job(account, name, names)
+        if job.exists:
+            return job.as_facts(), batch_job_rules.explain(job)
+    return None
 
 
 def _view(options: argparse.Namespace) -> StackView:
@@ -111,7 +138,9 @@ def _unknown(found: StackView | None, name: str) -> str:
         return f"{name!r} isn't known"
     close = found.nearest(name)
     known = ", ".join(sorted(found.resources)) or "nothing that runs"
-    return f"stack {found.name} has no {name!r}; it has {known}" + (f"; did you mean {close[0]}?" if close else "")
+    jobs = ", and no job of its Batch account is called so" if found.pools else ""
+    meant = f"; did you mean {close[0]}?" if close else ""
+    return f"stack {found.name} has no {name!r}; it has {known}{jobs}{meant}"
 
 
 def _wrong(text: str) -> int:

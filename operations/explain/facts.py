@@ -11,6 +11,8 @@ from typing import NamedTuple
 class Kind(StrEnum):
     GROUP = "container group"
     JOB = "job"
+    POOL = "Batch pool"
+    BATCH_JOB = "Batch job"
 
 
 class Event(NamedTuple):
@@ -113,6 +115,15 @@ class Cause(StrEnum):
     PROBE = "killed by its probe"
     VOLUME = "a volume can't be mounted"
     RETIRED_GPU = "retired GPU"
+    START_TASK = "the start task failed"
+    PREPARATION = "the job's preparation failed"
+    UNUSABLE_NODE = "a node is unusable"
+    RESIZE = "a resize failed"
+    FORMULA = "the autoscale formula failed"
+    FILES = "files can't be brought or taken"
+    PACKAGE = "an application package can't be brought"
+    NEVER_STARTS = "can never start"
+    EVICTED = "a Spot node was taken away"
     REFUSED = "refused by Azure"
     NOT_THERE = "not there"
     STOPPED = "stopped by somebody"

@@ -5,10 +5,11 @@ In: `Facts` and a `Finding`. Out: lines; a mapping; the exit code that goes with
 
 from typing import Any
 
-from operations.explain.facts import NO_FAILURE, Cause, Facts, Finding
+from operations.explain.facts import NO_FAILURE, Cause, Facts, Finding, Kind
 
 EXPLAINED = 1
 NOT_KNOWN = 3
+_OF_BATCH = (Kind.POOL, Kind.BATCH_JOB)  # what has last lines there says itself what it is
 
 
 def lines(facts: Facts, finding: Finding) -> list[str]:
@@ -19,7 +20,8 @@ def lines(facts: Facts, finding: Finding) -> list[str]:
     found += [f"  Azure says: {text}" for text in finding.evidence]
     log = _log(facts, finding)
     if log:
-        found += [f"  last lines of container {finding.container}:", *(f"    {line}" for line in log)]
+        whose = finding.container if facts.kind in _OF_BATCH else f"container {finding.container}"
+        found += [f"  last lines of {whose}:", *(f"    {line}" for line in log)]
     return [*found, f"  fix: {finding.fix}"]
 
 

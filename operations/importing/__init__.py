@@ -1,1 +1,1 @@
-"""Container groups in files that people have, as configuration of a stack: `python -m operations import FILE`."""
+"""What people have in files, container groups and Shipyard's pools, as configuration: `python -m operations import FILE`."""

@@ -17,10 +17,11 @@ from formats import arm_template, container_group_file, lenient_json
 from formats.dates import parse_day
 from formats.document import Document
 from formats.stack_file import SECRET, StackFileError, configuration
-from operations.importing import page
+from operations.importing import page, shipyard, shipyard_page
 from operations.importing.blocks import PROJECT, Entry
 from operations.importing.merging import MergeError, merged
 from operations.importing.taking import fitting, take
+from operations.importing.texts import text_of
 
 _PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 
@@ -38,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     stack_day = parse_day(stack.get(f"{PROJECT}:as_of", ""))
     as_of: date = options.as_of or stack_day or datetime.now(UTC).date()
     own_day = options.as_of is not None and options.as_of != stack_day
+    if shipyard.is_shipyard(Path(options.file)):
+        return _run_shipyard(options, options.location or stack.get(f"{PROJECT}:location", ""), as_of, own_day)
     groups, problems = _read(options, options.subscription or stack.get("azure-native:subscriptionId"))
     location = options.location or stack.get(f"{PROJECT}:location", "")
     named = zip(groups, _names([group.name for group in groups], options), strict=True)
@@ -54,8 +57,7 @@ def run(options: argparse.Namespace) -> int:
     for problem in problems:
         print(f"{problem.severity.value}: {problem}", file=sys.stderr)
     entries = [entry for one in taken for entry in one.entries]
-    engine = ["--stack", options.stack] if options.stack else []
-    engine += ["--config-file", str(_stack_file(options))] if options.stack and options.config_folder else []
+    engine = _engine(options)
     if options.json:
         print(json.dumps(page.data(options.file, as_of, taken, problems, engine), indent=2))
     elif not refused:
@@ -69,18 +71,44 @@ def run(options: argparse.Namespace) -> int:
     return _write(options, entries) if options.write else 0
 
 
+def _run_shipyard(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> int:
+    """A pool and jobs: the same order as above. The files of tasks are written before the stack's."""
+    taken, problems = shipyard.take(options, location, as_of, own_day)
+    problems = list(dict.fromkeys(problems))
+    for problem in problems:
+        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    refused = errors(problems)
+    if options.json:
+        print(json.dumps(shipyard_page.data(taken, as_of, problems, _engine(options)), indent=2))
+    elif not refused:
+        print("\n".join(shipyard_page.lines(taken, as_of, _engine(options), bool(options.tasks))))
+    if refused:
+        print(f"{len(refused)} problem{'s' if len(refused) > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
+        return 1
+    for there in shipyard.write_tasks(taken) if options.tasks else []:
+        print(f"error: {there}; move it, or name another folder with --tasks", file=sys.stderr)
+        refused = True
+    return 1 if refused else _write(options, taken.entries) if options.write else 0
+
+
+def _engine(options: argparse.Namespace) -> list[str]:
+    """Options of `pulumi` that say which stack."""
+    engine = ["--stack", options.stack] if options.stack else []
+    return engine + (["--config-file", str(_stack_file(options))] if options.stack and options.config_folder else [])
+
+
 def _read(options: argparse.Namespace, subscription: str | None) -> tuple[list[container_group_file.GroupInFile], list[Problem]]:
     parameters: dict[str, Any] = {}
     problems: list[Problem] = []
     if options.parameters:
-        text, problems = _text(options.parameters)
+        text, problems = text_of(options.parameters)
         document, wrong = lenient_json.read(text, options.parameters) if text is not None else (None, [])
         problems += wrong
         if document is not None:
             parameters, wrong = arm_template.read_file(_without_vaults(document))
             problems += wrong
     parameters |= dict(options.parameter)
-    text, wrong = _text(options.file)
+    text, wrong = text_of(options.file)
     problems += wrong
     if text is None:
         return [], problems
@@ -109,16 +137,6 @@ def _without_vaults(document: Document) -> Document:
         return {"value": SECRET} if "reference" in value else {name: known(inner) for name, inner in value.items()}
 
     return document._replace(value=known(document.value))
-
-
-def _text(file: str) -> tuple[str | None, list[Problem]]:
-    """The file's text. What PowerShell writes, UTF-16 with a mark, is read too."""
-    content = Path(file).read_bytes()
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return content.decode(encoding), []
-    except UnicodeDecodeError:
-        return None, [Problem(file, "this is no text in UTF-8", fix="name a file of text, saved as UTF-8")]
 
 
 def _names(own: list[str], options: argparse.Namespace) -> list[str]:
@@ -160,5 +178,5 @@ def _write(options: argparse.Namespace, entries: list[Entry]) -> int:
     made = Path(new.name)
     made.chmod(file.stat().st_mode)
     made.replace(file)
-    print(f"{file}: {', '.join(f'{entry.section}.{entry.name}' for entry in active)} added", file=sys.stderr)
+    print(f"{file}: {', '.join(f'{entry.section}.{entry.name}'.rstrip('.') for entry in active)} added", file=sys.stderr)
     return 0

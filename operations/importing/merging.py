@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, ScalarNode
 
-from operations.importing.blocks import Entry, entry_lines
+from operations.importing.blocks import Entry, entry_lines, section_lines
 
 
 class MergeError(Exception):
@@ -19,13 +19,18 @@ class MergeError(Exception):
 
 def merged(text: str, entries: Iterable[Entry]) -> str:
     """The text with all entries in it."""
-    chosen = list(entries)
     wanted = _said(text)
     result = text
-    for entry in chosen:
+    for entry in entries:
+        config = wanted.setdefault("config", {})
+        there = config.get(entry.key, {}) if entry.name else config
+        if entry.unless_there and isinstance(there, dict) and (entry.name or entry.key) in there:
+            continue
         result = _with(result, entry)
-        section = wanted.setdefault("config", {}).setdefault(entry.key, {})
-        section[entry.name] = entry.settings
+        if entry.name:
+            config.setdefault(entry.key, {})[entry.name] = entry.settings
+        else:
+            config[entry.key] = entry.settings
     if _said(result) != wanted:
         raise MergeError("the file's layout doesn't take a new entry without a change of the rest")
     return result
@@ -49,6 +54,10 @@ def _with(text: str, entry: Entry) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines()
     config = _child(root, "config")
+    if not entry.name:
+        added = section_lines(entry, _indent(config) if config is not None else "  ")
+        at = _end(config, lines, len(text)) if config is not None else len(lines)
+        return newline.join([*lines[:at], *([] if config is not None else ["config:"]), *added, *lines[at:], ""])
     if config is None:
         return newline.join([*lines, "config:", f"  {entry.key}:", *entry_lines(entry, "    ", "  "), ""])
     section = _child(config, entry.key)

@@ -5,6 +5,7 @@ unknown, never good and never bad.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -205,8 +206,18 @@ def _batch_quotas(outcomes: Outcomes, needs: Sequence[SizeUse], wanted: str) -> 
             in_subscription += here
         else:
             limits = chosen[0].limits
-            rows += _fitting(here, quotas.batch_problems(here, limits, new_pools=len(here)), f"Batch account {limits.account}")
+            rows += _fitting(
+                here,
+                quotas.batch_problems(here, limits, new_pools=_pools(here)),
+                f"Batch account {limits.account}",
+            )
     return rows, in_subscription
+
+
+def _pools(needs: Sequence[SizeUse]) -> int:
+    """A pool with both kinds of nodes is two needs, written at the same place."""
+    by_kind = Counter((need.path, need.spot) for need in needs)
+    return sum(max(by_kind[path, False], by_kind[path, True]) for path in {need.path for need in needs})
 
 
 def _new_account(outcomes: Outcomes, needs: Sequence[SizeUse], region: str, accounts: int) -> list[Row]:

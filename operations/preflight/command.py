@@ -14,14 +14,14 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from catalog import providers, regions
 from catalog.size_use import SizeUse
-from formats import dates, stack_file
+from formats import arm_ids, azure_types, dates, stack_file
 from operations.connection import Connection, connection_of
 from operations.console import console
 from operations.preflight import connections, needs, offline, program
@@ -80,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
         from operations.preflight import online  # here, because Azure's clients take seconds to load
 
         logging.getLogger("azure.identity").setLevel(logging.ERROR)  # the report says in a line what it says in a page
-        connection, existing = _connection(options.stack, file)
+        connection, own = _connection(options.stack, file)
+        existing = frozenset(resource_id.rsplit("/", 1)[-1] for resource_id in own)
         found = online.ask(
             connection,
             [*taken.uses, *wanted],
@@ -89,7 +90,11 @@ def run(options: argparse.Namespace) -> int:
             names=[*names, *(name for name in taken.names if name.name not in existing)],
             assigns_roles=taken.assigns_roles,
             group=taken.group,
-            batch_account=options.batch_account,
+            batch_account=options.batch_account or taken.batch_account,
+            own=own,
+            wanted_packages=taken.packages,
+            batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
+            stack=options.stack or "",
         )
         report = Report(as_of=taken.day, rows=(*rows, *found.rows), missing=found.missing, seconds=found.seconds)
     if options.json:
@@ -130,17 +135,22 @@ def _namespaces(taken: Inventory, wanted: Sequence[SizeUse]) -> tuple[str, ...]:
 
 
 def _connection(stack: str | None, file: Path | None) -> tuple[Connection, frozenset[str]]:
-    """From the stack's state, where it exists; else from its configuration; else from the environment. And the names of what
-    the stack has already: a name that it holds itself isn't free, and needn't be."""
+    """From the stack's state, where it exists; else from its configuration; else from the environment. And the ids of what the
+    stack has already: a name that it holds itself isn't free, and needn't be."""
     if stack is None or file is None:
         return connections.from_environment(), frozenset()
     deployment = _deployment(Stack(PROJECT_FOLDER, stack, file if file.parent != PROJECT_FOLDER else None))
     found = connection_of(deployment)
     if found is not None and found.subscription_id:
         ids = [str(resource.get("id", "")) for resource in deployment.get("resources") or []]
-        return found, frozenset(resource_id.rsplit("/", 1)[-1] for resource_id in ids)
+        return found, frozenset(ids)
     configured = connections.from_configuration(stack_file.configuration(file.read_text(encoding="utf-8")))
     return configured or connections.from_environment(), frozenset()
+
+
+def _of_type(ids: Iterable[str], arm_type: str) -> str:
+    """The one of this type, "" where there is none."""
+    return next((each for each in ids if (parsed := arm_ids.parse(each)) is not None and parsed.is_type(arm_type)), "")
 
 
 def _deployment(stack: Stack) -> dict[str, Any]:

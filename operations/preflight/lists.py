@@ -4,7 +4,7 @@ In: who asks, and which regions, services and names matter. Out: one reading fun
 before one of them is called.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum, StrEnum
@@ -43,6 +43,7 @@ class What(StrEnum):
     BATCH_ACCOUNTS = "Batch accounts"
     ML_SIZES = "VM sizes of Azure Machine Learning"
     ML_QUOTAS = "vCPU quotas of Azure Machine Learning"
+    PACKAGES = "application packages of Batch"
     NAME = "name"
 
 
@@ -93,9 +94,15 @@ class NameAnswer:
 
 
 def readers(
-    login: SignIn, subscription_id: str, uses: Iterable[SizeUse], wanted_names: Iterable[WantedName] = (), group: str = ""
+    login: SignIn,
+    subscription_id: str,
+    uses: Iterable[SizeUse],
+    wanted_names: Iterable[WantedName] = (),
+    group: str = "",
+    own: Collection[str] = (),
 ) -> Mapping[Key, Callable[[], Any]]:
-    """What has to be read for these uses. `group` is an existing resource group whose rights count instead of all."""
+    """What has to be read for these uses. `group` is an existing resource group whose rights count instead of all, `own` are the
+    ids of what the stack has already."""
 
     def client(kind: Callable[..., Any]) -> Any:
         return management_client(kind, login, subscription_id, retries())
@@ -121,7 +128,7 @@ def readers(
         elif use.service is Service.BATCH:
             found[Key(What.BATCH_SIZES, region)] = partial(_batch_sizes, batch, region)
             found[Key(What.BATCH_ACCOUNT_QUOTA, region)] = partial(_batch_account_quota, batch, region)
-            found[Key(What.BATCH_ACCOUNTS)] = partial(batch_accounts, batch)
+            found[Key(What.BATCH_ACCOUNTS)] = partial(batch_accounts, batch, own)
         elif use.service in FROM_MACHINE_LEARNING:
             found[Key(What.ML_SIZES, region)] = partial(_ml_sizes, learning, region)
             found[Key(What.ML_QUOTAS, region)] = partial(_ml_quotas, learning, region)
@@ -186,12 +193,12 @@ def _batch_account_quota(client: BatchManagementClient, region: str) -> int | No
     return client.location.get_quotas(region).account_quota
 
 
-def batch_accounts(client: BatchManagementClient) -> list[BatchAccount]:
-    """Every account of the subscription, with its quotas and what its pools hold."""
-    return [_batch_account(client, each) for each in client.batch_account.list()]
+def batch_accounts(client: BatchManagementClient, own: Collection[str] = ()) -> list[BatchAccount]:
+    """Every account of the subscription, with its quotas and what its pools hold; those with the ids `own` are asked for anew."""
+    return [_batch_account(client, each, {id_.lower() for id_ in own}) for each in client.batch_account.list()]
 
 
-def _batch_account(client: BatchManagementClient, account: Any) -> BatchAccount:
+def _batch_account(client: BatchManagementClient, account: Any, own: Collection[str]) -> BatchAccount:
     group = str(account.id).split("/")[4]
     quotas = account.dedicated_core_quota_per_vm_family or ()
     return BatchAccount(
@@ -203,7 +210,9 @@ def _batch_account(client: BatchManagementClient, account: Any) -> BatchAccount:
             dedicated=account.dedicated_core_quota,
             spot=account.low_priority_core_quota,
             pool_quota=account.pool_quota,
-            pools=tuple(_pool(each) for each in client.pool.list_by_batch_account(group, account.name)),
+            pools=tuple(
+                _pool(each) for each in client.pool.list_by_batch_account(group, account.name) if str(each.id).lower() not in own
+            ),
         ),
         in_subscription=_text(account.pool_allocation_mode) == "UserSubscription",
     )

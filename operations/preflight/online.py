@@ -3,9 +3,10 @@
 In: a connection, what is wanted, and the day. Out: rows, and by list why it is missing and how long it took.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 
 from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
@@ -13,9 +14,10 @@ from requests.exceptions import RequestException
 from catalog.size_use import SizeUse
 from operations.azure import sign_in
 from operations.connection import Connection
-from operations.preflight import answers, lists
-from operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch
+from operations.preflight import answers, lists, packages
+from operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from operations.preflight.needs import WantedName
+from operations.preflight.program import PackageUse
 from operations.preflight.rows import Row
 
 NO_SUBSCRIPTION = (
@@ -41,9 +43,14 @@ def ask(
     names: Sequence[WantedName] = (),
     group: str = "",
     batch_account: str = "",
+    own: Collection[str] = (),
+    wanted_packages: Sequence[PackageUse] = (),
+    batch_account_id: str = "",
+    stack: str = "",
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Found:
-    """`namespaces` are those of resource providers, `group` is an existing resource group. Never raises for what Azure does."""
+    """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has.
+    Never raises for what Azure does."""
     if not connection.subscription_id:
         return Found(missing={"everything": NO_SUBSCRIPTION})
     try:
@@ -51,7 +58,11 @@ def ask(
     except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
         return Found(missing={"everything": f"{connection.metadata_host or 'Azure'} can't be reached: {error}"})
     login = replace(login, credential=SharedCredential(login.credential))
-    outcomes = fetch(lists.readers(login, connection.subscription_id, wanted, names, group), limit_seconds=limit_seconds)
+    readers = dict(lists.readers(login, connection.subscription_id, wanted, names, group, own))
+    held = lists.Key(lists.What.PACKAGES)
+    if wanted_packages:
+        readers[held] = partial(packages.states, login, batch_account_id, wanted_packages, retries())
+    outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
     rows = [
         *answers.registrations(outcomes, namespaces),
@@ -59,6 +70,7 @@ def ask(
         *answers.offers(outcomes, wanted, as_of),
         *answers.quota_rows(outcomes, wanted, batch_account),
         *answers.names(outcomes, names),
+        *(packages.rows(wanted_packages, outcomes[held].value, batch_account_id, stack) if wanted_packages else ()),
     ]
     return Found(
         rows=tuple(rows),

@@ -14,18 +14,28 @@ from typing import Any
 
 from catalog import providers, regions
 from catalog.problems import Problem, from_data
-from catalog.size_use import Service, SizeUse
+from catalog.size_use import OperatingSystem, Service, SizeUse
 from formats import azure_types
 from operations.preflight.needs import NamedKind, WantedName
 
 _KINDS = {
     azure_types.STORAGE_ACCOUNT.arm_type: NamedKind.STORAGE,
     azure_types.REGISTRY.arm_type: NamedKind.REGISTRY,
+    azure_types.BATCH_ACCOUNT.arm_type: NamedKind.BATCH,
 }
 
 
 class WrongStackFileError(ValueError):
     """A configuration file that can't be read. The text is for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageUse:
+    """An application package of Batch that the nodes of a pool get."""
+
+    application: str
+    version: str
+    path: str  # where the stack file says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +48,9 @@ class Inventory:
     uses: tuple[SizeUse, ...] = ()
     names: tuple[WantedName, ...] = ()
     namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
+    batch_account: str = ""  # the name of the account that its pools are in
+    batch_account_id: str = ""  # its ARM id where it is an existing one
+    packages: tuple[PackageUse, ...] = ()
     assigns_roles: bool = True
     group: str = ""
 
@@ -55,7 +68,7 @@ def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
 
 
 def _inventory(told: dict[str, Any]) -> Inventory:
-    uses = tuple(SizeUse(**{**use, "service": Service(use["service"])}) for use in told["uses"])
+    uses = tuple(_use(use) for use in told["uses"])
     arm_types = [name["arm_type"] for name in told["names"]]
     namespaces = {arm_type.split("/")[0] for arm_type in arm_types}
     namespaces |= {namespace for use in uses for namespace in providers.OF_SERVICE[use.service]}
@@ -71,6 +84,14 @@ def _inventory(told: dict[str, Any]) -> Inventory:
             if name["arm_type"] in _KINDS
         ),
         namespaces=tuple(sorted(namespaces - set(providers.ALWAYS_REGISTERED))),
+        batch_account=told["batch_account"],
+        batch_account_id=told["batch_account_id"],
+        packages=tuple(PackageUse(**each) for each in told["packages"]),
         assigns_roles=told["assigns_roles"],
         group=told["group"],
     )
+
+
+def _use(told: dict[str, Any]) -> SizeUse:
+    system = OperatingSystem(told["operating_system"])
+    return SizeUse(**{**told, "service": Service(told["service"]), "operating_system": system})

@@ -20,6 +20,7 @@ class Answer(StrEnum):
     NOT_REGISTERED = "not registered"
     NO_RIGHT = "no right"
     NAME_TAKEN = "name not available"
+    NOT_ACTIVE = "not active"  # an application package that nodes can't get yet
     REFUSED = "refused"  # the service never takes it, or the software doesn't fit the machine
     UNKNOWN = "unknown"
 
@@ -32,6 +33,7 @@ FAILING = frozenset(
         Answer.NOT_REGISTERED,
         Answer.NO_RIGHT,
         Answer.NAME_TAKEN,
+        Answer.NOT_ACTIVE,
         Answer.REFUSED,
     }
 )

@@ -1,17 +1,23 @@
-"""`python -m operations run`: runs a script, a workload or an image on a stack's GPU job, as if it ran here.
+"""`python -m operations run`: runs a script, a workload or an image on a stack's GPU job or Batch pool, as if it ran here.
 
     run ./train.py --requirements requirements.txt --on job --stack S -- --epochs 3    a script, which is the normal case
     run mnist --on job --stack S -- --steps 1000                                       a workload of this repository
     run docker.io/library/python:3.11-slim --on job --stack S -- python -c "print(1)"  an image that Azure can pull
     run --on job --stack S                                                             the job's own image
+    run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
+    run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one for each line of a file
+    run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task over two nodes, by the pool's MPI
 
 A script is put into an image together with its requirements, a workload or a folder with a Dockerfile is sent whole; the stack's
-registry builds it, once for each content. What it writes comes to standard output while it runs. Minutes and cost come to
-standard error at its end. Ctrl-C stops it, in Azure too.
+registry builds it, once for each content. On a pool without containers a script runs with the node's own Python. What it writes
+comes to standard output while it runs. Minutes and cost come to standard error at its end. Ctrl-C stops it, in Azure too; on a
+pool it asks first whether to leave it running.
 
-Exit codes: that of the container; 2 the command line is wrong, or the stack can't take it: nothing was started; 124 it took
-longer than --timeout and was stopped; 125 the run failed and not what it ran, such as an image that can't be built; 130 stopped
-by Ctrl-C. A container may end with these codes too: the last lines on standard error say which it was.
+$AZ_BATCH_... among the words behind -- is filled in on the node, such as $AZ_BATCH_TASK_WORKING_DIR, below which --output looks.
+
+Exit codes: that of the container, or of the first task that failed; 2 the command line is wrong, or the stack can't take it:
+nothing was started; 124 it took longer than --timeout and was stopped; 125 the run failed and not what it ran, such as an image
+that can't be built; 130 stopped by Ctrl-C. A program may end with these codes too: the last lines on standard error say which.
 """
 
 import argparse
@@ -19,14 +25,15 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from catalog.problems import Problem
+from catalog.problems import Problem, errors
 from operations.run import find_job
-from operations.run.target import Asked, resolve
+from operations.run.ended import EndedFromOutsideError
+from operations.run.target import Asked, Target, resolve
 from operations.stack import EngineError, Stack
 from operations.stack_view import StackView, view
 
@@ -34,20 +41,34 @@ PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 WRONG_COMMAND_LINE = 2
 FAILED_RUN = 125
 INTERRUPTED = 130  # as a shell has it for Ctrl-C
-TARGETS = ("job",)
+JOB, BATCH = "job", "batch"
+# Options that one place alone takes.
+_OF_JOBS = {"--job": "job"}
+_OF_POOLS = {
+    "--pool": "pool",
+    "--nodes": "nodes",
+    "--processes": "processes",
+    "--tasks": "tasks",
+    "--retries": "retries",
+    "--output": "output",
+    "--into": "into",
+}
+Start = Callable[[], int]
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
-        help="run a script, a workload or an image on the stack's GPU job",
+        help="run a script, a workload or an image on the stack's GPU job or on its Batch pool",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="python -m operations run [TARGET] --on job --stack STACK [options] [-- ARGUMENT ...]",
+        usage="python -m operations run [TARGET] --on {job,batch} --stack STACK [options] [-- ARGUMENT ...]",
     )
     parser.set_defaults(run=run, failure_code=FAILED_RUN)
     parser.add_argument("target", nargs="?", metavar="TARGET", help="a script, a workload, a folder, or an image")
-    parser.add_argument("--on", choices=TARGETS, required=True, help="where it runs: job is the stack's Container Apps job")
+    parser.add_argument(
+        "--on", choices=(JOB, BATCH), required=True, help="where it runs: the stack's Container Apps job, or its Batch pool"
+    )
     parser.add_argument("--stack", required=True, help="the stack's name")
     parser.add_argument("--job", help="which of the stack's jobs (default: its only one)")
     parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
@@ -61,8 +82,23 @@ def register(commands: Any) -> None:
         metavar="KEY",
         help="a variable whose value is taken from the environment here",
     )
-    parser.add_argument("--timeout", type=float, metavar="MINUTES", help="stop it after so long (the job's own limit holds too)")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="MINUTES",
+        help="stop it after so long (a job's own limit holds too); of a pool each task",
+    )
     parser.add_argument("--detach", action="store_true", help="start it and leave it running")
+    pools = parser.add_argument_group("on batch")
+    pools.add_argument("--pool", help="which of the stack's pools (default: its only one)")
+    pools.add_argument("--nodes", type=int, metavar="N", help="run each task over so many nodes, by the pool's mpirun")
+    pools.add_argument("--processes", type=int, metavar="N", help="with --nodes: so many processes on each (default 1)")
+    pools.add_argument("--tasks", type=Path, metavar="FILE", help="many tasks: a list in YAML, or a JSON value a line")
+    pools.add_argument("--retries", type=int, metavar="N", help="try a task that fails so often again")
+    pools.add_argument(
+        "--output", action="append", default=[], metavar="PATTERN", help="files that a task leaves; may be repeated"
+    )
+    pools.add_argument("--into", type=Path, metavar="FOLDER", help="fetch what tasks wrote and left into this folder")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,20 +123,36 @@ def _run(options: argparse.Namespace) -> int:
     )
     target, problems = resolve(asked, PROJECT_FOLDER, os.environ)
     problems += _empty(options)
+    problems += _of_other_place(options)
     problems += _detached(options)
     found, more = _view(options)
     problems += more
-    name = ""
-    if found is not None:
-        name, more = find_job.choose(found, options.job or "")
-        problems += [*more, *find_job.check(found, builds=target.context is not None)]
-    if problems or found is None:
+    prepare = _on_batch if options.on == BATCH else _on_job
+    start, more = prepare(options, found, target)
+    problems += more
+    if errors(problems) or start is None:
         return _refused(problems)
+    for warning in problems:
+        print(f"warning: {warning}", file=sys.stderr)
 
     from operations.run import session  # here, because Azure's clients take seconds to load
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)  # what is wrong with a sign-in is said in a line
     try:
+        return start()
+    except session.WrongRunError as error:
+        return _refused(error.problems)
+
+
+def _on_job(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
+    if found is None:
+        return None, []
+    name, problems = find_job.choose(found, options.job or "")
+    problems = [*problems, *find_job.check(found, builds=target.context is not None)]
+
+    def start() -> int:
+        from operations.run import session  # here, as in `_run`
+
         return session.run(
             found,
             name,
@@ -111,8 +163,44 @@ def _run(options: argparse.Namespace) -> int:
             show=partial(print, flush=True),
             say=session.say_on_stderr,
         )
-    except session.WrongRunError as error:
-        return _refused(error.problems)
+
+    return start, problems
+
+
+def _on_batch(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
+    from operations.run.on_batch import find_pool, wanted  # here: a run on a job needs none of it
+
+    said = wanted.Said(
+        pool=options.pool or "",
+        nodes=options.nodes,
+        processes=options.processes,
+        tasks=options.tasks,
+        retries=options.retries,
+        outputs=tuple(options.output),
+        into=options.into,
+    )
+    asked, problems = wanted.resolve(said, target, options.after, options.timeout)
+    if found is None:
+        return None, problems
+    name, more = find_pool.choose(found, said.pool or (asked.job.pool if asked else ""))
+    problems = [*problems, *more, *(find_pool.check_stack(found, asked) if asked else [])]
+    if asked is None:
+        return None, problems
+
+    def start() -> int:
+        from operations.run.on_batch import session  # here, as in `_run`
+
+        return session.run(
+            found,
+            name,
+            asked,
+            detach=options.detach,
+            show=partial(print, flush=True),
+            show_error=partial(print, file=sys.stderr, flush=True),
+            say=partial(print, file=sys.stderr, flush=True),
+        )
+
+    return start, problems
 
 
 def _view(options: argparse.Namespace) -> tuple[StackView | None, list[Problem]]:
@@ -126,10 +214,26 @@ def _view(options: argparse.Namespace) -> tuple[StackView | None, list[Problem]]
 
 def _empty(options: argparse.Namespace) -> list[Problem]:
     """A word without a letter, as an unset variable of a shell leaves it. Taken for nothing it would start something else."""
-    words = {"TARGET": options.target, "--job": options.job, "--requirements": options.requirements, "--base": options.base}
+    words = {
+        "TARGET": options.target,
+        "--job": options.job,
+        "--pool": options.pool,
+        "--requirements": options.requirements,
+        "--base": options.base,
+    }
     fix = "say which, or leave it out"
     return [
         Problem(path, "it is empty", value=word, fix=fix) for path, word in words.items() if word is not None and not word.strip()
+    ]
+
+
+def _of_other_place(options: argparse.Namespace) -> list[Problem]:
+    others, place = (_OF_JOBS, JOB) if options.on == BATCH else (_OF_POOLS, BATCH)
+    given = {option: getattr(options, name) for option, name in others.items()}
+    return [
+        Problem(option, f"only --on {place} takes it", fix=f"leave it out, or write --on {place}")
+        for option, value in given.items()
+        if value is not None and value != []
     ]
 
 
@@ -137,12 +241,19 @@ def _detached(options: argparse.Namespace) -> list[Problem]:
     if not options.detach:
         return []
     problems: list[Problem] = []
+    on_job = options.on == JOB
     if options.secret_env:
-        fix = "leave out one of the two, or give the job `secret_environment` in the stack's file"
-        problems.append(Problem("--detach", "the job holds a --secret-env only as long as this command waits", fix=fix))
-    if options.timeout is not None:
+        where = "give the job `secret_environment` in the stack's file" if on_job else "let the program fetch the secret itself"
+        held = "the job holds a --secret-env" if on_job else "a --secret-env lies in the stack's storage"
+        problems.append(
+            Problem("--detach", f"{held} only as long as this command waits", fix=f"leave out one of the two, or {where}")
+        )
+    if options.timeout is not None and on_job:
         fix = "leave out one of the two; `timeout_minutes` of the job in the stack's file holds for every run"
         problems.append(Problem("--detach", "nobody is left to stop it after --timeout", value=options.timeout, fix=fix))
+    if options.into is not None:
+        fix = "leave out one of the two; with --output alone the files wait in the stack's storage account"
+        problems.append(Problem("--detach", "nobody is left to fetch files into a folder", value=str(options.into), fix=fix))
     return problems
 
 
@@ -155,4 +266,4 @@ def _refused(problems: Sequence[Problem]) -> int:
 
 
 def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
+    raise EndedFromOutsideError

@@ -20,7 +20,7 @@ BASE_IMAGE = "python:3.11-slim"
 DOCKERFILE = "Dockerfile"
 HASH_ARGUMENT = "CONTEXT_HASH"  # a workload's Dockerfile checks by it that what arrived is what was sent
 USER_ID = 10001  # of no user that an image has: nothing in the container runs as root
-_REQUIREMENTS = "requirements.txt"
+REQUIREMENTS = "requirements.txt"
 # A folder of one's own to work in: the user has no home in the image, and libraries keep caches there.
 _SCRIPT_DOCKERFILE = """\
 FROM {base}
@@ -45,6 +45,7 @@ class Context(NamedTuple):
     files: Mapping[str, bytes]
     described: str
     executable: frozenset[str] = frozenset()  # those of its files that may be run; the tag says nothing of it
+    script: str = ""  # which of its files is the user's script; "": it is a folder
 
     @property
     def tag(self) -> str:
@@ -65,14 +66,14 @@ def of_folder(name: str, files: Mapping[str, bytes], executable: frozenset[str] 
 def of_script(name: str, script: str, requirements: str, base: str) -> Context:
     """A script alone, with a Dockerfile that installs its requirements and runs it as a user without rights."""
     file = _file_name(name)
-    install = _INSTALL.format(requirements=_REQUIREMENTS) if requirements.strip() else ""
+    install = _INSTALL.format(requirements=REQUIREMENTS) if requirements.strip() else ""
     files = {
         DOCKERFILE: _SCRIPT_DOCKERFILE.format(base=base, install=install, script=file, user=USER_ID).encode(),
         file: script.encode(),
     }
     if install:
-        files[_REQUIREMENTS] = requirements.encode()
-    return Context(f"run/{_repository(name.removesuffix('.py'))}", files, name)
+        files[REQUIREMENTS] = requirements.encode()
+    return Context(f"run/{_repository(name.removesuffix('.py'))}", files, name, script=file)
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:
@@ -102,7 +103,7 @@ def archive(context: Context) -> bytes:
 def _file_name(name: str) -> str:
     """The script's name in the image. White space and quotes would have to be escaped in a Dockerfile."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)
-    return f"script_{plain}" if plain.startswith((".", "-")) or plain in (DOCKERFILE, _REQUIREMENTS) else plain
+    return f"script_{plain}" if plain.startswith((".", "-")) or plain in (DOCKERFILE, REQUIREMENTS) else plain
 
 
 def _repository(name: str) -> str:

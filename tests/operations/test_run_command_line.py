@@ -145,11 +145,26 @@ def test_arguments_that_belong_behind_two_hyphens_are_told_so(capsys: pytest.Cap
     assert "--epochs 3; what the script is to be given stands behind --" in capsys.readouterr().err
 
 
-def test_there_is_one_place_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_are_two_places_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["run", "mnist", "--on", "batch", "--stack", "dev"])
+        main(["run", "mnist", "--on", "aks", "--stack", "dev"])
     assert ended.value.code == 2
-    assert "invalid choice: 'batch' (choose from 'job')" in capsys.readouterr().err
+    assert "invalid choice: 'aks' (choose from 'job', 'batch')" in capsys.readouterr().err
+
+
+def test_options_of_pools_are_refused_for_a_job_and_the_other_way_round(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "mnist", "--on", "job", "--stack", "dev", "--nodes", "2", "--output", "*.json"]) == 2
+    said = capsys.readouterr().err
+    assert "2 problems, nothing was started" in said
+    assert "--nodes: only --on batch takes it" in said
+    assert "--output: only --on batch takes it" in said
+    assert main(["run", "mnist", "--on", "batch", "--stack", "dev", "--job", "train"]) == 2
+    said = capsys.readouterr().err
+    assert "--job: only --on job takes it" in said
+    assert "the stack has no pool" in said
+    assert ran == []
 
 
 @pytest.mark.parametrize("error", [BuildFailedError("no image"), session.RunError("gone"), AzureError("Forbidden")])

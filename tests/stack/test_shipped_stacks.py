@@ -26,6 +26,7 @@ def test_a_shipped_stack_previews_clean_with_its_connection_replaced(azure: Embe
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_documents_stack_runs_the_two_groups_of_the_first_source_document(azure: EmbeddedAzure, shipped: Shipped) -> None:
     stack = shipped(azure, "documents")
     done = stack.up()

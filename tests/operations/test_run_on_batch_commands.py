@@ -1,0 +1,110 @@
+"""Command lines of tasks: what a shell makes of them is what was meant."""
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from operations.run.context import Context, of_folder, of_script
+from operations.run.on_batch import commands
+
+WORDS = ["a b", "it's", "$HOME", "`id`", 'q"q', "", "back\\slash", "new\nline", "#", "*", "-x=~"]
+SHOW = "python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))'"
+NODE = {"AZ_BATCH_TASK_WORKING_DIR": "/mnt/a folder", "AZ_BATCH_NODE_SHARED_DIR": "/mnt/shared"}
+
+
+def ran(line: str, **environment: str) -> str:
+    """As a node starts it: split into words, without a shell around it."""
+    done = subprocess.run(
+        shlex.split(line), env={**os.environ, **NODE, **environment}, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_words_reach_a_program_behind_a_shell_as_they_are() -> None:
+    assert json.loads(ran(commands.script(f"{SHOW} {commands.shell_line(WORDS)}"))) == WORDS
+
+
+def test_variables_of_the_node_are_filled_in_and_no_others() -> None:
+    line = commands.script(
+        f"{SHOW} {commands.shell_line(['$AZ_BATCH_TASK_WORKING_DIR/x y', '${AZ_BATCH_NODE_SHARED_DIR}', '$PATH'])}"
+    )
+    assert json.loads(ran(line)) == ["/mnt/a folder/x y", "/mnt/shared", "$PATH"]
+
+
+def test_a_command_that_needs_no_shell_is_sent_as_it_is() -> None:
+    assert commands.native("nvidia-smi -L") == "nvidia-smi -L"
+
+
+def test_secrets_are_read_from_a_file_that_is_gone_when_the_program_starts(tmp_path: Path) -> None:
+    file = tmp_path / ".run-environment"
+    file.write_bytes(commands.secrets_file([("TOKEN", 'it\'s $HOME "x"')]))
+    line = commands.native('/bin/sh -c \'echo "$TOKEN"; ls -A "$AZ_BATCH_TASK_WORKING_DIR"\'', secrets=True)
+    assert ran(line, AZ_BATCH_TASK_WORKING_DIR=str(tmp_path)) == 'it\'s $HOME "x"\n'
+    assert not file.exists()
+
+
+def test_a_containers_words_stay_words_behind_the_shell_that_reads_its_secrets(tmp_path: Path) -> None:
+    (tmp_path / ".run-environment").write_bytes(commands.secrets_file([("TOKEN", "hunter2")]))
+    whole = ["python3", "-c", "import os, sys; print(os.environ['TOKEN'], sys.argv[1:])", *WORDS, "$AZ_BATCH_NODE_SHARED_DIR/x"]
+    started = commands.container(whole[3:], whole, secrets=True)
+    assert started is not None
+    assert started.run_options == "--entrypoint /bin/sh"
+    said = ran(f"/bin/sh {started.command_line}", AZ_BATCH_TASK_WORKING_DIR=str(tmp_path))
+    assert said == f"hunter2 {[*WORDS, '/mnt/shared/x']}\n"
+
+
+def test_a_container_that_needs_no_shell_keeps_its_own_entry_point() -> None:
+    assert commands.container(["--steps", "3"], None) == commands.Started("--steps 3", "")
+
+
+def test_a_command_that_nobody_knows_can_not_be_wrapped() -> None:
+    assert commands.container([], None, secrets=True) is None
+
+
+@pytest.mark.parametrize(
+    ("dockerfile", "arguments", "whole"),
+    [
+        ('FROM a\nENTRYPOINT ["python", "-m", "x"]\nCMD ["--help"]\n', [], ("python", "-m", "x", "--help")),
+        ('FROM a\nENTRYPOINT ["python", "-m", "x"]\nCMD ["--help"]\n', ["--steps", "3"], ("python", "-m", "x", "--steps", "3")),
+        ('FROM a\nCMD ["python", "x.py"]\n', [], ("python", "x.py")),
+        ("FROM a\nENTRYPOINT python x.py\n", [], None),
+        ("FROM a\n", [], None),
+    ],
+)
+def test_an_images_command_is_read_from_its_dockerfile(
+    dockerfile: str, arguments: list[str], whole: tuple[str, ...] | None
+) -> None:
+    context = of_folder("x", {"Dockerfile": dockerfile.encode()})
+    assert commands.whole_command(context, arguments) == whole
+
+
+def script_with_requirements() -> Context:
+    return of_script("my train.py", "print(1)\n", "iniconfig\n", "python:3.11-slim")
+
+
+def test_requirements_are_installed_once_for_each_content(tmp_path: Path) -> None:
+    context = script_with_requirements()
+    (tmp_path / "bin").mkdir()
+    pip = tmp_path / "bin" / "python3"  # stands for pip: leaves a file where it is told to install
+    pip.write_text('#!/bin/sh\nwhile [ "$1" != --target ]; do shift; done\nmkdir -p "$2"; echo x >> "$2/installed"; echo ran\n')
+    pip.chmod(0o755)
+    line = commands.in_shell(commands.install(context, str(tmp_path)))
+    environment = {
+        "AZ_BATCH_NODE_SHARED_DIR": str(tmp_path / "shared"),
+        "AZ_BATCH_JOB_ID": "job",
+        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+    }
+    assert ran(line, **environment) == "ran\n"
+    assert ran(line, **environment) == ""
+    assert (tmp_path / "shared" / "run" / context.tag / "installed").read_text() == "x\n"
+
+
+def test_a_script_is_found_by_the_name_that_it_has_on_the_node() -> None:
+    context = script_with_requirements()
+    line = commands.python("$AZ_BATCH_JOB_PREP_WORKING_DIR", context.script, commands.library_of(context), ["--n", "a b"])
+    library = f"$AZ_BATCH_NODE_SHARED_DIR/run/{context.tag}"
+    assert line == f'env PYTHONPATH="{library}" python3 "$AZ_BATCH_JOB_PREP_WORKING_DIR/my_train.py" --n "a b"'

@@ -1,0 +1,114 @@
+"""The pool that a run goes to, and what speaks against it, in the words of the stack file."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from formats.task_file import Task, TaskFile
+from operations.batch.pool_facts import PoolFacts, facts_of
+from operations.connection import Connection
+from operations.run.context import of_folder, of_script
+from operations.run.on_batch.find_pool import check, check_end, check_stack, choose
+from operations.run.on_batch.wanted import Wanted
+from operations.run.target import Target
+from operations.stack_view import StackView
+from tests.operations.batch_answers import pool, scaled
+
+VIEW = StackView("dev", Connection("s"), pools={"train": "/a/pools/train-1"}, registry="/r", storage="/st")
+POOL = PoolFacts("train-1", "Standard_NC4as_T4_v3", identities=("/i",), formula="$x")
+CONTAINERS = POOL._replace(has_containers=True)
+SCRIPT = Target(of_script("train.py", "", "", "python:3.11-slim"))
+FOLDER = Target(of_folder("mnist", {"Dockerfile": b'FROM a\nENTRYPOINT ["python"]\n'}))
+SHELL_FORM = Target(of_folder("mnist", {"Dockerfile": b"FROM a\nENTRYPOINT python x.py\n"}))
+
+
+def wanted(target: Target, **fields: Any) -> Wanted:
+    outputs = fields.pop("outputs", ())
+    return Wanted(target, TaskFile((Task(**{"id": "main", "command": "", "path": "TARGET", **fields}),)), outputs=outputs)
+
+
+def said(pool_facts: PoolFacts, asked: Wanted, view: StackView = VIEW) -> list[str]:
+    return [str(problem) for problem in check(view, "train", pool_facts, asked)]
+
+
+def test_the_only_pool_is_taken_and_of_several_one_has_to_be_named() -> None:
+    assert choose(VIEW, "") == ("train", [])
+    several = VIEW._replace(pools={"train": "/a", "mpi": "/b"})
+    assert "the stack has several pools; allowed: mpi, train" in str(choose(several, "")[1][0])
+    assert "did you mean train?" in str(choose(several, "trian")[1][0])
+    assert "the stack has no pool" in str(choose(VIEW._replace(pools={}), "")[1][0])
+
+
+@pytest.mark.parametrize(
+    ("facts", "asked", "message"),
+    [
+        (POOL, wanted(FOLDER), "the pool runs no containers"),
+        (POOL, wanted(Target(image="r/x:1")), "the pool runs no containers"),
+        (POOL, wanted(Target(), command="x", image="r/x:1"), "the pool runs no containers"),
+        (POOL._replace(is_windows=True), wanted(SCRIPT), "a Windows node has no Python"),
+        (POOL._replace(identities=()), wanted(SCRIPT), "no identity on its pool"),
+        (POOL._replace(formula=""), wanted(SCRIPT), "the pool has no nodes, and no formula"),
+        (POOL._replace(state="deleting"), wanted(SCRIPT), "the pool is being deleted"),
+        (POOL, wanted(SCRIPT, nodes=2), "a pool with nodes that talk to each other"),
+        (POOL._replace(inter_node=True, slots=4), wanted(SCRIPT, nodes=2), "a pool with nodes that run one task at a time"),
+        (
+            POOL._replace(inter_node=True, formula="", target_dedicated=2),
+            wanted(SCRIPT, nodes=3),
+            "the pool has fewer nodes than one task asks for",
+        ),
+        (CONTAINERS, wanted(Target(), command="nvidia-smi"), "tasks of this pool run in containers"),
+        (CONTAINERS._replace(inter_node=True), wanted(SCRIPT, nodes=2), "mpirun starts its processes outside of them"),
+        (CONTAINERS, wanted(SHELL_FORM, command="$AZ_BATCH_TASK_ID"), "the image's own command isn't known here"),
+        (CONTAINERS._replace(identities=()), wanted(FOLDER, outputs=("*",)), "no identity with which its nodes could reach"),
+    ],
+)
+def test_what_a_pool_can_not_do_is_refused(facts: PoolFacts, asked: Wanted, message: str) -> None:
+    found = said(facts, asked)
+    assert [message in text for text in found] == [True], found
+
+
+@pytest.mark.parametrize(
+    ("facts", "asked"),
+    [
+        (POOL, wanted(SCRIPT)),
+        (POOL, wanted(Target(), command="nvidia-smi")),
+        (POOL._replace(inter_node=True), wanted(SCRIPT, nodes=2)),
+        (CONTAINERS, wanted(SCRIPT)),
+        (CONTAINERS, wanted(FOLDER)),
+        (CONTAINERS, wanted(Target(), command="x", image="r/x:1")),
+        (POOL._replace(formula="", target_spot=1), wanted(SCRIPT)),
+    ],
+)
+def test_what_a_pool_can_do_is_taken(facts: PoolFacts, asked: Wanted) -> None:
+    assert said(facts, asked) == []
+
+
+def test_files_of_tasks_need_a_storage_account_and_an_image_a_registry() -> None:
+    assert "no storage account" in str(check_stack(VIEW._replace(storage=""), wanted(SCRIPT, outputs=("*",)))[0])
+    assert "the stack has no registry" in said(CONTAINERS, wanted(SCRIPT), VIEW._replace(registry=""))[0]
+
+
+def test_a_pool_past_its_end_is_warned_about() -> None:
+    ended = VIEW._replace(expires_at={"train": "2026-11-20T00:00:00Z"})
+    assert "the pool's end date has passed (2026-11-20)" in str(check_end(ended, "train", date(2026, 11, 21))[0])
+    assert check_end(ended, "train", date(2026, 11, 19)) == []
+
+
+def test_a_pool_is_read_as_batch_answers_it() -> None:
+    answered = scaled(
+        virtualMachineConfiguration={
+            "imageReference": {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204"},
+            "nodeAgentSKUId": "batch.node.ubuntu 22.04",
+            "containerConfiguration": {
+                "type": "dockerCompatible",
+                "containerRegistries": [{"registryServer": "Reg.azurecr.io", "identityReference": {"resourceId": "/i"}}],
+            },
+        },
+        identity={"type": "UserAssigned", "userAssignedIdentities": [{"resourceId": "/i"}]},
+        enableInterNodeCommunication=True,
+    )
+    facts = facts_of(answered)
+    assert (facts.has_containers, facts.is_windows, facts.inter_node, facts.mpi) == (True, False, True, "hpcx")
+    assert (facts.registries, facts.identities) == ((("reg.azurecr.io", "/i"),), ("/i",))
+    assert facts_of(pool(metadata=[{"name": "mpi", "value": "intel_mpi"}])).mpi == "intel_mpi"

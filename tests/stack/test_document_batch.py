@@ -1,0 +1,282 @@
+"""The third source document: its tables and its four worked pools at their own date, and what takes their place today.
+
+The document is Microsoft's page on GPU and RDMA nodes in Batch pools, of 2018-12-17. What is asserted here are its own words.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from catalog.problems import Code, Problem, errors
+from components import settings
+from formats.stack_file import configuration
+from tests.stack.conftest import MakeStack
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.stack import ProgramStack
+
+THEN, TODAY = "2018-12-17", "2026-11-21"
+MANAGED = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/images"
+BUILT = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/virtualMachines"
+BATCH_API = "2024-07-01"
+
+# The page's tables of settings, as it prints them but for the language. "Gebruikers-id: Pool van autouser, admin; Wachten op
+# voltooiing: True" is `elevated` and `wait_for_success`.
+FOUR: dict[str, dict[str, Any]] = {
+    "windows-nc6": {
+        "size": "NC6 Standard",
+        "os_type": "Windows",
+        "image": "MicrosoftWindowsServer:WindowsServer:2016-Datacenter",
+        "packages": {"GPUDriver": "411.82"},
+        "driver": "start_task",
+        "driver_version": "411.82",
+        "start_task": {
+            "command": r'cmd /c "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%\\GPUDriverSetup.exe /s"',
+            "elevated": True,
+            "wait_for_success": True,
+        },
+        "dedicated_nodes": 1,
+    },
+    "ubuntu-nc6": {
+        "size": "NC6 Standard",
+        "image_id": f"{MANAGED}/ubuntu-gpu",
+        "node_agent": "batch.node.ubuntu 16.04",
+        "dedicated_nodes": 1,
+    },
+    "windows-h16r": {
+        "size": "H16r Standard",
+        "os_type": "Windows",
+        "image_id": f"{MANAGED}/windows-mpi",
+        "node_agent": "batch.node.Windows amd64",
+        "mpi": "microsoft_mpi",
+        "inter_node": True,
+        "task_slots": 1,
+        "dedicated_nodes": 2,
+    },
+    "centos-h16r": {
+        "size": "H16r Standard",
+        "image": "OpenLogic:CentOS-HPC:7.4",
+        "mpi": "intel_mpi",
+        "inter_node": True,
+        "task_slots": 1,
+        "dedicated_nodes": 2,
+    },
+}
+# The same four today.
+TODAYS: dict[str, dict[str, Any]] = {
+    "windows-gpu": {"size": "Standard_NC4as_T4_v3", "os_type": "Windows", "dedicated_nodes": 1},
+    "ubuntu-gpu": {"size": "Standard_NC4as_T4_v3", "gallery_image": "ubuntu-gpu", "dedicated_nodes": 1},
+    "windows-mpi": {
+        "size": "Standard_HB120rs_v3",
+        "os_type": "Windows",
+        "gallery_image": "windows-mpi",
+        "mpi": "microsoft_mpi",
+        "dedicated_nodes": 2,
+    },
+    "linux-mpi": {"size": "Standard_HB120rs_v3", "mpi": "hpcx", "dedicated_nodes": 2},
+}
+IMAGES = {
+    "ubuntu-gpu": {"source_id": f"{BUILT}/linux-build", "node_agent": "batch.node.ubuntu 22.04"},
+    "windows-mpi": {"source_id": f"{BUILT}/windows-build", "os_type": "Windows", "node_agent": "batch.node.windows amd64"},
+}
+
+
+def dated(pools: dict[str, dict[str, Any]], end: str) -> dict[str, dict[str, Any]]:
+    return {name: {**pool, "expires_after": end} for name, pool in pools.items()}
+
+
+def config(pools: dict[str, dict[str, Any]], as_of: str, **more: Any) -> dict[str, Any]:
+    return {
+        "team": "tests",
+        "location": "southcentralus",
+        "as_of": as_of,
+        "foundation": {"resource_group": "create", "identity": "create", "storage": "create"},
+        "batch_account": {"applications": {"GPUDriver": {"display_name": "NVIDIA's driver"}}},
+        "pools": pools,
+        **more,
+    }
+
+
+def problems_of(pools: dict[str, dict[str, Any]], as_of: str, **more: Any) -> list[Problem]:
+    """What the program says before anything is created."""
+    keys = {f"azure-gpu:{key}": value for key, value in config(pools, as_of, **more).items()}
+    text = yaml.safe_dump({"config": {"azure-native:subscriptionId": SUBSCRIPTION, **keys}})
+    return settings.pure_problems(settings.read(configuration(text), as_of), "azure-gpu", "documents")
+
+
+def shipped_pools(text: str) -> dict[str, Any]:
+    """The pools of the stack file with the one that comes second, as somebody has it who takes the # away."""
+    whole = re.sub(r"^( {4})# ((?:windows-nc6:| {2}\S| {4}\S).*)$", r"\1\2", text, flags=re.MULTILINE)
+    pools: dict[str, Any] = yaml.safe_load(whole)["config"]["azure-gpu:pools"]
+    return pools
+
+
+def test_the_shipped_stack_file_has_the_pages_four_pools_at_the_pages_date() -> None:
+    text = (CHECKOUT / "Pulumi.documents.yaml").read_text(encoding="utf-8")
+    expected = {name: {**pool, "as_of": THEN, "expires_after": "2018-12-31"} for name, pool in FOUR.items()}
+    assert shipped_pools(text) == expected
+
+
+def test_the_four_are_accepted_at_their_own_date() -> None:
+    assert errors(problems_of(dated(FOUR, "2018-12-31"), THEN)) == []
+
+
+def test_the_same_four_asked_today_are_answered_with_successors() -> None:
+    found = errors(problems_of(dated(FOUR, "2026-11-30"), TODAY))
+    gone = {problem.path: problem.instead for problem in found if problem.code is Code.RETIRED}
+    assert gone["pools.windows-nc6.size"][0] == gone["pools.ubuntu-nc6.size"][0] == "Standard_NC4as_T4_v3"
+    assert gone["pools.windows-h16r.size"][0] == gone["pools.centos-h16r.size"][0] == "Standard_HB120rs_v3"
+    fixes = {problem.path: problem.fix for problem in found}
+    assert "batch.node.ubuntu 24.04" in fixes["pools.ubuntu-nc6.node_agent"]
+    assert "batch.node.ubuntu 24.04" in fixes["pools.centos-h16r.node_agent"]
+    for name in ("ubuntu-nc6", "windows-h16r"):
+        assert fixes[f"pools.{name}.image_id"] == "copy the image into an Azure Compute Gallery and name that version"
+    assert {path.split(".")[1] for path in fixes} == set(FOUR)
+
+
+def test_the_successors_are_accepted_today() -> None:
+    assert errors(problems_of(dated(TODAYS, "2026-11-30"), TODAY, gallery_images=IMAGES)) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "os_type", "image", "rdma"),
+    [
+        # Linux: RDMA
+        *(
+            (size, "Linux", image, True)
+            for size in ("H16r", "H16mr", "A8", "A9", "NC24r", "NC24rs_v2", "NC24rs_v3", "ND24rs")
+            for image in ("Canonical:UbuntuServer:16.04-LTS", "OpenLogic:CentOS-HPC:7.4")
+        ),
+        # Linux: GPUs
+        *(
+            (size, "Linux", image, False)
+            for size in ("NC6", "NC6s_v2", "NC6s_v3")
+            for image in ("Canonical:UbuntuServer:16.04-LTS", "OpenLogic:CentOS:7.3", "OpenLogic:CentOS:7.4")
+        ),
+        *(("NV6", "Linux", image, False) for image in ("Canonical:UbuntuServer:16.04-LTS", "OpenLogic:CentOS:7.3")),
+        # Windows: the RDMA sizes with GPUs are in both tables, and that of GPUs has no Windows Server 2012
+        *(
+            (size, "Windows", f"MicrosoftWindowsServer:WindowsServer:{sku}", True)
+            for size in ("H16r", "H16mr", "A8", "A9", "NC24r", "NC24rs_v2", "NC24rs_v3", "ND24rs")
+            for sku in ("2016-Datacenter", "2012-R2-Datacenter", "2012-Datacenter")
+            if sku != "2012-Datacenter" or not size.startswith("N")
+        ),
+        *(
+            (size, "Windows", f"MicrosoftWindowsServer:WindowsServer:{sku}", False)
+            for size in ("NC6", "NC6s_v2", "NC6s_v3", "ND6s", "NV6")
+            for sku in ("2016-Datacenter", "2012-R2-Datacenter")
+        ),
+    ],
+)
+def test_every_row_of_the_pages_tables_is_accepted(size: str, os_type: str, image: str, rdma: bool) -> None:
+    """The tables say what has to be installed; here the pool's own start task does it."""
+    nodes: dict[str, Any] = {"inter_node": True, "rdma": True} if rdma else {}
+    task = {"command": "install", "elevated": True}
+    pool = {"size": f"Standard_{size}", "os_type": os_type, "image": image, "driver": "start_task", "start_task": task, **nodes}
+    found = errors(problems_of(dated({"p": {**pool, "dedicated_nodes": 1}}, "2018-12-31"), THEN))
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("size", "image"),
+    [
+        ("H16r", "OpenLogic:CentOS:7.3"),
+        ("NV6", "OpenLogic:CentOS:7.4"),
+        ("NC24r", "OpenLogic:CentOS:7.4"),
+    ],
+)
+def test_a_system_that_the_tables_dont_name_is_refused_at_their_date(size: str, image: str) -> None:
+    pool = {"size": f"Standard_{size}", "image": image, "inter_node": True, "rdma": size != "NV6", "dedicated_nodes": 1}
+    found = errors(problems_of(dated({"p": pool}, "2018-12-31"), THEN))
+    assert any("in certain operating systems alone" in problem.message for problem in found), found
+
+
+def test_the_n_series_never_was_in_cloud_services() -> None:
+    pool = {"size": "Standard_NC6", "os_type": "Windows", "cloud_services": True, "dedicated_nodes": 1}
+    found = errors(problems_of(dated({"p": pool}, "2018-12-31"), THEN))
+    assert any("the N-series never was in Batch pools of Cloud Services configuration" in problem.message for problem in found), (
+        found
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_four_stand_on_the_embedded_azure_at_their_date(azure: EmbeddedAzure, make_stack: MakeStack, tmp_path: Path) -> None:
+    pools = dated(FOUR, "2018-12-31")
+    second = {"windows-nc6": pools.pop("windows-nc6")}
+    stack = make_stack(azure, config(pools, THEN))
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    # The package first, then the pool that needs it; before it is there the pool is refused by name.
+    stack.configure(config({**pools, **second}, THEN))
+    done = stack.up()
+    assert done.returncode != 0
+    assert "pools.windows-nc6.packages.GPUDriver" in done.stdout + done.stderr
+    assert "package push" in done.stdout + done.stderr
+    (tmp_path / "GPUDriver").mkdir()
+    (tmp_path / "GPUDriver" / "GPUDriverSetup.exe").write_bytes(b"not a driver")
+    pushed = push(stack, tmp_path / "GPUDriver")
+    assert pushed.returncode == 0, pushed.stdout + pushed.stderr
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    pool_ids = stack.outputs()["pools"]
+    bodies = until(lambda: settled(azure, pool_ids), "all pools have their nodes", 120)
+    assert {name: properties(body)["vmSize"].lower() for name, body in bodies.items()} == {
+        "windows-nc6": "standard_nc6",
+        "ubuntu-nc6": "standard_nc6",
+        "windows-h16r": "standard_h16r",
+        "centos-h16r": "standard_h16r",
+    }
+    windows = properties(bodies["windows-nc6"])
+    assert windows["startTask"]["commandLine"] == r'cmd /c "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%\\GPUDriverSetup.exe /s"'
+    assert windows["startTask"]["userIdentity"]["autoUser"] == {"scope": "Pool", "elevationLevel": "Admin"}
+    assert windows["startTask"]["waitForSuccess"] is True
+    for name in ("windows-h16r", "centos-h16r"):
+        assert properties(bodies[name])["interNodeCommunication"] == "Enabled"
+        assert properties(bodies[name])["taskSlotsPerNode"] == 1
+    assert properties(bodies["centos-h16r"])["currentDedicatedNodes"] == 2
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_successors_stand_on_the_embedded_azure_today(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(azure, config(dated(TODAYS, "2026-11-30"), TODAY, gallery_images=IMAGES))
+    done = stack.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    pool_ids = stack.outputs()["pools"]
+    bodies = until(lambda: settled(azure, pool_ids), "all pools have their nodes", 120)
+    machines = {name: properties(body)["deploymentConfiguration"]["virtualMachineConfiguration"] for name, body in bodies.items()}
+    assert machines["windows-gpu"]["extensions"][0]["type"] == "NvidiaGpuDriverWindows"
+    assert "/galleries/" in machines["ubuntu-gpu"]["imageReference"]["id"]
+    assert "/galleries/" in machines["windows-mpi"]["imageReference"]["id"]
+    assert machines["linux-mpi"]["imageReference"]["offer"] == "ubuntu-hpc"
+    assert {name: properties(body)["currentDedicatedNodes"] for name, body in bodies.items()} == {
+        "windows-gpu": 1,
+        "ubuntu-gpu": 1,
+        "windows-mpi": 2,
+        "linux-mpi": 2,
+    }
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
+
+
+def push(stack: ProgramStack, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """The document's steps 2 and 3: a zip file of the installer, in the account as GPUDriver 411.82."""
+    words = ["package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82"]
+    options = ["--stack", stack.name, "--config-folder", str(stack.azure.state)]
+    command = [sys.executable, "-m", "operations", *words, *options]
+    return subprocess.run(command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def settled(azure: EmbeddedAzure, pools: dict[str, str]) -> dict[str, Any] | None:
+    """The pools, once each has the nodes that it asks for."""
+    bodies = {name: azure.get(pool, BATCH_API).json() for name, pool in pools.items()}
+    return bodies if all(properties(body)["allocationState"] == "Steady" for body in bodies.values()) else None
+
+
+def properties(body: dict[str, Any]) -> dict[str, Any]:
+    return body["properties"]

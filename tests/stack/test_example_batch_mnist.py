@@ -1,0 +1,55 @@
+"""The commands of examples/batch-mnist/README.md, read out of it and run as they stand, in a copy of the checkout."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from catalog.prices import packaged
+from formats import task_file
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.readme_commands import commands_in, copied, groups_left, login, table_in, walked
+
+FOLDER = CHECKOUT / "examples" / "batch-mnist"
+README = FOLDER / "README.md"
+
+
+def test_each_command_has_its_minutes_and_its_cost() -> None:
+    assert [row[0] for row in table_in(README)] == [str(number) for number in range(1, len(commands_in(README)) + 1)]
+    for _, what, minutes, cost in table_in(README):
+        assert what
+        assert re.search(r"\d", minutes)
+        assert re.search(r"\d|none", cost)
+
+
+def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
+    price, _ = packaged().cheapest("Standard_NC4as_T4_v3", "eastus")
+    assert price is not None
+    assert f"{price.usd_hour:.2f} USD an hour for the node" in README.read_text(encoding="utf-8")
+
+
+def test_the_file_of_rates_is_one_of_tasks() -> None:
+    text = (FOLDER / "rates.yaml").read_text(encoding="utf-8")
+    job, problems = task_file.read(text, "rates.yaml")
+    assert problems == []
+    assert job is not None
+    assert [task.command for task in job.tasks] == [
+        f"--steps 200 --learning-rate {rate}" for rate in ("0.0003", "0.001", "0.003")
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+    folder = copied(tmp_path / "clone")
+    commands = commands_in(README)
+    outputs = walked(commands, folder, login(azure, engine_bin))
+    single = next(output for command, output in zip(commands, outputs, strict=True) if command.endswith("-- --steps 200"))
+    assert "Accuracy at step 0: " in single
+    assert json.loads(single.splitlines()[-1])["workload"] == "mnist"
+    logs = sorted((folder / "digits-runs").rglob("stdout.txt"))
+    assert len(logs) == 3
+    for log in logs:
+        assert json.loads(log.read_text(encoding="utf-8").splitlines()[-1])["workload"] == "mnist"
+    assert groups_left(azure, "digits") == []

@@ -1,0 +1,312 @@
+"""`run --on batch` on the pools of a real stack: scripts, a workload, many tasks, two nodes with MPI, and what is beside it."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
+from tests.support.stack import ProgramStack
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+SECONDS = 240
+GPU = "Standard_NC4as_T4_v3"
+ENDS = {"expires_after": "2999-01-01"}
+CONFIG: dict[str, Any] = {
+    "team": "tests",
+    "location": "eastus",
+    "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
+    "batch_account": "create",
+    "pools": {
+        "train": {"size": GPU, "containers": True, "autoscale": {"scenario": "pending_tasks", "max_nodes": 2}, **ENDS},
+        "plain": {"size": GPU, "task_slots": 2, "autoscale": {"scenario": "pending_tasks", "max_nodes": 2}, **ENDS},
+        "mpi": {
+            "size": "Standard_HB120rs_v3",
+            "mpi": "hpcx",
+            "autoscale": {"scenario": "pending_tasks", "max_nodes": 2, "nodes_per_task": 2},
+            **ENDS,
+        },
+    },
+}
+SCRIPT = """\
+import json, os, pathlib, sys, time
+print("arguments", *sys.argv[1:], flush=True)
+print("colour", os.environ.get("COLOUR"), "secret", len(os.environ.get("TOKEN", "")), flush=True)
+print("said as an error", file=sys.stderr, flush=True)
+pathlib.Path("results").mkdir(exist_ok=True)
+pathlib.Path("results/said.json").write_text(json.dumps(sys.argv[1:]))
+time.sleep(float(os.environ.get("SLEEP", "0")))
+sys.exit(int(os.environ.get("CODE", "0")))
+"""
+RANKS = """\
+import os
+print("rank", os.environ["OMPI_COMM_WORLD_RANK"], "of", os.environ["OMPI_COMM_WORLD_SIZE"], os.environ["COLOUR"],
+      "on", os.environ["PMIX_SYSTEM_TMPDIR"], flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+    """One stack with three pools for all tests here."""
+    made = ProgramStack(azure, "pools", CONFIG, engine_bin=engine_bin)
+    done = made.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield made
+    down = made.down()
+    assert down.returncode == 0, down.stdout + down.stderr
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "my script.py"
+    file.write_text(SCRIPT)
+    return file
+
+
+def command(stack: ProgramStack, *words: str) -> list[str]:
+    options = ["--on", "batch", "--stack", stack.name, "--config-folder", str(stack.azure.state)]
+    at = words.index("--") if "--" in words else len(words)
+    return [sys.executable, "-m", "operations", "run", *words[:at], *options, *words[at:]]
+
+
+def run(stack: ProgramStack, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run(
+        command(stack, *words),
+        cwd=CHECKOUT,
+        env={**stack.environment, **environment},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess[str]":
+    options = ["--stack", stack.name, "--config-folder", str(stack.azure.state)]
+    done = subprocess.run(
+        [sys.executable, "-m", "operations", *words, *options],
+        cwd=CHECKOUT,
+        env=stack.environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def job_of(said: str) -> str:
+    """The job's name, as `run` has said it."""
+    return said.partition(": job ")[2].split()[0]
+
+
+def test_a_script_runs_in_a_container_with_its_arguments_and_its_exit_code_is_ours(
+    stack: ProgramStack, script: Path, tmp_path: Path
+) -> None:
+    into = tmp_path / "out"
+    options = ["--pool", "train", "--env", "COLOUR=red", "--env", "CODE=7", "--output", "results/*.json", "--into", str(into)]
+    done = run(stack, str(script), *options, "--", "--epochs", "3")
+    assert done.returncode == 7, done.stdout + done.stderr
+    assert done.stdout == "arguments --epochs 3\ncolour red secret 0\n"
+    assert "said as an error" in done.stderr
+    assert "train: failed, exit code 7; " in done.stderr
+    assert "on 1 node, " in done.stderr
+    assert "USD at 0.526 USD/hour" in done.stderr
+    assert [json.loads(file.read_text()) for file in into.rglob("said.json")] == [["--epochs", "3"]]
+    explained = operations(stack, "explain", job_of(done.stderr))
+    assert explained.returncode == 1
+    assert "exit code 7" in explained.stdout
+    assert "    said as an error" in explained.stdout, "its last lines are shown"
+
+
+def test_a_workload_of_this_repository_trains_on_the_pool(stack: ProgramStack, tmp_path: Path) -> None:
+    into = tmp_path / "out"
+    given = ["--steps", "10", "--min-accuracy", "0", "--output-dir", "$AZ_BATCH_TASK_WORKING_DIR/model"]
+    done = run(stack, "mnist", "--pool", "train", "--output", "model/*.npz", "--into", str(into), "--", *given)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Accuracy at step 10: " in done.stdout
+    assert json.loads(done.stdout.splitlines()[-1])["passed"] is True
+    assert [file.name for file in into.rglob("*.npz")] == ["checkpoint.npz"]
+    assert "is removed" in done.stderr, "a job that went well doesn't stay"
+
+
+def test_a_script_runs_on_a_node_without_containers_with_what_it_requires(stack: ProgramStack, tmp_path: Path) -> None:
+    file = tmp_path / "needs.py"
+    file.write_text("import iniconfig, sys\nprint('found', iniconfig.IniConfig.__name__, *sys.argv[1:])\n")
+    (tmp_path / "requirements.txt").write_text("iniconfig==2.1.0\n")
+    done = run(stack, str(file), "--pool", "plain", "--requirements", str(tmp_path / "requirements.txt"), "--", "a b")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == "found IniConfig a b\n"
+
+
+def test_requirements_that_do_not_resolve_end_with_pips_last_lines(stack: ProgramStack, script: Path, tmp_path: Path) -> None:
+    (tmp_path / "needs.txt").write_text("no-such-package-was-ever-there==1.2.3\n")
+    done = run(stack, str(script), "--pool", "plain", "--requirements", str(tmp_path / "needs.txt"))
+    assert done.returncode == 125, done.stdout + done.stderr
+    assert "the job's preparation failed" in done.stderr
+    assert "no-such-package-was-ever-there" in done.stderr
+    explained = operations(stack, "explain", job_of(done.stderr))
+    assert explained.returncode == 1
+    assert "the job's preparation failed" in explained.stdout
+    assert "no-such-package-was-ever-there" in explained.stdout
+
+
+def test_many_tasks_run_in_their_order_and_the_first_that_fails_gives_the_exit_code(
+    stack: ProgramStack, script: Path, tmp_path: Path
+) -> None:
+    tasks = tmp_path / "tasks.yaml"
+    tasks.write_text(
+        "- --seed 1\n- [--seed, 2]\n- {id: third, command: --seed 3, environment: {CODE: '4'}}\n"
+        "- {id: merge, command: --merge, depends_on: [task-00001, task-00002]}\n"
+        "- {id: blocked, command: --never, depends_on: third}\n"
+    )
+    into = tmp_path / "out"
+    done = run(stack, str(script), "--pool", "plain", "--tasks", str(tasks), "--output", "results/*.json", "--into", str(into))
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "sent 5 of 5 tasks" in done.stderr
+    assert "third: exit code 4" in done.stderr
+    assert "3 of 5 tasks went well, 1 failed, 1 never ran" in done.stderr
+    said = {file.parent.name: json.loads(file.read_text()) for file in into.rglob("said.json")}
+    expected = {"task-00001": ["--seed", "1"], "task-00002": ["--seed", "2"], "third": ["--seed", "3"], "merge": ["--merge"]}
+    assert said == expected
+
+
+def test_more_tasks_than_fit_in_a_request_all_run(stack: ProgramStack, tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text("".join(json.dumps(["echo", str(number)]) + "\n" for number in range(130)))
+    done = run(stack, "--pool", "plain", "--tasks", str(tasks))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "sent 100 of 130 tasks" in done.stderr
+    assert "130 of 130 tasks went well, exit code 0" in done.stderr
+
+
+def test_one_task_runs_on_two_nodes_at_once(stack: ProgramStack, tmp_path: Path) -> None:
+    file = tmp_path / "ranks.py"
+    file.write_text(RANKS)
+    done = run(stack, str(file), "--pool", "mpi", "--nodes", "2", "--env", "COLOUR=blue")
+    assert done.returncode == 0, done.stdout + done.stderr
+    ranks = sorted(done.stdout.splitlines())
+    assert [line.partition(" on ")[0] for line in ranks] == ["rank 0 of 2 blue", "rank 1 of 2 blue"]
+    assert len({line.partition(" on ")[2] for line in ranks}) == 2, "each rank is on a node of its own"
+    assert "on 2 nodes" in done.stderr
+
+
+@pytest.mark.parametrize("pool", ["train", "plain"])
+def test_a_secret_reaches_the_script_and_nobody_who_reads_the_job(stack: ProgramStack, script: Path, pool: str) -> None:
+    secret = "hunter2-hunter2"
+    done = run(stack, str(script), "--pool", pool, "--env", "CODE=3", "--secret-env", "TOKEN", TOKEN=secret)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert f"secret {len(secret)}" in done.stdout
+    assert secret not in done.stdout + done.stderr
+    job = job_of(done.stderr)
+    from tests.support.batch_clients import account_of  # here: Azure's clients take long to load
+
+    account = account_of(stack)
+    bodies = [account.get_job(job), *account.list_tasks(job)]
+    assert bodies[1:], "the job is kept, with its task"
+    assert all(secret not in json.dumps(each.as_dict()) for each in bodies)
+    files = [file.name for file in account.list_task_files(job, "main", recursive=True)]
+    assert not any(file.endswith(".run-environment") for file in files), "its file is gone from the node"
+
+
+def test_ctrl_c_ends_the_job_in_azure(stack: ProgramStack, script: Path) -> None:
+    process = subprocess.Popen(
+        command(stack, str(script), "--pool", "plain", "--env", "SLEEP=300"),
+        cwd=CHECKOUT,
+        env=stack.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "arguments\n"
+        rows = json.loads(operations(stack, "running", "--json").stdout)["running"]
+        plain = next(row for row in rows if row["name"] == "plain")
+        assert plain["kind"] == "Batch pool"
+        assert plain["state"].endswith(", 1 task running")
+        assert plain["usd_hour"] in (0.526, 1.052), "each node of NC4as_T4_v3 costs 0.526 USD an hour in East US"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert "stopped at your word" in said
+    from tests.support.batch_clients import account_of  # here, as above
+
+    job = account_of(stack).get_job(job_of(said))
+    assert job.state in ("terminating", "completed")
+
+
+def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -> None:
+    done = run(stack, str(script), "--pool", "plain", "--env", "SLEEP=300", "--timeout", "0.05")
+    assert done.returncode == 124, done.stderr
+    assert "stopped when its time was over" in done.stderr
+
+
+def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStack, script: Path) -> None:
+    done = run(stack, str(script), "--pool", "plain", "--env", "CODE=5", "--detach")
+    assert done.returncode == 0, done.stderr
+    job = job_of(done.stderr)
+
+    def explained() -> str:
+        return operations(stack, "explain", job).stdout
+
+    text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
+    assert "the program's own error" in text
+
+
+def test_a_program_that_is_not_there_is_told_and_is_no_exit_code_of_its_own(stack: ProgramStack) -> None:
+    done = run(stack, "--pool", "plain", "--", "no-such-program")
+    assert done.returncode == 125, done.stderr
+    assert "CommandProgramNotFound" in done.stderr
+
+
+def test_what_a_pool_can_not_run_is_refused_before_anything_starts(stack: ProgramStack) -> None:
+    several = run(stack, "mnist")
+    assert several.returncode == 2
+    assert "the stack has several pools" in several.stderr
+    assert "mpi, plain, train" in several.stderr
+    uncontained = run(stack, "mnist", "--pool", "plain")
+    assert uncontained.returncode == 2
+    assert "the pool runs no containers" in uncontained.stderr
+    alone = run(stack, "--pool", "plain", "--nodes", "2", "--", "hostname")
+    assert alone.returncode == 2
+    assert "a pool with nodes that talk to each other" in alone.stderr
+
+
+def test_a_package_is_pushed_once_and_its_version_keeps_its_content(stack: ProgramStack, tmp_path: Path) -> None:
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    (folder / "GPUDriverSetup.exe").write_text("installs a driver")
+    push = ["package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82"]
+    first = operations(stack, *push)
+    assert first.returncode == 0, first.stderr
+    assert "the package GPUDriver 411.82 is active" in first.stdout
+    assert "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%" in first.stdout
+    assert "$AZ_BATCH_APP_PACKAGE_GPUDriver_411_82" in first.stdout
+    again = operations(stack, *push)
+    assert again.returncode == 0, again.stderr
+    assert "is there with this content" in again.stdout
+    (folder / "GPUDriverSetup.exe").write_text("installs another one")
+    changed = operations(stack, *push)
+    assert changed.returncode == 2
+    assert "already, active and with another content" in changed.stderr
+
+
+def test_a_pool_is_drained_and_says_what_it_gives_up(stack: ProgramStack, script: Path) -> None:
+    assert run(stack, str(script), "--pool", "plain").returncode == 0
+    done = operations(stack, "drain", "plain")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the pool plain has no nodes any more" in done.stdout
+    rows = json.loads(operations(stack, "running", "--json").stdout)["running"]
+    assert "plain" not in [row["name"] for row in rows]
