@@ -14,7 +14,7 @@ EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
 CONNECTED := set -a; . $(STATE)/env; set +a;
 CONFIG := --config-folder $(STATE)
 
-.PHONY: help up down preview status env shell test lint bench lock ready engine clean
+.PHONY: help up down preview status env shell test lint bench lock ready engine azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -41,7 +41,7 @@ env: .venv/ready ## the connection environment: eval "$$(make -s env)"
 shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
-test: .venv/ready engine ## the tests that aren't slow; ALL=1 for all of them
+test: .venv/ready engine azurite ## the tests that aren't slow; ALL=1 for all of them
 	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest -n auto $(if $(ALL),,-m "not slow") $(TESTS)
 
 lint: .venv/ready ## format, style, types
@@ -49,7 +49,7 @@ lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pyright
 
-bench: .venv/ready engine ## the figures that README.md speaks of, as ratios in one run
+bench: .venv/ready engine azurite ## the figures that README.md speaks of, as ratios in one run
 	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m tests.bench
 
 lock: .venv/ready ## renew requirements-local.txt after a change of versions in pyproject.toml or requirements.txt
@@ -60,12 +60,16 @@ lock: .venv/ready ## renew requirements-local.txt after a change of versions in 
 
 # The engine builds while the packages install; both show their own progress.
 ready: prerequisites
-	@$(MAKE) -s --no-print-directory -j2 engine .venv/ready
+	@$(MAKE) -s --no-print-directory -j2 engine azurite
 	@$(EMBEDDED) start --engine-bin "$$(cat $(STATE)/engine-bin)"
 
 engine: prerequisites
 	@mkdir -p $(STATE)
 	@python3 engine/build.py > $(STATE)/engine-bin
+
+# Blob storage of the embedded Azure, from npm into the cache.
+azurite: .venv/ready prerequisites
+	@$(PYTHON) -m localazure.blobs.installation > /dev/null
 
 .venv/ready: requirements-local.txt
 	@sh engine/prerequisites.sh python

@@ -13,4 +13,6 @@ need "Python 3.11 or later" "python3 -c 'import sys, venv, ensurepip; sys.exit(s
 [ "$1" != python ] || exit $missing
 need "a C++ compiler (g++)" "command -v g++" "Debian, Ubuntu: apt install g++; macOS: xcode-select --install"
 need "CMake 3.25 or later" "command -v cmake" "Debian, Ubuntu: apt install cmake; macOS: brew install cmake"
+need "Node.js 20 or later with npm" "node -e 'process.exit(+(process.versions.node.split(\".\")[0] < 20))' && command -v npm" \
+  "Debian, Ubuntu: apt install nodejs npm; macOS: brew install node; or https://nodejs.org/"
 exit $missing

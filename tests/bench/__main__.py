@@ -3,6 +3,7 @@
     --rounds N    runs of each preview; default 3
     --counts N,M  how many groups; default 250,1000
     --pairs N     PUT and GET pairs; default 1000
+    --tasks N     tasks through a Batch pool of 8 slots; default 1000
     --quick       small numbers: shows that it runs, and holds nothing against a limit
 
 Ends with exit code 1 where a limit doesn't hold. The last line is one JSON object.
@@ -19,7 +20,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from tests.bench import azure_cli, catalog, embedded, preflight, previews, warm_up
+from tests.bench import azure_cli, batch_tasks, catalog, embedded, preflight, previews, warm_up
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 COMPONENT_TO_BARE = 1.15
@@ -33,6 +34,9 @@ CATALOG_ROUNDS = 9
 PREFLIGHT_BEYOND_SLOWEST_LIST = 1.0  # seconds
 FIRST_LOG_LINE = 1.5  # to the same process started by hand and the Azure CLI's own time
 CLI_ROUNDS = 5
+TASK_SECONDS = 0.2
+TASK_OVERHEAD_MS = 20.0
+TASKS_MIB = 10.0  # that the server grows by
 
 
 def main() -> int:
@@ -49,6 +53,7 @@ def main() -> int:
             warm = warm_up.measure(azure, engine_bin)
             asked = preflight.measure(azure)
             told = azure_cli.measure(azure, 1 if options.quick else CLI_ROUNDS)
+            worked = batch_tasks.measure(azure, options.tasks, TASK_SECONDS)
         finally:
             azure.stop()
 
@@ -57,6 +62,7 @@ def main() -> int:
         *_report_catalog(known, times, say),
         _report_preflight(asked, say),
         _report_azure_cli(told, say),
+        *_report_batch(worked, say),
     ]
     figures = {f"{shape}-{count}": times[shape, count].seconds for shape, count in times}
     everything = {
@@ -67,6 +73,7 @@ def main() -> int:
         "catalog": asdict(known),
         "preflight": asdict(asked),
         "azure_cli": asdict(told),
+        "batch_tasks": asdict(worked),
     }
     say(json.dumps(everything))
     return 0 if all(held) or options.quick else 1
@@ -127,6 +134,17 @@ def _report_azure_cli(told: azure_cli.FirstLine, say: "partial[None]") -> bool:
     return _hold("first log line to the same process by hand and `az group show`", told.ratio, FIRST_LOG_LINE, say)
 
 
+def _report_batch(worked: batch_tasks.Tasks, say: "partial[None]") -> list[bool]:
+    say(f"{worked.count} tasks of {worked.task_seconds} s on 8 slots: {worked.whole:.1f} s, submitting {worked.submitted:.2f} s")
+    say(f"  by `xargs -P 8`: {worked.by_xargs:.1f} s, overhead of a task, p50 {worked.xargs_overhead_ms:.1f} ms")
+    say(f"  p95 of a task's overhead {worked.overhead_p95_ms:.1f} ms")
+    grown = worked.resident_after_mib - worked.resident_before_mib
+    return [
+        _hold("Batch, overhead of a task, p50 in ms", worked.overhead_ms, TASK_OVERHEAD_MS, say),
+        _hold(f"Batch, MiB that the server grows by over {worked.count} tasks", grown, TASKS_MIB, say),
+    ]
+
+
 def _hold(what: str, value: float, most: float, say: "partial[None]") -> bool:
     holds = value <= most
     say(f"{what}: {value:.4g}, limit {most:g}: {'holds' if holds else 'FELL SHORT'}")
@@ -138,10 +156,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--counts", type=lambda text: tuple(int(each) for each in text.split(",")), default=(250, 1000))
     parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     if options.quick:
-        options.rounds, options.counts, options.pairs = 1, (2, 5), 20
+        options.rounds, options.counts, options.pairs, options.tasks = 1, (2, 5), 20, 20
     return options
 
 

@@ -28,3 +28,8 @@ def test_the_bench_measures_every_figure() -> None:
     assert 0 < figures["azure_cli"]["by_hand"][0] < figures["azure_cli"]["created"][0]
     assert figures["preflight"]["lists"] == 9
     assert figures["preflight"]["slowest_list"] > 0.5
+    tasks = figures["batch_tasks"]
+    assert tasks["count"] == 20
+    assert 0 < tasks["submitted"] < tasks["whole"]
+    assert tasks["overhead_ms"] > 0
+    assert tasks["xargs_overhead_ms"] > 0
