@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from localazure.arm.store import Body
 from localazure.batch import task_environment as variables
 from localazure.batch.model import TaskKey
-from localazure.batch.nodes import commands, mpi, node_files, packages
+from localazure.batch.nodes import commands, mpi, node_agent, node_files, packages
 from localazure.batch.nodes.connection import Ended
 from localazure.batch.nodes.node import Node
 
@@ -33,13 +33,17 @@ async def run(running: "Running", environment: Environment, services: "Services"
     subtasks = kept[key] = [_subtask(number, node) for number, node in enumerate(running.nodes)]
     primary = running.node
     await asyncio.to_thread((running.folder / "wd").mkdir, parents=True, exist_ok=True)
-    await node_files.fetch(task["multiInstanceSettings"].get("commonResourceFiles"), running.folder, key.account, services)
+    common = task["multiInstanceSettings"].get("commonResourceFiles")
+    await node_files.fetch(common, running.folder, key.account, primary.settings, services)
+    running.commanded = True
     try:
         await _together(
             running, [_coordinate(running, number, env, services, subtasks[number]) for number, env in enumerate(envs)]
         )
-        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, services)
+        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, primary.settings, services)
         line = str(task.get("commandLine") or "")
+        if running.fate:  # its end was asked for before the primary's command was there to hear it
+            return Ended(primary.around.now(), primary.around.now(), None, node_agent.ASKED, "")
         job = commands.Job(running.name, task, line, running.folder, envs[0], running.context, append=True)
         ended = await commands.execute(primary, job, services)
         _note(subtasks[0], ended, commands.failure_of(ended, line))

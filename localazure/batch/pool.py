@@ -193,6 +193,7 @@ class Pool:
             self._resizing.cancel()
         for task in self._restoring:
             task.cancel()
+        await asyncio.gather(*(self.near.runs.give_up(node, REMOVED) for node in self.nodes))
         await asyncio.gather(*self._going, *(node.leave() for node in self.nodes))
         self.nodes.clear()
 
@@ -206,6 +207,7 @@ class Pool:
         for running in self.near.runs.on(node):
             running.reason = PREEMPTED
         self.near.runs.node_lost(node)
+        await self.near.runs.give_up(node, PREEMPTED)
         await node.preempt()
         restoring = asyncio.create_task(self._restore(node))
         self._restoring.add(restoring)

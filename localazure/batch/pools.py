@@ -169,14 +169,13 @@ class Pools:
         if node is None:
             return None
         found = next((one for one in self._nodes_of(key.account) if one.id == node.node_id), None)
-        folder = found.root / node.root if found else None
-        return folder if folder is not None and folder.is_dir() else None
+        return self._real(found.root / node.root) if found else None
 
     def node_folder(self, key: PoolKey, node_id: str) -> Path | None:
         """AZ_BATCH_NODE_ROOT_DIR of a node."""
         pool = self._pools.get(key)
         node = pool.node(node_id) if pool else None
-        return node.root if node and node.root.is_dir() else None
+        return self._real(node.root) if node else None
 
     # Faults on purpose
 
@@ -242,15 +241,21 @@ class Pools:
         """Samples of each pool, and evaluations that are due."""
         now = self._services.clock.now()
         for pool in list(self._pools.values()):
-            pool.tick(now)
+            try:
+                pool.tick(now)
+            except Exception:
+                log.exception("the pool %s could not be looked at", pool.key.pool)
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(autoscaling.SAMPLE_SECONDS)
-            self.tick()
-            now = self._services.clock.now().timestamp()
-            for root in [node.root for pool in self._pools.values() for node in pool.nodes]:
-                await asyncio.to_thread(retention.sweep, root, now)
+            try:
+                self.tick()
+                now = self._services.clock.now().timestamp()
+                for root in [node.root for pool in self._pools.values() for node in pool.nodes]:
+                    await asyncio.to_thread(retention.sweep, root, now)
+            except Exception:
+                log.exception("a look at the pools failed; the next comes in %s s", autoscaling.SAMPLE_SECONDS)
 
     # Work
 
@@ -300,6 +305,11 @@ class Pools:
         await asyncio.gather(*(self._runs.end(one.run.key, requeue=requeue) for one in self._runs.on(node)))
 
     # Parts
+
+    def _real(self, folder: Path) -> Path | None:
+        """A folder below a node's; None where it is gone, or a task has put a link to another in its place, or above it."""
+        real = self._folder.resolve() / folder.relative_to(self._folder)
+        return folder if folder.is_dir() and folder.resolve() == real else None
 
     def _near(self, key: PoolKey) -> Neighbours:
         account = key.account.rsplit("/", 1)[-1]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from localazure.arm.store import Body
 
 MASTER_PORT = 6000  # the documented example; the service keeps it for itself
+_SERVICES_OWN = "AZ_BATCH_"
 _DISK_BYTES = "1000000"
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -94,9 +95,11 @@ def of_instances(addresses: Sequence[str], cores: int, shared: Path, *, master: 
     }
 
 
-def of_user(*settings: Iterable[Body] | None) -> dict[str, str]:
-    """Environment settings; later ones go before earlier ones of the same name."""
-    return {str(one["name"]): str(one.get("value") or "") for each in settings for one in each or ()}
+def with_users(own: dict[str, str], *settings: Iterable[Body] | None) -> dict[str, str]:
+    """The service's variables with environment settings: later ones go before earlier ones of the same name, and before PATH,
+    HOME and LANG; where a task runs and what it is remains the service's to say."""
+    given = {str(one["name"]): str(one.get("value") or "") for each in settings for one in each or ()}
+    return own | given | {name: value for name, value in own.items() if name.startswith(_SERVICES_OWN)}
 
 
 def job_folder(root: Path, job: Body) -> Path:

@@ -37,7 +37,7 @@ class Running:
         self.folder = variables.job_folder(self.node.root, run.job) / str(run.task["id"])
         self.fate = ""  # or one of the above, once somebody has asked for its end
         self.reason = ""
-        self.commanded = False  # whether its command runs, or has run; before that it is prepared
+        self.commanded = False  # whether a node has its command; before that it is prepared, and can be given up at once
         self.succeeded: bool | None = None  # None where it didn't run to its end
         self.subtasks: list[Body] = []  # of a multi-instance task
         self.work: asyncio.Task[None] | None = None
@@ -45,6 +45,9 @@ class Running:
     @property
     def node(self) -> Node:
         return self.nodes[0]
+
+    def is_commanded(self) -> None:
+        self.commanded = True
 
     @property
     def context(self) -> Body:
@@ -118,6 +121,16 @@ class TaskRuns:
         """Ends a task without a word to `Work`."""
         await self._end(key, _SILENT, "")
 
+    async def give_up(self, node: Node, reason: str) -> None:
+        """The node goes: what is still being prepared for it writes there no more, and waits for another. What runs there ends
+        with the node itself."""
+        preparing = [one for one in self.on(node) if not one.commanded and one.work is not None]
+        for running in preparing:
+            running.fate, running.reason = running.fate or _REQUEUE, running.reason or reason
+            running.work.cancel()
+        if preparing:
+            await asyncio.wait([running.work for running in preparing])
+
     async def settled(self, node: Node) -> None:
         """Waits until nothing runs on a node."""
         while waiting := [one.work for one in self.on(node) if one.work is not None]:
@@ -185,7 +198,6 @@ class TaskRuns:
                 work.started(run.key)
                 started = running.node.around.now()
             if run.task.get("multiInstanceSettings"):
-                running.commanded = True
                 ended = await instances.run(running, self._env, self._services, self.subtasks)
             else:
                 ended = await self._command(running)
@@ -201,18 +213,21 @@ class TaskRuns:
         if run.task.get("applicationPackageReferences"):
             env |= await packages.of_task(run.task["applicationPackageReferences"], node.root, run.key.account, self._services)
         if run.task.get("resourceFiles"):
-            await asyncio.to_thread((running.folder / "wd").mkdir, parents=True, exist_ok=True)
-            await node_files.fetch(run.task["resourceFiles"], running.folder / "wd", run.key.account, self._services)
+            working = running.folder / "wd"
+            await asyncio.to_thread(working.mkdir, parents=True, exist_ok=True)
+            await node_files.fetch(run.task["resourceFiles"], working, run.key.account, node.settings, self._services)
         line = str(run.task.get("commandLine") or "")
-        running.commanded = True
-        job = commands.Job(running.name, run.task, line, running.folder, env, running.context)
+        job = commands.Job(running.name, run.task, line, running.folder, env, running.context, sent=running.is_commanded)
         return await commands.execute(node, job, self._services)
 
     async def _adopted(self, running: Running) -> None:
         agent = running.node.agent
         if agent is None:
             raise AgentLostError("the node has no process")
-        await self._finish(running, await agent.ended(running.name))
+        ended = await agent.ended(running.name)
+        if running.run.task.get("containerSettings"):
+            await containers.remove(running.node, running.name)
+        await self._finish(running, ended)
 
     async def _finish(self, running: Running, ended: Ended) -> None:
         """A command has ended: its output goes where it is to go, and `Work` is told."""
@@ -228,8 +243,9 @@ class TaskRuns:
             files = run.task.get("outputFiles")
             if files and not running.fate:
                 try:
-                    env = self._env(running, running.node)
-                    await node_files.upload(files, running.folder, env, failure is None, self._services)
+                    env, settings = self._env(running, running.node), running.node.settings
+                    succeeded = failure is None
+                    await node_files.upload(files, running.folder, env, settings, self._services, succeeded=succeeded)
                 except TaskError as error:
                     failure, retried = failure or error.body, retried and failure is not None
             container = containers.info(running.name) if run.task.get("containerSettings") else None
@@ -274,13 +290,13 @@ class TaskRuns:
         """A task's variables on one of its nodes."""
         run = running.run
         folder = variables.job_folder(node.root, run.job) / str(run.task["id"])
-        env = {
+        own = {
             **variables.of_node(node.place, node.package_variables),
             **variables.of_job(run.job, node.root),
             "AZ_BATCH_TASK_ID": str(run.task["id"]),
             **variables.of_folder(folder),
-            **variables.of_user(run.job.get("commonEnvironmentSettings"), run.task.get("environmentSettings")),
         }
+        env = variables.with_users(own, run.job.get("commonEnvironmentSettings"), run.task.get("environmentSettings"))
         if len(running.nodes) > 1 or run.task.get("multiInstanceSettings"):
             cores = node.settings.size.vcpus or 1 if node.settings.size else 1
             addresses = [one.address for one in running.nodes]

@@ -56,6 +56,15 @@ def _agent(request: PoolRequest, image: VmImage | None, as_of: date) -> Iterator
         yield from node_agents.agent_problems(request.node_agent, as_of, request.at("node_agent"))
         return
     needed = node_agents.for_distribution(image.distribution) if image is not None else None
+    if needed is None and request.image is not None:
+        yield Problem(
+            path=request.at("node_agent"),
+            message=f"which node agent {request.image} takes is not known, and Batch makes no node without one",
+            allowed="the agent for the operating system in the image, such as batch.node.ubuntu 24.04",
+            fix=f"name it: {node_agents.LIST}",
+            source=str(sources.PROVIDER),
+            code=Code.UNKNOWN,
+        )
     if needed is not None:
         for problem in node_agents.agent_problems(needed.sku, as_of, request.at("image")):
             yield problem._replace(message=f"{request.image}: {problem.message}", value=str(request.image))

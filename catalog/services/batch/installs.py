@@ -62,12 +62,23 @@ _LONG = re.compile(
     r"|cuda_[\w.]+\.(?:run|exe)",
     re.IGNORECASE,
 )
+# Installers of drivers: the article's, NVIDIA's own files and packages, AMD's, Microsoft's for InfiniBand.
+_INSTALLS_DRIVER = re.compile(
+    r"gpudriversetup|nvidia-linux-[\w.-]*\.run|tesla-desktop|cuda-drivers|nvidia-(?:headless-|open-)?(?:driver|\d)|\bcuda_[\w.]*\.run"
+    r"|rocm-dkms|amdgpu-install|hpcvmdrivers|mlnx_?ofed",
+    re.IGNORECASE,
+)
 _SHELLS = {OperatingSystem.WINDOWS: "cmd /c", OperatingSystem.LINUX: "/bin/sh -c"}
 _NEEDS_SHELL = {
     OperatingSystem.WINDOWS: re.compile(r"%\w|&&|\|\||[<>|]"),
     OperatingSystem.LINUX: re.compile(r"\$\w|\$\{|&&|\|\||[<>|;]"),
 }
 _SHELL = re.compile(r"^\s*(?:\S*[/\\])?(?:cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|sh|bash)\s", re.IGNORECASE)
+
+
+def installs_driver(command_line: str) -> bool:
+    """Whether a command line calls an installer of drivers that is known by its name."""
+    return _INSTALLS_DRIVER.search(command_line) is not None
 
 
 def install_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:

@@ -37,7 +37,7 @@ FACTS: tuple[Fact, ...] = (
         Source("MicrosoftDocs/azure-docs, articles/batch/best-practices.md", Dated.OBSERVED, sources.PROVIDER.day),
     ),
 )
-_LIST = "`az batch pool supported-images list` shows every image with its agent and the end of its support"
+LIST = "`az batch pool supported-images list` shows every image with its agent and the end of its support"
 _EL_9 = Source("public pool definitions with almalinux/almalinux-x86_64/9-gen2", Dated.OBSERVED, FACTS_DAY)
 _NO_NEW_POOLS = end(sources.OLD_AGENTS, 2024, 12, 31)
 
@@ -149,7 +149,7 @@ def agent_problems(sku: str, as_of: date, path: str) -> list[Problem]:
             as_of,
             path=path,
             value=sku,
-            fix=f"move to an image that takes {' or '.join(others)}" if others else _LIST,
+            fix=f"move to an image that takes {' or '.join(others)}" if others else LIST,
             instead=others,
         )
     close = tuple(_BY_LOWER_SKU[key].sku for key in spelling.nearest(sku.lower(), _BY_LOWER_SKU, 3))
@@ -159,7 +159,7 @@ def agent_problems(sku: str, as_of: date, path: str) -> list[Problem]:
             message="no node agent of Batch is known by this name",
             value=sku,
             allowed="as Batch lists them",
-            fix=f"if it is misspelt, write {' or '.join(close)}" if close else _LIST,
+            fix=f"if it is misspelt, write {' or '.join(close)}" if close else LIST,
             instead=close,
             code=Code.UNKNOWN,
             severity=Severity.WARNING,

@@ -26,13 +26,14 @@ def check(request: PoolRequest, as_of: date) -> list[Problem]:
 
 
 def use_of(request: PoolRequest) -> SizeUse | None:
-    """The pool's size as `catalog.offers` is asked about it; None where the size isn't known."""
-    if request.size is None:
+    """The pool's size as `catalog.offers` is asked about it; None where neither the size nor what was written is known."""
+    name = request.size.name if request.size is not None else request.size_name
+    if name is None:
         return None
     region_path = request.written.get("region") or request.at("location")
     return SizeUse(
         service=Service.BATCH,
-        size=request.size.name,
+        size=name,
         region=request.region,
         path=request.at("size"),
         region_path=region_path,

@@ -113,6 +113,7 @@ class PoolRequest(NamedTuple):
     mpi: Mpi | None = None
     package_references: tuple[PackageReference, ...] = ()  # where these are given, `packages` needn't be
     most_nodes: int = 0  # that a formula asks for; 0: not known
+    size_name: str | None = None  # as written, for a size that isn't known; None: nothing is said about that
 
     def at(self, key: str) -> str:
         """Where a field is written."""

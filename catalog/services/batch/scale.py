@@ -17,6 +17,7 @@ SHORTEST_RESIZE_TIMEOUT = timedelta(minutes=5)
 DEFAULT_TASK_SLOTS = 1
 SLOTS_PER_CORE = 4
 MOST_TASK_SLOTS = 256
+LARGEST_NUMBER = 2**31 - 1  # the API's numbers of nodes are integers of 32 bits; an account's quota is far smaller
 MOST_FROM_MANAGED_IMAGE: Mapping[str, int] = {"dedicated_nodes": 2000, "spot_nodes": 1000}
 FACTS: tuple[Fact, ...] = (
     Fact("why Spot nodes are taken away", "for capacity alone: there is no most price to fall under", sources.SPOT),
@@ -26,16 +27,23 @@ FACTS: tuple[Fact, ...] = (
 
 def scale_problems(request: PoolRequest) -> Iterator[Problem]:
     """Fixed numbers or a formula, never both and never neither; the times that go with them; what Spot nodes can't have."""
-    fixed = request.dedicated_nodes is not None or request.spot_nodes is not None or request.resize_timeout is not None
+    fixed = request.dedicated_nodes is not None or request.spot_nodes is not None
     if fixed and request.autoscale_formula:
         message = "a pool has fixed numbers of nodes or an autoscale formula, not both"
-        yield _problem(request, "autoscale_formula", message, request.autoscale_formula, "one of the two")
-    elif not request.autoscale_formula and request.dedicated_nodes is None and request.spot_nodes is None:
+        yield _problem(request, "autoscale_formula", message, _fixed(request), "one of the two")
+    elif request.autoscale_formula and request.resize_timeout is not None:
+        message = "a pool waits so long for a fixed number of nodes, and this one has an autoscale formula"
+        yield _problem(
+            request, "resize_timeout", message, str(request.resize_timeout), "a fixed number of nodes, or no such time"
+        )
+    elif not request.autoscale_formula and not fixed:
         message = "a pool needs a number of dedicated or of Spot nodes, or an autoscale formula"
         yield _problem(request, "dedicated_nodes", message, None, "one of the two numbers, 0 included")
     for key, number in (("dedicated_nodes", request.dedicated_nodes), ("spot_nodes", request.spot_nodes)):
         if number is not None and number < 0:
             yield _problem(request, key, "a pool has no negative number of nodes", number, "0 or more")
+        if number is not None and number > LARGEST_NUMBER:
+            yield _problem(request, key, "this is no number of nodes that Batch can read", number, f"at most {LARGEST_NUMBER}")
         if number is not None and request.image_kind is ImageKind.MANAGED and number > MOST_FROM_MANAGED_IMAGE[key]:
             most = MOST_FROM_MANAGED_IMAGE[key]
             message = f"a pool from a managed image has at most {most} of these nodes"
@@ -48,6 +56,12 @@ def scale_problems(request: PoolRequest) -> Iterator[Problem]:
     if request.evaluation_interval is not None:
         yield from autoscale.interval_problems(request.evaluation_interval, request.at("evaluation_interval"))
     yield from _spot(request)
+
+
+def _fixed(request: PoolRequest) -> str:
+    """The fixed numbers that stand beside a formula."""
+    given = (("dedicated nodes", request.dedicated_nodes), ("Spot nodes", request.spot_nodes))
+    return ", ".join([*(f"{kind}: {number}" for kind, number in given if number is not None), "a formula"])
 
 
 def _spot(request: PoolRequest) -> Iterator[Problem]:

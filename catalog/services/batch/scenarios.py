@@ -16,6 +16,7 @@ from typing import NamedTuple
 from catalog.problems import Code, Problem, Severity
 from catalog.services.batch import sources
 from catalog.services.batch.autoscale import ENOUGH_SAMPLES
+from catalog.services.batch.scale import LARGEST_NUMBER
 
 LOOK_BACK_MINUTES = 5  # for tasks
 GONE_MINUTES = 3  # after which a Spot node that was taken away is replaced, as in the documented formula
@@ -127,6 +128,8 @@ def _problems(request: ScenarioRequest) -> Iterator[Problem]:
     least = 0 if request.scenario is Scenario.FIXED else 1
     if request.max_nodes < least:
         yield _problem(request, "max_nodes", f"a pool that follows its tasks has at least {least} node", f"{least} or more")
+    if request.max_nodes > LARGEST_NUMBER:
+        yield _problem(request, "max_nodes", "this is no number of nodes that Batch can read", f"at most {LARGEST_NUMBER}")
     if request.min_nodes < 0:
         yield _problem(request, "min_nodes", "a pool has no negative number of nodes", "0 or more")
     elif request.min_nodes > max(request.max_nodes, least):
@@ -141,6 +144,7 @@ def _problems(request: ScenarioRequest) -> Iterator[Problem]:
         yield from _of_several_nodes(request)
     if request.scenario in IN_HOURS:
         yield from _hours(request)
+    yield from _without_effect(request)
 
 
 def _of_several_nodes(request: ScenarioRequest) -> Iterator[Problem]:
@@ -156,6 +160,16 @@ def _of_several_nodes(request: ScenarioRequest) -> Iterator[Problem]:
             "use dedicated nodes, or write checkpoints often",
         )
         yield problem._replace(code=Code.UNKNOWN, severity=Severity.WARNING, source=str(sources.SPOT))
+
+
+def _without_effect(request: ScenarioRequest) -> Iterator[Problem]:
+    """What is said and changes nothing in this scenario: whoever wrote it expects something else."""
+    unused = [] if request.scenario in IN_HOURS else ["utc_offset_hours", "day_begins", "day_ends"]
+    unused += ["min_nodes"] if request.scenario is Scenario.FIXED else []
+    for key in unused:
+        if getattr(request, key) != ScenarioRequest._field_defaults[key]:
+            problem = _problem(request, key, f"this changes nothing in the scenario {request.scenario}", "", "leave it out")
+            yield problem._replace(severity=Severity.WARNING)
 
 
 def _hours(request: ScenarioRequest) -> Iterator[Problem]:

@@ -124,6 +124,12 @@ FACTS: tuple[Fact, ...] = (
         "a virtual machine configuration only, since there are no Cloud Services pools",
         sources.PROVIDER,
     ),
+    Fact(
+        "SSH and RDP to nodes",
+        "closed from API version 2024-07-01 on, and for every pool made after 2025-11-30, unless its endpoints open them; before "
+        "that, nodes with public addresses had these ports open to everybody",
+        sources.REMOTE_ACCESS,
+    ),
 )
 
 

@@ -38,6 +38,7 @@ MPI = _page("batch-mpi.md", 2026, 11, 20)
 PACKAGES = _page("batch-application-packages.md", 2026, 11, 20)
 ENVIRONMENT = _page("batch-compute-node-environment-variables.md", 2026, 11, 20)
 COMMUNICATION = _page("simplified-compute-node-communication.md", 2026, 11, 20)
+REMOTE_ACCESS = _page("pool-endpoint-configuration.md", 2026, 11, 20)
 PROVIDER = Source("pulumi-azure-native 3.29.0, module batch", Dated.OBSERVED, date(2026, 11, 20))
 END_OF_LIFE = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))
 

@@ -8,12 +8,12 @@ and that network, and that brings the right driver; else the driver extension on
 package of one's own helps.
 """
 
-from collections.abc import Mapping, Sequence
 from datetime import date
 
 from catalog.problems import Code, Problem
 from catalog.services import driver_extension, vm_images
-from catalog.services.batch import mpi_commands, packages, sources, way_images
+from catalog.services.batch import node_agents, sources, way_images, way_words
+from catalog.services.batch.driver_package import driver_command
 from catalog.services.batch.request import ImageKind, PackageReference, PoolRequest, StartTask
 from catalog.services.batch.way import Wanted, Way, WayKind
 from catalog.services.batch.way_images import agent_of
@@ -24,14 +24,7 @@ from catalog.size_use import OperatingSystem
 from catalog.sizes.model import Driver, Vendor
 from catalog.sizes.rows import BATCH_ARTICLE
 
-__all__ = ["INSTALLERS", "Wanted", "Way", "WayKind", "choose", "driver_command"]
-
-# The file that a driver's package has to hold, and how it installs silently: as the article does it on Windows, and NVIDIA's
-# installer for Linux, which compiles a part of itself.
-INSTALLERS: Mapping[OperatingSystem, str] = {
-    OperatingSystem.WINDOWS: "GPUDriverSetup.exe",
-    OperatingSystem.LINUX: "GPUDriverSetup.run",
-}
+__all__ = ["Wanted", "Way", "WayKind", "choose"]
 
 
 def choose(
@@ -45,8 +38,10 @@ def choose(
     if problems or way.image is None:  # between the days of the sources little is known: then what was seen later may do
         other, left = _choose(_Chooser(request, as_of, driver_version, package, seen_later=True), wanted)
         if not left and other.image is not None:
-            return other, left
-    return way, problems
+            way, problems = other, left
+    if not problems and way.image is None and request.image_kind is ImageKind.MARKETPLACE:
+        problems = [way_words.no_image(request)]
+    return way, problems or way_words.unused(way, request, driver_version, package)
 
 
 def _choose(chooser: "_Chooser", wanted: Wanted) -> tuple[Way, list[Problem]]:
@@ -93,7 +88,7 @@ class _Chooser:
             return found
         if found := self._image_way() or self._extension_way(self._extension()):
             return found
-        return self.plain("no way is known that brings the software"), self._nothing_works()
+        return self._none("no way is known that brings the software"), self._nothing_works()
 
     def by_image(self) -> tuple[Way, list[Problem]]:
         request = self._request
@@ -111,7 +106,7 @@ class _Chooser:
             return way, [problem._replace(value=self._version, fix=fix)]
         if found := self._image_way():
             return found
-        return self.plain("no image of the Marketplace brings what this pool needs"), self._nothing_works()
+        return self._none("no image of the Marketplace brings what this pool needs"), self._nothing_works()
 
     def by_extension(self) -> tuple[Way, list[Problem]]:
         extension = self._extension()
@@ -122,7 +117,7 @@ class _Chooser:
         if extension is None:
             message = "no driver extension exists for AMD GPUs under Linux" if self._needs_gpu else "there is no GPU to drive"
             fix = "use an image that brings the driver" if self._needs_gpu else "leave driver out, or choose a size with a GPU"
-            return self.plain("there is no extension"), [self._problem("driver", message, Code.NOT_OFFERED)._replace(fix=fix)]
+            return self._none("there is no extension"), [self._problem("driver", message, Code.NOT_OFFERED)._replace(fix=fix)]
         unpinned = self._extension_way(extension._replace(settings={})) if of_marketplace else None
         image = unpinned[0].image if unpinned else self._base()
         return self._way(WayKind.EXTENSION, self._extension_why(), image, extension=extension), []
@@ -131,7 +126,7 @@ class _Chooser:
         request = self._request
         if not self._package:
             problem = self._problem("driver_package", "which package holds the driver isn't said")
-            return self.plain("the package isn't known"), [problem._replace(fix="name its application id", value=None)]
+            return self._none("the package isn't known"), [problem._replace(fix="name its application id", value=None)]
         listed = [one for one in request.package_references if one.application == self._package]
         reference = listed[0] if listed else PackageReference(self._package, self._version)
         version = self._version or reference.version
@@ -143,6 +138,10 @@ class _Chooser:
             driver_version=version,
         )
         problems: list[Problem] = []
+        if request.size is not None and (request.size.gpu is None or request.size.gpu.vendor is not Vendor.NVIDIA):
+            problem = self._problem("driver_package", f"{request.size.name} has no NVIDIA GPU, whose driver this way installs")
+            fix = "install another driver in a start task of your own, or make a gallery image with it"
+            problems.append(problem._replace(value=self._package, fix=fix, code=Code.WRONG_DRIVER))
         if request.start_task is not None:
             problem = self._problem("start_task", "a pool has one start task, and this way needs it for the driver")
             problems.append(
@@ -158,7 +157,7 @@ class _Chooser:
         task = self._request.start_task
         if task is None:
             problem = self._problem("start_task", "the driver is to come from the start task, and there is none")
-            return self.plain("there is no start task"), [problem._replace(fix="add start_task.command", value=None)]
+            return self._none("there is no start task"), [problem._replace(fix="add start_task.command", value=None)]
         task = task._replace(installs_driver=True, driver_version=self._version or task.driver_version)
         image = self._base()
         return self._way(WayKind.START_TASK, "the pool's own start task installs the driver", image, start_task=task), []
@@ -171,6 +170,10 @@ class _Chooser:
         names = way_images.with_drivers(request) if request.containers or request.rdma or self._mpi_of_image else ()
         image = self._named or self._first_plain(*names, *way_images.with_containers(request.operating_system))
         return self._way(WayKind.NOTHING, why, image)
+
+    def _none(self, why: str) -> Way:
+        """Refused, and nobody chose an image: so no image is judged either."""
+        return self._way(WayKind.NOTHING, why, self._named)
 
     # The parts.
 
@@ -199,7 +202,7 @@ class _Chooser:
         if named is None:
             names = way_images.with_drivers(self._request)
             image = way_images.first(names, self._request, self._as_of, seen_later=self._seen_later)
-        return (self._way(WayKind.MARKETPLACE_IMAGE, _image_why(image, self._request), image), []) if image else None
+        return (self._way(WayKind.MARKETPLACE_IMAGE, way_words.image_why(image, self._request), image), []) if image else None
 
     def _extension_way(self, extension: ExtensionRequest | None) -> tuple[Way, list[Problem]] | None:
         """The extension on an image without a driver, where its list has the size and the operating system."""
@@ -263,7 +266,9 @@ class _Chooser:
     ) -> Way:
         request = self._request
         row = vm_images.find(image, IMAGES) if isinstance(image, ImageReference) else image
-        agent = request.node_agent or (agent_of(row.distribution) if row is not None else "")
+        named = node_agents.find(request.node_agent)
+        agent = named.sku if named is not None else request.node_agent  # one spelling: letter case makes no other pool
+        agent = agent or (agent_of(row.distribution) if row is not None else "")
         if not agent and image is None and self._windows:
             agent = agent_of(Distribution.WINDOWS_2022)  # one for every Windows
         newest = driver_extension.HANDLER_VERSIONS[-1]
@@ -288,7 +293,9 @@ class _Chooser:
         """No Marketplace image and no extension: what is left is one's own. Not said where the named image is refused anyway."""
         request = self._request
         named = self._named
-        fix = "make a gallery image that has it, or install it from an application package in the start task"
+        fix = "make a gallery image that has it"
+        if not request.containers:  # the images that run containers have a driver of their own
+            fix += ", or install it from an application package in the start task"
         if named is not None:
             if isinstance(named, ImageReference) or not way_images.serves(named, request, self._as_of, needs_driver=False):
                 return []
@@ -303,7 +310,7 @@ class _Chooser:
         return [
             Problem(
                 path=request.at("image" if request.image else "driver"),
-                message=f"no way is known that brings the software for {what} with {_listed(wishes)}{on}",
+                message=f"no way is known that brings the software for {what} with {way_words.listed(wishes)}{on}",
                 value=str(request.image) if request.image else None,
                 fix=fix,
                 source=str(BATCH_ARTICLE),
@@ -318,33 +325,3 @@ class _Chooser:
             source=str(sources.EXTENSIONS if key == "driver" else BATCH_ARTICLE),
             code=code,
         )
-
-
-def driver_command(reference: PackageReference, operating_system: OperatingSystem) -> str:
-    """The start task's command that installs an NVIDIA driver from a package, silently."""
-    folder = packages.in_command_line(reference.application, reference.version, operating_system)
-    installer = INSTALLERS[operating_system]
-    if operating_system is OperatingSystem.WINDOWS:
-        return f'cmd /c "{folder}\\{installer} /s"'
-    # it runs again when a node restarts, so it leaves alone what is there
-    tools = "command -v gcc make || { apt-get update && apt-get install -y gcc make; }"
-    return f"/bin/bash -c 'nvidia-smi || {{ {tools}; sh \"{folder}/{installer}\" --silent; }}'"
-
-
-def _image_why(image: VmImage, request: PoolRequest) -> str:
-    """What of the image this pool needs."""
-    size = request.size
-    brings: list[str] = []
-    if size is not None and size.gpu is not None:
-        brings.append(f"the {'ROCm' if size.gpu.vendor is Vendor.AMD else 'NVIDIA'} driver for the {size.gpu.name}")
-    if request.rdma:
-        brings.append("drivers for InfiniBand")
-    if request.mpi is not None:
-        brings.append(mpi_commands.CALLED[request.mpi])
-    if request.containers is not None:
-        brings.append("a container runtime")
-    return f"{image.reference} brings {_listed(brings)}" if brings else f"{image.reference} has all that is needed"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

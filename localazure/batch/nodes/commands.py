@@ -36,6 +36,7 @@ class Job(NamedTuple):
     context: Body | None = None
     append: bool = False
     keep: bool = False
+    sent: Callable[[], None] = lambda: None  # called when the node is asked to run it, with all that it needs in place
 
 
 async def execute(node: Node, job: Job, services: "Services") -> Ended:
@@ -45,7 +46,11 @@ async def execute(node: Node, job: Job, services: "Services") -> Ended:
     contained = job.task.get("containerSettings")
     if contained:
         await asyncio.to_thread((job.folder / "wd").mkdir, parents=True, exist_ok=True)
-        inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, job.run, services)
+        try:
+            inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, job.run, services)
+        except BaseException:  # given up meanwhile, or it can't be
+            await containers.remove(node, job.run)
+            raise
         argv, env, cwd = inside.argv, inside.env, inside.cwd
     else:
         argv, env, cwd = _words(job.command_line), job.env, str(job.folder / "wd")
@@ -62,6 +67,7 @@ async def execute(node: Node, job: Job, services: "Services") -> Ended:
     )
     if node.agent is None:
         raise AgentLostError(f"the node {node.id} isn't up")
+    job.sent()
     ended = await node.agent.run(job.run, command)
     if contained:
         await containers.remove(node, job.run)
@@ -79,7 +85,9 @@ def failure_of(ended: Ended, command_line: str) -> Body | None:
     """What the service says of an end; None for a command that succeeded."""
     match ended.why:
         case node_agent.NOT_FOUND:
-            return failures.task("CommandProgramNotFound", Message=f"There is no program for {command_line.split()[0]!r}")
+            program = next(iter(command_line.split()), "")
+            what = f"There is no program for {program!r}" if program else "The container's image names no program that is there"
+            return failures.task("CommandProgramNotFound", Message=what)
         case node_agent.NOT_STARTED:
             return failures.task("CommandLaunchFailed", Message=ended.message)
         case node_agent.TIMEOUT:

@@ -15,6 +15,7 @@ from localazure.batch.command_lines import CommandLineError, words
 from localazure.batch.failures import TaskError
 from localazure.batch.nodes import container_images
 from localazure.batch.nodes.node import Node
+from localazure.batch.threads import to_its_end
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.image_tree import ImageTree
 
@@ -87,7 +88,7 @@ async def prepared(
     )
     files = folder_of(node, run)
     content = spec.on_disk(files)
-    await asyncio.to_thread(_make, image.root, files)
+    await to_its_end(_make, image.root, files)
     default = str(settings.get("workingDirectory") or "").lower() == "containerimagedefault"
     inside = options.workdir and str(ImageTree(files / "root").at(options.workdir, image.workdir))
     # A task's variables hold inside as they are; PATH and HOME are the container's.

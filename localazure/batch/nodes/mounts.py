@@ -28,6 +28,12 @@ def mount(configurations: tuple[Body, ...], root: Path, services: "Services") ->
         _mount_share(share, root, services)
 
 
+def folders(configurations: tuple[Body, ...], services: "Services") -> list[Path]:
+    """Where the files of the shares lie that a pool mounts."""
+    shares = [share for each in configurations if (share := each.get(_SHARE))]
+    return [storage.share_folder(services.settings, str(share.get("accountName") or ""), _name_of(share)) for share in shares]
+
+
 def _mount_share(share: Body, root: Path, services: "Services") -> None:
     name, path = str(share.get("accountName") or ""), str(share.get("relativeMountPath") or "").strip("/")
     accounts = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
@@ -36,7 +42,7 @@ def _mount_share(share: Body, root: Path, services: "Services") -> None:
     given = str(share.get("accountKey") or "")
     if not any(hmac.compare_digest(key["value"].encode(), given.encode()) for key in accounts[0].private["keys"].values()):
         raise _refused(path, f"the key isn't one of the storage account {name}")
-    wanted = urlsplit(str(share.get("azureFileUrl") or "")).path.strip("/").split("/")[-1]
+    wanted = _name_of(share)
     if not storage.SHARE_NAME.fullmatch(wanted):
         raise _refused(path, f"the address names no share; a share's name takes {storage.SHARE_RULE}")
     mounts = root / "fsmounts"
@@ -49,6 +55,10 @@ def _mount_share(share: Body, root: Path, services: "Services") -> None:
     if link.is_symlink():
         link.unlink()
     link.symlink_to(folder, target_is_directory=True)
+
+
+def _name_of(share: Body) -> str:
+    return urlsplit(str(share.get("azureFileUrl") or "")).path.strip("/").split("/")[-1]
 
 
 def _refused(path: str, why: str) -> NodeError:

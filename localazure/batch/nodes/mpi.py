@@ -90,7 +90,10 @@ _AS_ROOT = {
 def _write(node: Node, nodes: list[Node], env: dict[str, str]) -> None:
     kept = {name: env[name] for name in ("PATH", "LANG") if name in env}
     known = {
-        one.address: {"folder": str(one.folder), "env": {**kept, "HOME": str(one.root), "TMPDIR": str(_temporary(one))}}
+        one.address: {
+            "folder": str(one.folder),
+            "env": {**kept, "HOME": str(one.root), "TMPDIR": str(_temporary(one)), "AZ_BATCH_NODE_ROOT_DIR": str(one.root)},
+        }
         for one in nodes
     }
     _temporary(node).mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from localazure.batch.nodes import connection
 from localazure.batch.nodes.connection import AgentLostError, Connection
 from localazure.batch.pool_settings import PoolSettings
 from localazure.batch.task_environment import NodePlace
+from localazure.batch.threads import to_its_end
 
 log = logging.getLogger(__name__)
 
@@ -229,7 +230,7 @@ class Node:
         if self.settings.windows:
             self.enter(READY)
             return
-        await asyncio.to_thread(self._make_folders)
+        await to_its_end(self._make_folders)
         if self.agent is None:
             try:
                 await self._connect()

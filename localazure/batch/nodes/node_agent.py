@@ -24,6 +24,7 @@ import os
 import selectors
 import signal
 import socket
+import stat
 import sys
 import time
 
@@ -157,6 +158,8 @@ class Agent:
         run["started_at"] = processes.now()
         try:
             os.makedirs(run["cwd"], exist_ok=True)
+            for name in ("stdout", "stderr"):
+                make_way(run[name])
             program = found(run["argv"][0], run["env"].get("PATH", os.defpath), run["cwd"])
             if program is None:
                 self._ended(run, None, NOT_FOUND)
@@ -261,18 +264,27 @@ class Agent:
         except (OSError, ValueError):
             connection.close()
             return
-        if len(streams) != 3:
-            connection.close()
-            return
-        pid = os.fork()
-        if pid == 0:
-            become(["/bin/sh", "-c", asked["command"]], asked["env"], "root", streams)
+        pid = self._launched(asked, streams)
         for stream in streams:
             os.close(stream)
+        if not pid:
+            connection.close()
+            return
         self.launched[pid] = connection
         self.journal.started(pid)
         connection.setblocking(False)
         self.selector.register(connection, selectors.EVENT_READ, pid)
+
+    def _launched(self, asked, streams):
+        """The process; 0 for what is no request, since anybody on the node may ask, and where there can't be one more."""
+        try:
+            command, env = str(asked["command"]), {str(name): str(value) for name, value in asked["env"].items()}
+            pid = os.fork() if len(streams) == 3 else 0
+        except (LookupError, TypeError, AttributeError, OSError):
+            return 0
+        if pid == 0 and len(streams) == 3:
+            become(["/bin/sh", "-c", command], env, "root", streams)
+        return pid
 
     def _launcher_gone(self, pid):
         processes.signal_group(pid, signal.SIGKILL)
@@ -307,6 +319,15 @@ def found(program, path, folder):
     else:
         candidates = [os.path.join(folder, part, program) for part in path.split(os.pathsep) if part]  # noqa: PTH118
     return next((one for one in candidates if os.path.isfile(one) and os.access(one, os.X_OK)), None)  # noqa: PTH113
+
+
+def make_way(path):
+    """Output goes into a file, and never through a link or into a pipe that the task's last try has put there."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def spawn(program, run):

@@ -1,19 +1,23 @@
 """Files that come onto a node before a task runs and leave it afterwards: resource files and output files.
 
-In: the task's lists and its folder. Out: files, or `TaskError` in the service's codes. Blobs are reached through
-`services.blobs`, as whom the reference says: with the identity that it names, or by the address alone.
+In: the task's lists, its folder, and the pool's settings. Out: files, or `TaskError` in the service's codes. Blobs are reached
+through `services.blobs`, as whom the reference says: with one of the pool's own identities, or by the address alone. Everything
+below the task's folder may be of the task's own making, links and pipes included, and nothing here follows one out of it.
 """
 
 import asyncio
 import glob
 import os
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from localazure.arm.store import Body
 from localazure.batch.failures import TaskError
+from localazure.batch.nodes import mounts
+from localazure.batch.pool_settings import PoolSettings
 from localazure.blobs.errors import BlobError
 
 if TYPE_CHECKING:
@@ -22,15 +26,17 @@ if TYPE_CHECKING:
 _DEFAULT_MODE = 0o770
 _CONDITIONS = {"tasksuccess": (True,), "taskfailure": (False,), "taskcompletion": (True, False)}
 _WILDCARDS = re.compile(r"[*?\[]")
+_MODE = re.compile("(?:0o?)?([0-7]{1,4})")  # documentation of fileMode: in octal form
 OUT, ERR = "fileuploadout.txt", "fileuploaderr.txt"  # what an upload writes beside stdout.txt
 
 
-async def fetch(files: list[Body] | None, folder: Path, account: str, services: "Services") -> None:
+async def fetch(files: list[Body] | None, folder: Path, account: str, settings: PoolSettings, services: "Services") -> None:
     """Brings resource files into `folder`, in order. `account`: the key of the Batch account, for its auto-storage."""
     for file in files or ():
-        target = _inside(folder, str(file.get("filePath") or ""))
-        identity = (file.get("identityReference") or {}).get("resourceId")
+        target = await asyncio.to_thread(_inside, folder, str(file.get("filePath") or ""))
+        mode = _mode(str(file.get("fileMode") or ""))
         try:
+            identity = _identity(file, settings)
             if file.get("httpUrl"):
                 if target == folder:
                     raise TaskError("ResourceFileWriteFailed", Message="a resource file with httpUrl needs a filePath")
@@ -38,13 +44,12 @@ async def fetch(files: list[Body] | None, folder: Path, account: str, services: 
             else:
                 url = file.get("storageContainerUrl")
                 if not url:
-                    url, identity = auto_storage(account, str(file.get("autoStorageContainerName") or ""), services)
+                    url, identity = auto_storage(account, str(file.get("autoStorageContainerName") or ""), settings, services)
                 came = await services.blobs.fetch(url, str(file.get("blobPrefix") or ""), target, identity)
         except BlobError as error:
             raise TaskError(_DOWNLOAD.get(error.status, "BlobDownloadMiscError"), **_told(file, error)) from error
         except OSError as error:
             raise TaskError("ResourceFileWriteFailed", Message=str(error.strerror or error)) from error
-        mode = int(str(file.get("fileMode") or ""), 8) if file.get("fileMode") else _DEFAULT_MODE
         await asyncio.to_thread(_set_modes, came, mode)
 
 
@@ -52,7 +57,15 @@ _DOWNLOAD = {401: "BlobAccessDenied", 403: "BlobAccessDenied", 404: "BlobNotFoun
 _UPLOAD = {401: "FileUploadAccessDenied", 403: "FileUploadAccessDenied", 404: "FileUploadContainerNotFound"}
 
 
-async def upload(files: list[Body] | None, folder: Path, env: dict[str, str], succeeded: bool, services: "Services") -> None:
+async def upload(
+    files: list[Body] | None,
+    folder: Path,
+    env: dict[str, str],
+    settings: PoolSettings,
+    services: "Services",
+    *,
+    succeeded: bool,
+) -> None:
     """Sends output files on, those whose condition holds. `folder`: the task's; `env`: its variables, for the patterns."""
     chosen = [file for file in files or () if succeeded in _CONDITIONS[_condition(file)]]
     if not chosen:
@@ -60,14 +73,15 @@ async def upload(files: list[Body] | None, folder: Path, env: dict[str, str], su
     out, problem = [], None
     for file in chosen:
         container: Body = (file.get("destination") or {}).get("container") or {}
-        identity = (container.get("identityReference") or {}).get("resourceId")
         pattern = str(file.get("filePattern") or "")
-        found = await asyncio.to_thread(matches, pattern, folder / "wd", env)
+        shares = mounts.folders(settings.mounts, services)
+        found = await asyncio.to_thread(matches, pattern, folder / "wd", env, services.settings.state, shares)
         wild = _WILDCARDS.search(pattern) is not None
         for path, below in found:
             prefix = str(container.get("path") or "")
             blob = f"{prefix.rstrip('/')}/{below}" if wild and prefix else (prefix or below)
             try:
+                identity = _identity(container, settings)
                 await services.blobs.upload(path, str(container.get("containerUrl") or ""), blob, identity)
                 out.append(f"{path} -> {blob}")
             except BlobError as error:
@@ -78,23 +92,29 @@ async def upload(files: list[Body] | None, folder: Path, env: dict[str, str], su
                 break
         if problem is not None:
             break
-    (folder / OUT).write_text("".join(line + "\n" for line in out), encoding="utf-8")
-    (folder / ERR).write_text("" if problem is None else f"{problem}\n", encoding="utf-8")
+    await asyncio.to_thread(_write, folder / OUT, "".join(line + "\n" for line in out))
+    await asyncio.to_thread(_write, folder / ERR, "" if problem is None else f"{problem}\n")
     if problem is not None:
         raise problem
 
 
-def matches(pattern: str, working: Path, env: dict[str, str]) -> list[tuple[Path, str]]:
-    """The files that a pattern means, each with its path below the part of the pattern that has no wildcard."""
+def matches(pattern: str, working: Path, env: dict[str, str], state: Path, shares: Sequence[Path] = ()) -> list[tuple[Path, str]]:
+    """The files that a pattern means, each with its path below the part of the pattern that has no wildcard.
+
+    A pattern may lead anywhere on the machine, as on a real node; but of what the embedded Azure itself keeps in `state` only the
+    node's own folder and the `shares` that it has mounted are on its machine.
+    """
+    own = [one.resolve() for one in (Path(env["AZ_BATCH_NODE_ROOT_DIR"]), *shares)]
     expanded = re.sub(r"\$(\w+)|\$\{(\w+)\}", lambda name: env.get(name[1] or name[2], ""), pattern)
     whole = expanded if expanded.startswith("/") else os.path.join(glob.escape(str(working)), expanded)  # noqa: PTH118
     fixed = _WILDCARDS.split(expanded)[0]
     base = Path(os.path.join(working, fixed if expanded == fixed else fixed.rpartition("/")[0]))  # noqa: PTH118
-    found = sorted(Path(one) for one in glob.glob(whole, recursive=True) if os.path.isfile(one))  # noqa: PTH207, PTH113
+    files = sorted(Path(one) for one in glob.glob(whole, recursive=True) if os.path.isfile(one))  # noqa: PTH207, PTH113
+    found = [one for one in files if not _lies_in(one, [state.resolve()]) or _lies_in(one, own)]
     return [(one, one.name if one == base else os.path.relpath(one, base)) for one in found]
 
 
-def auto_storage(account: str, container: str, services: "Services") -> tuple[str, str | None]:
+def auto_storage(account: str, container: str, settings: PoolSettings, services: "Services") -> tuple[str, str | None]:
     """The address of a container in the account's auto-storage, and as whom nodes reach it."""
     resource = services.store.get(account)
     storage: Body = (resource.properties.get("autoStorage") or {}) if resource else {}
@@ -102,7 +122,7 @@ def auto_storage(account: str, container: str, services: "Services") -> tuple[st
     if not storage_id:
         raise TaskError("BlobNotFound", Message="the Batch account has no auto-storage account")
     name = storage_id.rsplit("/", 1)[-1]
-    identity = (storage.get("nodeIdentityReference") or {}).get("resourceId")
+    identity = _identity({"identityReference": storage.get("nodeIdentityReference")}, settings)
     if identity:
         return services.blobs.container_url(name, container), identity
     until = services.clock.now() + timedelta(hours=1)
@@ -114,9 +134,36 @@ def _condition(file: Body) -> str:
     return given if given in _CONDITIONS else "taskcompletion"
 
 
+def _identity(reference: Body, settings: PoolSettings) -> str | None:
+    """Documentation of identityReference in azure-batch 15.1's models: a user-assigned identity that the pool has."""
+    identity = str((reference.get("identityReference") or {}).get("resourceId") or "")
+    if identity and identity.lower() not in {one.lower() for one in settings.identities}:
+        name = identity.rsplit("/", 1)[-1]
+        raise BlobError(403, "AuthorizationFailure", f"The identity {name} isn't among the pool's own identities.")
+    return identity or None
+
+
+def _mode(text: str) -> int:
+    found = _MODE.fullmatch(text)
+    if text and found is None:
+        raise TaskError("ResourceFileWriteFailed", Message=f"the fileMode {text[:20]!r} is no number in octal form")
+    return int(found[1], 8) if found else _DEFAULT_MODE
+
+
+def _lies_in(file: Path, folders: Sequence[Path]) -> bool:
+    real = file.resolve()
+    return any(real.is_relative_to(folder) for folder in folders)
+
+
+def _write(file: Path, text: str) -> None:
+    """Anew, whatever the task has put in its place."""
+    file.unlink(missing_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
 def _inside(folder: Path, path: str) -> Path:
     target = Path(os.path.normpath(folder / path))
-    if not target.is_relative_to(folder):
+    if not target.is_relative_to(folder) or not target.resolve().is_relative_to(folder.resolve()):
         raise TaskError("ResourceFileWriteFailed", FilePath=path, Message="the path leads out of the task's working directory")
     return target
 

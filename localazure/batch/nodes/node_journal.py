@@ -1,5 +1,8 @@
 """Which processes a node has running, in a file that outlives it: whoever comes after a killed node ends what it left.
 
+A command's process group is in the file. What has left its group, as a daemon does, is known by the node's folder in its
+environment; it goes with the node, as it would with a machine.
+
 Standard library only, and little of it: every node has a journal. A line is `+ PID START-TIME` or `- PID`.
 """
 
@@ -49,6 +52,26 @@ def settle(folder):
         if started and processes.start_time(pid) == started:
             processes.signal_group(pid, signal.SIGKILL)
     _unlink(path)
+    for pid in daemons(folder):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def daemons(folder):
+    """The processes that have this node's root folder in their environment. Where there is no /proc none is found."""
+    mark = b"\0" + os.fsencode(f"AZ_BATCH_NODE_ROOT_DIR={os.path.abspath(folder)}/root") + b"\0"
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    if mark in b"\0" + file.read() + b"\0":
+                        found.append(int(name))
+            except OSError:
+                continue  # gone, or somebody else's
+    return found
 
 
 def left(path):

@@ -6,8 +6,12 @@ both.
 """
 
 import asyncio
+import contextlib
+import errno
 import shutil
 import zipfile
+import zlib
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +20,7 @@ from catalog.services.batch import packages
 from catalog.size_use import OperatingSystem
 from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
+from localazure.batch.threads import to_its_end
 from localazure.blobs.errors import BlobError
 from localazure.kinds import batch_packages
 from localazure.kinds.batch_packages import PackageSource
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from localazure.services import Services
 
 _UNPACKED = ".unpacked"
+_SPARE_BYTES = 1 << 30  # that a package leaves free
 
 
 class _PackageError(Exception):
@@ -63,12 +69,31 @@ async def _install(
     source = batch_packages.source(account, application, version, services)
     if source is None:
         raise _PackageError(f"{application} {version or '(default version)'} isn't there, or isn't active")
-    folder = root / "applications" / f"{source.application}{source.version}".lower()
-    if anew or not (folder / _UNPACKED).exists():
-        await _fetch(source, folder, services)
+    # An "@" stands in no name, so that `a1` in version `0` lies apart from `a` in version `10`.
+    folder = root / "applications" / f"{source.application}@{source.version}".lower()
+    async with _alone(folder):  # tasks that start together may want the same
+        if anew or not (folder / _UNPACKED).is_file():
+            await _fetch(source, folder, services)
     name = packages.variable(source.application, source.version if version else "", OperatingSystem.LINUX)
     lower = packages.variable(source.application.lower(), source.version.lower() if version else "", OperatingSystem.LINUX)
     return {name: str(folder), lower: str(folder)}
+
+
+_installing: dict[Path, list[asyncio.Lock]] = {}  # by folder: its lock, once for each who has or awaits it
+
+
+@contextlib.asynccontextmanager
+async def _alone(folder: Path) -> AsyncIterator[None]:
+    users = _installing.setdefault(folder, [])
+    lock = users[0] if users else asyncio.Lock()
+    users.append(lock)
+    try:
+        async with lock:
+            yield
+    finally:
+        users.pop()
+        if not users:
+            del _installing[folder]
 
 
 async def _fetch(source: PackageSource, folder: Path, services: "Services") -> None:
@@ -77,11 +102,13 @@ async def _fetch(source: PackageSource, folder: Path, services: "Services") -> N
     try:
         url = services.blobs.sas_url(source.account_name, source.container, source.blob, "r", until)
         await services.blobs.fetch(url, "", file, None)
-        await asyncio.to_thread(_unpack, file, folder)
+        await to_its_end(_unpack, file, folder)
     except BlobError as error:
         raise _PackageError(f"{error.code}: {error.message}") from error
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         raise _PackageError(f"it is no zip file: {str(error).lower()}") from error
+    except (RuntimeError, NotImplementedError) as error:  # a password, or a way of compression that Python doesn't know
+        raise _PackageError(f"it can't be unpacked: {error}") from error
     except OSError as error:
         raise _PackageError(str(error.strerror or error)) from error
     finally:
@@ -89,9 +116,12 @@ async def _fetch(source: PackageSource, folder: Path, services: "Services") -> N
 
 
 def _unpack(file: Path, folder: Path) -> None:
-    """Modes that the file holds are kept. Python leads paths that would lead out into the folder."""
+    """Modes that the file holds are kept. Python leads paths that would lead out into the folder, and makes no links."""
     shutil.rmtree(folder, ignore_errors=True)
     with zipfile.ZipFile(file) as content:
+        size, free = sum(entry.file_size for entry in content.infolist()), shutil.disk_usage(file.parent).free
+        if size > free - _SPARE_BYTES:  # no entry becomes larger than it says, so a bomb is known before it goes off
+            raise OSError(errno.ENOSPC, f"it would take {size} bytes of this machine's {free} that are free")
         for entry in content.infolist():
             path = Path(content.extract(entry, folder))
             mode = entry.external_attr >> 16 & 0o777

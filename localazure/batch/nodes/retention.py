@@ -25,6 +25,8 @@ def note(folder: Path, now: float, seconds: float | None) -> None:
 def sweep(root: Path, now: float) -> None:
     """Removes the folders whose time is over."""
     for mark in root.glob(f"workitems/*/job-1/*/{_NOTE}"):
+        if not mark.is_file():
+            continue  # a pipe would keep its reader waiting
         try:
             due = float(json.loads(mark.read_text(encoding="utf-8"))["until"]) <= now
         except (OSError, ValueError, TypeError, LookupError, RecursionError):

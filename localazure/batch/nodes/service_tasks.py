@@ -24,11 +24,11 @@ async def start(node: Node, account: str, services: "Services") -> bool:
     """Runs the pool's start task. Whether it succeeded; the node's record has the rest."""
     task = node.settings.start_task or {}
     folder = node.root / "startup"
-    env = {
+    own = {
         **variables.of_node(node.place, node.package_variables),
         **variables.of_folder(folder),
-        **variables.of_user(task.get("environmentSettings")),
     }
+    env = variables.with_users(own, task.get("environmentSettings"))
     retries = int(task.get("maxTaskRetryCount") or 0)
 
     def note(info: Body) -> None:
@@ -70,13 +70,13 @@ _KEPT = ("id", "commonEnvironmentSettings", "jobPreparationTask", "jobReleaseTas
 async def _prepare(node: Node, job: Body, record: Body, account: str, services: "Services") -> None:
     task = job["jobPreparationTask"]
     folder = variables.job_folder(node.root, job) / variables.preparation_id(job)
-    env = {
+    own = {
         **variables.of_node(node.place, node.package_variables),
         "AZ_BATCH_JOB_ID": str(job["id"]),
         "AZ_BATCH_TASK_ID": variables.preparation_id(job),
         **variables.of_folder(folder),
-        **variables.of_user(job.get("commonEnvironmentSettings"), task.get("environmentSettings")),
     }
+    env = variables.with_users(own, job.get("commonEnvironmentSettings"), task.get("environmentSettings"))
     retries = int((task.get("constraints") or {}).get("maxTaskRetryCount") or 0)
 
     def note(info: Body) -> None:
@@ -104,13 +104,13 @@ async def release(node: Node, name: str, account: str, services: "Services") -> 
         "constraints": {"maxWallClockTime": job["jobReleaseTask"].get("maxWallClockTime") or "PT15M"},
     }
     folder = variables.job_folder(node.root, job) / variables.release_id(job)
-    env = {
+    own = {
         **variables.of_node(node.place, node.package_variables),
         **variables.of_job(job, node.root),
         "AZ_BATCH_TASK_ID": variables.release_id(job),
         **variables.of_folder(folder),
-        **variables.of_user(job.get("commonEnvironmentSettings"), task.get("environmentSettings")),
     }
+    env = variables.with_users(own, job.get("commonEnvironmentSettings"), task.get("environmentSettings"))
 
     def note(info: Body) -> None:
         record["release"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
@@ -163,7 +163,7 @@ async def _attempt(
     line = str(task.get("commandLine") or "")
     try:
         await asyncio.to_thread((folder / "wd").mkdir, parents=True, exist_ok=True)
-        await node_files.fetch(task.get("resourceFiles"), folder / "wd", account, services)
+        await node_files.fetch(task.get("resourceFiles"), folder / "wd", account, node.settings, services)
         ended = await commands.execute(node, commands.Job(run, task, line, folder, env, keep=kind == "start"), services)
     except TaskError as error:
         return {"endTime": node.around.now(), "failureInfo": error.body, "result": "failure"}, False

@@ -88,7 +88,13 @@ def test_a_pool_has_a_number_of_nodes_or_a_formula() -> None:
     assert check(pool(dedicated_nodes=None, spot_nodes=0), TODAY) == []
     assert check(pool(dedicated_nodes=None, autoscale_formula=formula), TODAY) == []
     only(check(pool(dedicated_nodes=None), TODAY), "dedicated_nodes")
-    only(check(pool(autoscale_formula=formula), TODAY), "autoscale_formula")
+    problem = only(check(pool(autoscale_formula=formula), TODAY), "autoscale_formula")
+    assert problem.value == "dedicated nodes: 1, a formula"
+    timed = pool(dedicated_nodes=None, autoscale_formula=formula, resize_timeout=timedelta(minutes=20))
+    problem = only(check(timed, TODAY), "resize_timeout")
+    assert "fixed number of nodes, and this one has an autoscale formula" in problem.message
+    only(check(pool(dedicated_nodes=2_147_483_648), TODAY), "dedicated_nodes")
+    assert check(pool(dedicated_nodes=2_147_483_647), TODAY) == []
     only(check(pool(dedicated_nodes=-1), TODAY), "dedicated_nodes")
 
 

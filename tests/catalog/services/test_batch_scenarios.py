@@ -181,7 +181,20 @@ def test_numbers_that_cant_be_are_refused(changed: dict[str, Any], key: str) -> 
 def test_hours_that_cant_be_are_refused_where_they_matter(changed: dict[str, Any], key: str) -> None:
     (problem,) = scenario_problems(request(Scenario.NIGHTS_AND_WEEKENDS, **changed))
     assert problem.path.endswith(key)
-    assert scenario_problems(request(Scenario.PENDING_TASKS, **changed)) == []
+    unused = scenario_problems(request(Scenario.PENDING_TASKS, **changed))
+    assert [(each.path.rpartition(".")[2], each.severity) for each in unused] == [(name, Severity.WARNING) for name in changed]
+
+
+def test_what_changes_nothing_is_a_warning() -> None:
+    (problem,) = scenario_problems(request(Scenario.FIXED, min_nodes=1))
+    assert (problem.path, problem.severity) == ("pools.train.autoscale.min_nodes", Severity.WARNING)
+    assert problem.message == "this changes nothing in the scenario fixed"
+    assert scenario_problems(request(Scenario.WORKDAY, min_nodes=1, day_begins=7, utc_offset_hours=1)) == []
+
+
+def test_a_number_of_more_than_32_bits_is_refused() -> None:
+    (problem,) = scenario_problems(request(Scenario.PENDING_TASKS, max_nodes=2_147_483_648))
+    assert (problem.path, problem.severity) == ("pools.train.autoscale.max_nodes", Severity.ERROR)
 
 
 def test_tasks_of_several_nodes_on_spot_nodes_are_a_warning() -> None:

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.problems import Code, errors
+from catalog.services.batch.driver_package import driver_command
 from catalog.services.batch.pools import problems
 from catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PackageReference, PoolRequest, StartTask
-from catalog.services.batch.ways import Wanted, WayKind, choose, driver_command
+from catalog.services.batch.ways import Wanted, WayKind, choose
 from catalog.services.vm_image_rows import IMAGES
 from catalog.services.vm_images import ImageReference
 from catalog.size_use import OperatingSystem

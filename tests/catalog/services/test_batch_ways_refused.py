@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from catalog.problems import Code, Severity, errors
+from catalog.services.batch.installs import installs_driver
 from catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PoolRequest, StartTask
 from catalog.services.batch.ways import Wanted, WayKind
 from catalog.services.vm_images import ImageReference
@@ -176,5 +177,65 @@ def test_microsoft_mpi_without_infiniband_is_for_a_start_task_or_an_image() -> N
 
 def test_node_agents_are_asked_for_in_any_letter_case() -> None:
     way, against = found(pool("NC4as_T4_v3", node_agent="BATCH.node.Ubuntu 22.04"))
-    assert (str(way.image), way.node_agent) == ("microsoft-dsvm/ubuntu-hpc/2204", "BATCH.node.Ubuntu 22.04")
+    assert (str(way.image), way.node_agent) == ("microsoft-dsvm/ubuntu-hpc/2204", "batch.node.ubuntu 22.04")
     assert errors(against) == []
+
+
+@pytest.mark.parametrize("wanted", [Wanted.AUTO, Wanted.NONE, Wanted.START_TASK], ids=str)
+def test_no_image_at_all_is_a_problem_of_its_own(wanted: Wanted) -> None:
+    task = StartTask(command_line="cmd /c install.cmd", elevated=True)
+    asked = pool("HB120rs_v3", operating_system=WINDOWS, containers=ContainerTasks(elevated=True), start_task=task)
+    (problem,) = refused(asked, wanted=wanted)
+    assert (problem.path, problem.code) == ("pools.train.image", Code.NOT_OFFERED)
+    assert problem.message == "no image of the Marketplace is known for nodes with Windows and containers"
+
+
+def test_where_nothing_works_no_image_that_nobody_chose_is_judged() -> None:
+    way, against = found(pool("NV36ads_A10_v5", containers=CONTAINERS))
+    assert way.image is None
+    (problem,) = errors(against)
+    assert (problem.path, problem.code) == ("pools.train.driver", Code.WRONG_DRIVER)
+    assert problem.fix == "make a gallery image that has it"  # on no image that runs containers a package could install it
+    (problem,) = refused(pool("NV36ads_A10_v5", containers=CONTAINERS), wanted=Wanted.PACKAGE, package="GPUDriver")
+    assert (problem.path, problem.code) == ("pools.train.image", Code.NOT_OFFERED)
+
+
+def test_an_unknown_image_says_its_node_agent() -> None:
+    unknown = ImageReference("contoso", "gpu", "1")
+    (problem,) = refused(pool("HB120rs_v3", image=unknown))
+    assert (problem.path, problem.code) == ("pools.train.node_agent", Code.UNKNOWN)
+    assert problem.message.startswith("which node agent contoso/gpu/1 takes is not known")
+    assert errors(found(pool("HB120rs_v3", image=unknown, node_agent="batch.node.ubuntu 24.04"))[1]) == []
+    (problem,) = refused(pool("HB120rs_v3", image=ImageReference("azure-hpc", "azurelinux-hpc", "3")))
+    assert problem.path == "pools.train.node_agent"
+
+
+@pytest.mark.parametrize("size", ["ND96isr_MI300X_v5", "HB120rs_v3"])
+def test_an_nvidia_driver_from_a_package_needs_an_nvidia_gpu(size: str) -> None:
+    (problem,) = refused(pool(size), wanted=Wanted.PACKAGE, package="GPUDriver")
+    assert (problem.path, problem.code) == ("pools.train.driver_package", Code.WRONG_DRIVER)
+    assert f"Standard_{size} has no NVIDIA GPU" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted", "said"),
+    [
+        ("HB120rs_v3", Wanted.AUTO, {"driver_version": "580.65.06"}),
+        ("HB120rs_v3", Wanted.AUTO, {"package": "GPUDriver"}),
+        ("NC4as_T4_v3", Wanted.NONE, {"driver_version": "580.65.06"}),
+        ("NC4as_T4_v3", Wanted.IMAGE, {"package": "GPUDriver"}),
+        ("NC4as_T4_v3", Wanted.EXTENSION, {"package": "GPUDriver"}),
+    ],
+    ids=str,
+)
+def test_a_driver_that_nothing_installs_is_refused(size: str, wanted: Wanted, said: dict[str, str]) -> None:
+    (problem,) = refused(pool(size), wanted=wanted, **said)
+    assert problem.path == ("pools.train.driver_version" if "driver_version" in said else "pools.train.driver_package")
+    assert problem.message.startswith("nothing installs this driver: ")
+    assert problem.fix == ("leave it out" if size == "HB120rs_v3" else "leave it out, or write driver: package")
+
+
+def test_installers_of_drivers_are_known_by_name() -> None:
+    assert installs_driver('cmd /c "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%\\GPUDriverSetup.exe /s"')
+    assert installs_driver("/bin/sh -c 'apt-get install -y cuda-drivers'")
+    assert not installs_driver("/bin/sh -c 'nvidia-smi'")

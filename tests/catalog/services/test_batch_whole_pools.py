@@ -51,6 +51,13 @@ def test_the_region_is_reported_where_it_is_written() -> None:
     assert problems(pool(size=None), TODAY) == []
 
 
+@pytest.mark.parametrize("written", ["Standard_NC4as_T4", "Standard_D2s_v3", ""])
+def test_a_size_that_isnt_known_is_said_where_it_is_written(written: str) -> None:
+    (problem,) = problems(pool(size=None, size_name=written), TODAY)
+    assert (problem.path, problem.value, problem.code) == ("pools.train.size", written, Code.UNKNOWN)
+    assert problems(pool(size_name=written), TODAY) == []
+
+
 def test_all_problems_come_at_once() -> None:
     asked = pool(
         size=SIZES.find("NV12s_v3"),
