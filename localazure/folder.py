@@ -101,6 +101,11 @@ class LocalFolder:
         """The same, of the replicas of Container Apps jobs."""
         return self.root / "replicas"
 
+    @property
+    def blobs(self) -> Path:
+        """What Azurite keeps."""
+        return self.root / "blobs"
+
     def stack_config(self, stack: str) -> Path:
         return self.root / f"Pulumi.{stack}.yaml"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from localazure import endpoint, environment
 from localazure.batch.nodes import connection as nodes
+from localazure.blobs import keeper
 from localazure.containers.runtime import Runtime
 from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
@@ -41,7 +42,7 @@ def start(folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: P
 
 
 def stop(folder: LocalFolder) -> bool:
-    """Ends the server, every container's process and every node. False where no server ran."""
+    """Ends the server, every container's process, every node and what keeps the blobs. False where no server ran."""
     if not folder.root.exists():
         return False
     with locked(folder.start_lock, wait=True):
@@ -50,6 +51,7 @@ def stop(folder: LocalFolder) -> bool:
         if last is not None:
             last.process.end(STOP_SECONDS)
         asyncio.run(_reap(folder))
+        keeper.await_end(folder.blobs)
         return ran
 
 

@@ -139,6 +139,7 @@ class Pools:
 
     async def end_job(self, account: str, job: str) -> None:
         """The job has ended: its release task runs on each node that ran its preparation."""
+        await asyncio.gather(*(service_tasks.end_preparation(node, job.lower()) for node in self._nodes_of(account)))
         await asyncio.gather(
             *(service_tasks.release(node, job.lower(), account, self._services) for node in self._nodes_of(account)),
             return_exceptions=True,  # a node that is lost has nothing left to release

@@ -34,8 +34,8 @@ CREATE INDEX IF NOT EXISTS tasks_by_number ON tasks (account, job, number) WHERE
 CREATE TABLE IF NOT EXISTS dependencies (
   account TEXT NOT NULL, job TEXT NOT NULL, task TEXT NOT NULL, wanted TEXT NOT NULL, low INTEGER, high INTEGER
 );
-CREATE INDEX IF NOT EXISTS dependencies_by_task ON dependencies (account, job, task);
-CREATE INDEX IF NOT EXISTS dependencies_by_wanted ON dependencies (account, job, wanted);
+CREATE INDEX IF NOT EXISTS dependencies_of ON dependencies (account, job, task, wanted, low, high);
+CREATE INDEX IF NOT EXISTS dependencies_on ON dependencies (account, job, wanted, low, high, task);
 CREATE TABLE IF NOT EXISTS syncs (times INTEGER NOT NULL);
 INSERT INTO syncs SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM syncs);
 """
@@ -334,34 +334,56 @@ class Tables:
         self._db.executemany("INSERT INTO dependencies VALUES (?,?,?,?,?,?)", rows)
 
     def waiting_for(self, task: Task) -> list[TaskKey]:
-        """The held tasks that name `task`, or a range that it lies in."""
-        account, job, name = task.key
-        rows = self._db.execute(
-            "SELECT DISTINCT d.task FROM dependencies d JOIN tasks t ON t.account = d.account AND t.job = d.job"
-            " AND t.task = d.task WHERE d.account = ? AND d.job = ? AND t.held = 1"
-            " AND (d.wanted = ? OR (d.wanted = '' AND d.low <= ? AND d.high >= ?))",
-            (account, job, name, task.number, task.number),
-        ).fetchall()
-        return [TaskKey(account, job, row[0]) for row in rows]
+        """The held tasks that name `task`, or a range that it lies in and of which nothing is lacking any more.
 
-    def unmet(self, key: TaskKey) -> bool:
-        """Whether a task depends on one that isn't there, or doesn't yet let it go on."""
+        Many tasks wait for the same range, so each range is counted once, and not for each of them.
+        """
+        account, job, name = task.key
+        held = (
+            "SELECT DISTINCT d.task FROM dependencies d INDEXED BY dependencies_on JOIN tasks t"
+            " ON t.account = d.account AND t.job = d.job AND t.task = d.task"
+            " WHERE d.account = ? AND d.job = ? AND t.held = 1 AND d.wanted = ?"
+        )
+        found = {row[0] for row in self._db.execute(held, (account, job, name))}
+        if task.number is not None:
+            ranges = self._db.execute(
+                "SELECT DISTINCT low, high FROM dependencies WHERE account = ? AND job = ? AND wanted = ''"
+                " AND low <= ? AND high >= ?",
+                (account, job, task.number, task.number),
+            ).fetchall()
+            for low, high in ranges:
+                if high - low + 1 == self._satisfied(account, job, low, high):
+                    rows = self._db.execute(f"{held} AND d.low = ? AND d.high = ?", (account, job, "", low, high))
+                    found.update(row[0] for row in rows)
+        return [TaskKey(account, job, waiting) for waiting in sorted(found)]
+
+    def _satisfied(self, account: str, job: str, low: int, high: int) -> int:
+        """How many tasks of a range let others go on."""
+        query = "SELECT COUNT(*) FROM tasks WHERE account = ? AND job = ? AND number BETWEEN ? AND ? AND satisfied = 1"
+        return self._one(query, (account, job, low, high))
+
+    def unmet(self, key: TaskKey, counted: dict[tuple[int, int], int]) -> bool:
+        """Whether a task depends on one that isn't there, or doesn't yet let it go on.
+
+        `counted`: what ranges of the job were found to have, for several tasks that are asked about together.
+        """
         named = self._one(
-            "SELECT EXISTS (SELECT 1 FROM dependencies d LEFT JOIN tasks t ON t.account = d.account AND t.job = d.job"
-            " AND t.task = d.wanted WHERE d.account = ? AND d.job = ? AND d.task = ? AND d.wanted != ''"
-            " AND COALESCE(t.satisfied, 0) = 0)",
+            "SELECT EXISTS (SELECT 1 FROM dependencies d INDEXED BY dependencies_of LEFT JOIN tasks t"
+            " ON t.account = d.account AND t.job = d.job AND t.task = d.wanted"
+            " WHERE d.account = ? AND d.job = ? AND d.task = ? AND d.wanted != '' AND COALESCE(t.satisfied, 0) = 0)",
             tuple(key),
         )
         if named:
             return True
-        return bool(
-            self._one(
-                "SELECT EXISTS (SELECT 1 FROM dependencies d WHERE d.account = ? AND d.job = ? AND d.task = ? AND d.wanted = ''"
-                " AND d.high - d.low + 1 > (SELECT COUNT(*) FROM tasks t WHERE t.account = d.account AND t.job = d.job"
-                " AND t.number BETWEEN d.low AND d.high AND t.satisfied = 1))",
-                tuple(key),
-            )
-        )
+        ranges = self._db.execute(
+            "SELECT low, high FROM dependencies INDEXED BY dependencies_of"
+            " WHERE account = ? AND job = ? AND task = ? AND wanted = ''",
+            tuple(key),
+        ).fetchall()
+        for low, high in ranges:
+            if (low, high) not in counted:
+                counted[low, high] = self._satisfied(key.account, key.job, low, high)
+        return any(high - low + 1 > counted[low, high] for low, high in ranges)
 
     def _one(self, query: str, values: tuple[Any, ...]) -> int:
         return int(self._db.execute(query, values).fetchone()[0])

@@ -53,10 +53,11 @@ class Tasks:
         """New tasks, each with its own refusal. Checked already but for what depends on the job and its other tasks."""
         refuse_tasks(job)
         added: list[Task | BatchError] = []
+        counted: dict[tuple[int, int], int] = {}  # holds for all of them: no new task lets another go on
         with self._changed.told():
             for body in bodies:
                 try:
-                    added.append(self._add(job, body))
+                    added.append(self._add(job, body, counted))
                 except BatchError as error:
                     added.append(error)
             self._changed.pool(job.pool_key)
@@ -92,7 +93,7 @@ class Tasks:
             raise BatchError("TaskSucceeded")
         task.record["execution"] = {"retryCount": 0, "requeueCount": task.record["execution"]["requeueCount"]}
         task.result, task.satisfied = "", False
-        task.held = self._tables.unmet(task.key)
+        task.held = self._tables.unmet(task.key, {})
         with self._changed.told():
             self._changed.task_state(task, "active")
             self._tables.put_task(task)
@@ -143,8 +144,9 @@ class Tasks:
         self._tables.put_task(task)
 
     def _free(self, task: Task, job: Job) -> None:
+        counted: dict[tuple[int, int], int] = {}
         for key in self._tables.waiting_for(task):
-            if not self._tables.unmet(key):
+            if not self._tables.unmet(key, counted):
                 self._tables.release(key)
                 self._changed.pool(job.pool_key)
 
@@ -163,7 +165,7 @@ class Tasks:
         else:
             self._jobs.look(job)
 
-    def _add(self, job: Job, body: Body) -> Task:
+    def _add(self, job: Job, body: Body, counted: dict[tuple[int, int], int]) -> Task:
         key = TaskKey(job.account, job.name, body["id"].lower())
         if self._tables.has_task(key):
             raise BatchError("TaskExists")
@@ -198,7 +200,7 @@ class Tasks:
         task.record["creationTime"] = task.record["lastModified"]
         if names or ranges:
             self._tables.put_dependencies(key, names, ranges)
-            task.held = self._tables.unmet(key)
+            task.held = self._tables.unmet(key, counted)
         self._tables.put_task(task)
         return task
 

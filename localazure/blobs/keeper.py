@@ -17,8 +17,19 @@ from localazure.process import ProcessId, start_time
 
 START_SECONDS = 30
 END_SECONDS = 10
+_RECORD = "process.json"
 _SERVE = Path(__file__).with_name("azurite") / "serve.js"
 log = logging.getLogger(__name__)
+
+
+def await_end(folder: Path) -> None:
+    """Where a server was killed, what it has left saves what it keeps and ends; this waits for that, and ends it otherwise."""
+    last = read_json(folder / _RECORD)
+    if last is None:
+        return
+    process = ProcessId(int(last["pid"]), str(last["started"]))
+    if not process.wait(END_SECONDS):
+        process.end(END_SECONDS)
 
 
 class KeeperError(Exception):
@@ -113,13 +124,8 @@ class Keeper:
 
     @property
     def _record(self) -> Path:
-        return self._folder / "process.json"
+        return self._folder / _RECORD
 
     def _await_predecessor(self) -> None:
-        """One that an ended server has left saves what it keeps and ends; two may never write the same files."""
-        last = read_json(self._record)
-        if last is None:
-            return
-        process = ProcessId(int(last["pid"]), str(last["started"]))
-        if not process.wait(END_SECONDS):
-            process.end(END_SECONDS)
+        """Two may never write the same files."""
+        await_end(self._folder)

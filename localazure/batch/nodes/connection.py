@@ -120,6 +120,11 @@ class Connection:
     def end(self, run: str) -> None:
         self._ask({"do": "end", "run": run})
 
+    def end_all(self, kind: str) -> None:
+        """Ends every run of a kind, which is what stands before the last slash of its name."""
+        for run in [run for run in self._waiting if run.rpartition("/")[0] == kind]:
+            self.end(run)
+
     def clear(self, run: str) -> None:
         """Ends what a kept command has left behind."""
         if not self.closed:
@@ -200,7 +205,7 @@ async def end(folder: Path) -> None:
         await asyncio.sleep(_POLL_SECONDS)
     if pid:
         supervision.signal_leader(pid, signal.SIGKILL)
-    node_journal.settle(folder)
+    await asyncio.to_thread(node_journal.settle, folder)
 
 
 async def reap(folder: Path) -> None:

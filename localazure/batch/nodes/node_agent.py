@@ -43,11 +43,13 @@ TIMEOUT, ASKED = "timeout", "asked"  # why a run was ended
 
 
 def main(folder):
+    folder = os.path.realpath(folder)
     os.chdir(folder)
     if not processes.take_lock():
         return 1  # another agent is this node
-    node_journal.settle(".")
+    node_journal.settle(folder)
     Agent().serve()
+    node_journal.settle(folder)
     return 0
 
 

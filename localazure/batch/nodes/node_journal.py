@@ -6,7 +6,7 @@ environment; it goes with the node, as it would with a machine.
 Standard library only, and little of it: every node has a journal. A line is `+ PID START-TIME` or `- PID`.
 """
 
-# ruff: noqa: PTH105, PTH108, PTH123 - pathlib would cost every node its memory
+# ruff: noqa: PTH105, PTH108, PTH112, PTH118, PTH123, PTH208, SIM105 - pathlib and contextlib would cost every node its memory
 
 import os
 import signal
@@ -14,6 +14,7 @@ import signal
 from localazure.containers import shim_processes as processes
 
 NAME = "journal"
+MARK = b"AZ_BATCH_NODE_ROOT_DIR="
 MOST_BYTES = 256 * 1024
 
 
@@ -61,14 +62,14 @@ def settle(folder):
 
 def daemons(folder):
     """The processes that have this node's root folder in their environment. Where there is no /proc none is found."""
-    mark = b"\0" + os.fsencode(f"AZ_BATCH_NODE_ROOT_DIR={os.path.abspath(folder)}/root") + b"\0"
-    found = []
+    root, found = os.path.realpath(os.path.join(folder, "root")), []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         if name.isdigit() and int(name) != os.getpid():
             try:
                 with open(f"/proc/{name}/environ", "rb") as file:
-                    if mark in b"\0" + file.read() + b"\0":
-                        found.append(int(name))
+                    values = [each[len(MARK) :] for each in file.read().split(b"\0") if each.startswith(MARK)]
+                if root in [os.path.realpath(os.fsdecode(value)) for value in values]:
+                    found.append(int(name))
             except OSError:
                 continue  # gone, or somebody else's
     return found
@@ -95,7 +96,7 @@ def _line(pid):
 
 
 def _unlink(path):
-    try:  # noqa: SIM105
+    try:
         os.unlink(path)
     except FileNotFoundError:
         pass

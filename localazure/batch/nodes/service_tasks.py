@@ -17,6 +17,7 @@ from localazure.batch.nodes.node import Node
 if TYPE_CHECKING:
     from localazure.services import Services
 
+_END_SECONDS = 5.0  # longer than a command has between being asked and being killed
 FAILED = "failed"  # of a job's preparation: no task of the job starts on this node
 
 
@@ -84,13 +85,29 @@ async def _prepare(node: Node, job: Body, record: Body, account: str, services: 
         node.around.changed(node)
 
     try:
-        await _attempts(node, "preparation", task, folder, env, retries, account, services, note)
+        await _attempts(node, _preparing(str(job["id"]).lower()), task, folder, env, retries, account, services, note)
         record["state"] = "completed" if record["preparation"]["result"] == "success" else FAILED
     finally:
         if record["state"] == "running":  # the node was lost, or this server ends: the next to ask begins anew
             node.record["preparations"].pop(str(job["id"]).lower(), None)
         node.preparing.pop(str(job["id"]).lower(), None)
         node.around.changed(node)
+
+
+async def end_preparation(node: Node, name: str) -> None:
+    """The job has ended: a preparation that is under way serves nobody any more."""
+    preparing = node.preparing.get(name)
+    if preparing is None:
+        return
+    if node.agent is not None and not node.agent.closed:
+        node.agent.end_all(_preparing(name))
+    await asyncio.wait([preparing], timeout=_END_SECONDS)
+    preparing.cancel()  # where its command hasn't begun yet
+    await asyncio.wait([preparing])
+
+
+def _preparing(name: str) -> str:
+    return f"preparation/{name}"
 
 
 async def release(node: Node, name: str, account: str, services: "Services") -> None:
@@ -159,7 +176,7 @@ async def _attempt(
     node: Node, kind: str, task: Body, folder: Path, env: dict[str, str], account: str, services: "Services"
 ) -> tuple[Body, bool]:
     """How it ended, and whether a retry may help."""
-    run = f"{kind}-{uuid.uuid4().hex}"
+    run = f"{kind}/{uuid.uuid4().hex}"
     line = str(task.get("commandLine") or "")
     try:
         await asyncio.to_thread((folder / "wd").mkdir, parents=True, exist_ok=True)

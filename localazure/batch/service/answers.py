@@ -1,5 +1,6 @@
 """Answers of the data plane: objects, lists with a link to their next page, refusals; entity tags and conditions on them."""
 
+import asyncio
 import base64
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from localazure.batch.service import odata
 from localazure.batch.service.asked import Asked
 
 CONTENT_TYPE = "application/json;odata=minimalmetadata"
+_TOGETHER = 100  # entries of a list
 _SECRET = frozenset({"password", "sshprivatekey", "accountkey", "saskey", "protectedsettings"})  # given and never answered
 
 
@@ -36,32 +38,40 @@ def done(asked: Asked, status: int, entry: Body | None = None, *, location: str 
     return Response(status_code=status, headers=headers)
 
 
-def listed(
+async def listed(
     asked: Asked,
     metadata: str,
     entries: Iterable[Body],
     properties: dict[str, str],
     key: Callable[[Body], str] = lambda entry: entry["id"].lower(),
 ) -> Response:
-    """A page of a list: `entries` come in the order of `key`, and after the one that the last page ended with."""
+    """A page of a list: `entries` come in the order of `key`, and after the one that the last page ended with.
+
+    Others are served between a few entries and the next, so what `entries` reads may change meanwhile.
+    """
     most, after, wanted = asked.most, asked.after, odata.parse(asked.filter, properties)
     page: list[Body] = []
+    shown: list[Body] = []
     more = False
-    for entry in entries:
+    for number, entry in enumerate(entries, 1):
+        if not number % _TOGETHER:
+            await asyncio.sleep(0)
         if (after and key(entry) <= after) or not wanted(entry):
             continue
         if len(page) == most:
             more = True
             break
         page.append(entry)
+        shown.append(odata.selected(without_secrets(entry), asked.select))
     content: Body = {
         "odata.metadata": asked.url(f"$metadata#{metadata}"),
-        "value": [odata.selected(without_secrets(entry), asked.select) for entry in page],
+        "value": shown,
     }
     if more:
         token = base64.urlsafe_b64encode(key(page[-1]).encode()).decode()
         query = [(name, value) for name, value in asked.request.query_params.items() if name.lower() != "$skiptoken"]
         content["odata.nextLink"] = f"{asked.here}?{urlencode([*query, ('$skiptoken', token)])}"
+    await asyncio.sleep(0)
     return JSONResponse(content, media_type=CONTENT_TYPE)
 
 

@@ -192,8 +192,13 @@ def _pattern(segments: list[str]) -> str:
 
 def _query(request: Request) -> dict[str, str]:
     """By lower-case name."""
-    given = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    return {name.lower(): value for name, value in given}
+    query: dict[str, str] = {}
+    for name, value in parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True):
+        if name.lower() in query:  # a signature covers one of the two, and which one counts readers may differ about
+            values = {"QueryParameterName": name[:50], "QueryParameterValue": value[:50], "Reason": "It stands there twice"}
+            raise BatchError("InvalidQueryParameterValue", values=values)
+        query[name.lower()] = value
+    return query
 
 
 def _check_version(query: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller
 from localazure.arm.store import Resource
 from localazure.batch.errors import BatchError
+from localazure.kinds.batch_account_rules import AUTHENTICATION_MODES
 from localazure.services import Services
 
 LIFETIME = timedelta(minutes=15)
@@ -87,6 +88,10 @@ def _check_shared_key(request: Request, credential: str, account: Resource | Non
     if account is None or name.lower() != account.id.name.lower():
         raise _failed("The account of the signature is not the account of the address")
     _check_date(request, services.clock.now())
+    names = [name.decode("latin-1").lower() for name, _ in request.scope["headers"]]
+    for name in {name for name in names if names.count(name) > 1}:
+        if name in _SIGNED_HEADERS or name.startswith("ocp-"):  # the signature covers one of the two
+            raise BatchError("InvalidHeaderValue", values={"HeaderName": name, "Reason": "It stands there twice"})
     raw_path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
     text = string_to_sign(
         request.method, raw_path, request.scope["query_string"].decode("latin-1"), request.headers.items(), name
@@ -128,9 +133,10 @@ def _by_token(authorization: str, account: Resource | None, services: Services) 
 
 
 def _check_mode(account: Resource | None, mode: str) -> None:
-    allowed = (account.properties.get("allowedAuthenticationModes") if account else None) or [mode]
+    said = account.properties.get("allowedAuthenticationModes") if account else None
+    allowed = AUTHENTICATION_MODES if said is None else said
     if mode.lower() not in {each.lower() for each in allowed}:
-        raise _failed(f"The account does not allow the authentication mode '{mode}'; it allows {', '.join(allowed)}")
+        raise _failed(f"The account does not allow the authentication mode '{mode}'; it allows {', '.join(allowed) or 'none'}")
 
 
 def _failed(detail: str) -> BatchError:

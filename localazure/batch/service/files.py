@@ -41,9 +41,14 @@ class Files:
     async def listed(self, asked: Asked) -> Response:
         recursive = asked.query.get("recursive", "").lower() == "true"
         folder, base = self._folder(asked), asked.url(*asked.segments[:5])
-        found = await run_in_threadpool(lambda: sorted(folders.entries(folder, recursive=recursive)))
+        after = asked.after
+
+        def behind() -> list[Entry]:
+            return sorted(each for each in folders.entries(folder, recursive=recursive) if each.name > after)
+
+        found = await run_in_threadpool(behind)
         entries = (_view(each, base) for each in found)
-        return answers.listed(asked, "files", entries, odata.FILES, lambda entry: entry["name"])
+        return await answers.listed(asked, "files", entries, odata.FILES, lambda entry: entry["name"])
 
     async def get(self, asked: Asked) -> Response:
         entry, handle = await self._open(asked)

@@ -29,7 +29,7 @@ class Jobs:
     async def listed(self, asked: Asked) -> Response:
         answers.no_expand(asked)
         jobs = self._work.jobs.all_of(asked.account_key, asked.after)
-        return answers.listed(asked, "jobs", (view(job, asked) for job in jobs), odata.JOBS)
+        return await answers.listed(asked, "jobs", (view(job, asked) for job in jobs), odata.JOBS)
 
     async def get(self, asked: Asked) -> Response:
         answers.no_expand(asked)
@@ -78,7 +78,7 @@ class Jobs:
             raise BatchError("JobPreparationTaskNotSpecified")
         entries = self._services.batch_pools.preparations(job.account, job.name)
         known = sorted((models.spelled("BatchJobPreparationAndReleaseTaskStatus", each) for each in entries), key=_node)
-        return answers.listed(asked, "jobpreparationandreleasetaskstatuslist", known, odata.PREPARATIONS, _node)
+        return await answers.listed(asked, "jobpreparationandreleasetaskstatuslist", known, odata.PREPARATIONS, _node)
 
     def _found(self, asked: Asked) -> Job:
         return self._work.jobs.get(asked.account_key, asked.segments[1])

@@ -37,7 +37,7 @@ class Lists:
 
     async def applications(self, asked: Asked) -> Response:
         found = [self._application(each) for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, asked.account_key)]
-        return answers.listed(asked, "applicationsummaries", [each for each in found if each["versions"]], {})
+        return await answers.listed(asked, "applicationsummaries", [each for each in found if each["versions"]], {})
 
     async def application(self, asked: Asked) -> Response:
         wanted = asked.segments[1].lower()
@@ -48,14 +48,14 @@ class Lists:
 
     async def images(self, asked: Asked) -> Response:
         entries = sorted(self._images(asked), key=_image_key)
-        return answers.listed(asked, "supportedimages", entries, odata.IMAGES, _image_key)
+        return await answers.listed(asked, "supportedimages", entries, odata.IMAGES, _image_key)
 
     async def node_counts(self, asked: Asked) -> Response:
         def key(entry: Body) -> str:
             return entry["poolId"].lower()
 
         entries = [self._counts(asked, pool["id"]) for pool in self._pools.all_of(asked)]
-        return answers.listed(asked, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
+        return await answers.listed(asked, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
 
     def _application(self, application: Resource) -> Body:
         """Only versions that are active, as the operation documents."""

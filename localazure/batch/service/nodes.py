@@ -22,7 +22,7 @@ class Nodes:
 
     async def listed(self, asked: Asked) -> Response:
         entries = sorted(self._views(asked), key=lambda each: each["id"].lower())
-        return answers.listed(asked, "nodes", entries, odata.NODES)
+        return await answers.listed(asked, "nodes", entries, odata.NODES)
 
     async def get(self, asked: Asked) -> Response:
         return answers.one(asked, "nodes", self._found(asked))

@@ -36,7 +36,7 @@ class Pools:
 
     async def listed(self, asked: Asked) -> Response:
         answers.no_expand(asked)
-        return answers.listed(asked, "pools", self.all_of(asked), odata.POOLS)
+        return await answers.listed(asked, "pools", self.all_of(asked), odata.POOLS)
 
     async def get(self, asked: Asked) -> Response:
         answers.no_expand(asked)
@@ -135,8 +135,9 @@ class Pools:
 
     def all_of(self, asked: Asked) -> Iterator[Body]:
         """By id."""
-        for pool in self._services.store.of_type(BATCH_POOL.arm_type, asked.account_key):
-            yield self._view(asked, pool.id.name)
+        for pool in list(self._services.store.of_type(BATCH_POOL.arm_type, asked.account_key)):
+            if self._services.store.get(pool.key) is not None:  # it may have gone since the list began
+                yield self._view(asked, pool.id.name)
 
     def resource(self, asked: Asked, pool_id: str) -> Resource:
         """BatchError 404 where there is none."""

@@ -51,7 +51,7 @@ class Tasks:
         answers.no_expand(asked)
         job = self._work.jobs.get(asked.account_key, asked.segments[1])
         tasks = self._work.tasks.all_of(job, asked.after)
-        return answers.listed(asked, "tasks", (view(task, asked) for task in tasks), odata.TASKS)
+        return await answers.listed(asked, "tasks", (view(task, asked) for task in tasks), odata.TASKS)
 
     async def get(self, asked: Asked) -> Response:
         answers.no_expand(asked)

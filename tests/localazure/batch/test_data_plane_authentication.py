@@ -3,12 +3,14 @@
 import base64
 import json
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
 
 import httpx
 import jwt
 import pytest
 
-from tests.localazure.batch.data_plane import AUDIENCE, VERSION, Account, code, values
+from tests.localazure.batch.data_plane import AUDIENCE, VERSION, Account, code, sign, values
 from tests.support.embedded import EmbeddedAzure
 
 
@@ -54,6 +56,26 @@ class TestKeys:
         answer = account.signed("GET", "jobs", account.keys["primary"], changed=changed)
         assert (answer.status_code, code(answer)) == (403, "AuthenticationFailed")
 
+    def test_nothing_can_be_added_to_a_signed_request_that_stands_there_already(self, account: Account) -> None:
+        """A signature covers one of two; which of them counts, readers may differ about."""
+        key, path = account.keys["primary"], f"/batch/{account.name}/jobs"
+        with account.azure.http() as client:
+            cases: list[tuple[dict[str, Any], str]] = [
+                ({"query": "&maxresults=7"}, "InvalidQueryParameterValue"),
+                ({"query": "&MaxResults=7"}, "AuthenticationFailed"),
+                ({"header": ("ocp-date", "Sat, 21 Nov 2026 00:00:00 GMT")}, "InvalidHeaderValue"),
+                ({"header": ("If-Match", "x")}, "InvalidHeaderValue"),
+            ]
+            for added, refusal in cases:
+                params = {"api-version": VERSION, "maxresults": "5"}
+                request = client.build_request("GET", path, params=params, headers={"If-Match": "*"})
+                request.headers["ocp-date"] = format_datetime(datetime.now(UTC), usegmt=True)
+                authorization = f"SharedKey {account.name}:{sign(request, key, account.name)}"
+                url = f"{request.url}{added.get('query', '')}"
+                headers = [*request.headers.multi_items(), *([added["header"]] if "header" in added else [])]
+                answer = client.request("GET", url, headers=[*headers, ("Authorization", authorization)])
+                assert code(answer) == refusal, (added, answer.text)
+
     def test_another_key_and_another_account_s_key_open_nothing(self, account: Account, group: str) -> None:
         other = Account(account.azure, group)
         foreign = account.signed("GET", "jobs", other.keys["primary"])
@@ -91,6 +113,13 @@ class TestKeys:
         answer = ask(account, header)
         assert answer.status_code in (400, 403)
         assert code(answer) in ("InvalidAuthenticationInfo", "AuthenticationFailed")
+
+
+def test_an_account_that_allows_no_way_in_at_all_lets_nobody_in(azure: EmbeddedAzure, group: str) -> None:
+    account = Account(azure, group, allowedAuthenticationModes=[])
+    for answer in (account.get("jobs"), account.signed("GET", "jobs", base64.b64encode(b"x" * 64).decode())):
+        assert (answer.status_code, code(answer)) == (403, "AuthenticationFailed")
+        assert "it allows none" in values(answer)["AuthenticationErrorDetail"]
 
 
 class TestTokens:

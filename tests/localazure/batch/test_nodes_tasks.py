@@ -119,8 +119,9 @@ def test_a_task_that_runs_too_long_is_ended_with_all_that_it_started(tmp_path: P
         assert info["failureInfo"]["code"] == "TaskEnded"
         assert info["failureInfo"]["category"] == "servererror"
         assert info["retryCount"] == 0
-        assert not Path(f"/proc/{(world.folder(task) / 'wd' / 'child').read_text().strip()}").exists() or _is_dead(
-            int((world.folder(task) / "wd" / "child").read_text())
+        child = int((world.folder(task) / "wd" / "child").read_text())
+        await world.until(
+            lambda: not Path(f"/proc/{child}").exists() or _is_dead(child), lambda: f"the command's child {child} is gone"
         )
 
     run(tmp_path, test)

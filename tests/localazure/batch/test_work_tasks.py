@@ -244,6 +244,25 @@ class TestDependencies:
         run(work, "11")
         assert ready(work) == ["last"]
 
+    def test_an_end_costs_the_same_however_many_wait_for_a_range(self, work: Work) -> None:
+        add_job(work, usesTaskDependencies=True)
+        add(work, *(str(number) for number in range(1, 51)))
+        asked: list[str] = []
+        work._tables._db.set_trace_callback(asked.append)
+        run(work, "1")
+        alone = len(asked)
+        add(work, *(f"waits-{number}" for number in range(200)), dependsOn={"taskIdRanges": [{"start": 1, "end": 50}]})
+        asked.clear()
+        run(work, "2")
+        assert len(asked) <= alone + 5
+        asked.clear()
+        add(work, *(f"more-{number}" for number in range(50)), dependsOn={"taskIdRanges": [{"start": 1, "end": 50}]})
+        assert sum("number BETWEEN" in each for each in asked) == 1
+        work._tables._db.set_trace_callback(None)
+        for number in range(3, 51):
+            run(work, str(number))
+        assert len(ready(work)) == 250
+
     def test_a_failure_blocks_unless_the_exit_condition_says_otherwise(self, work: Work) -> None:
         add_job(work, usesTaskDependencies=True)
         satisfied = {"exitCodes": [{"code": 2, "exitOptions": {"dependencyAction": "satisfy"}}]}

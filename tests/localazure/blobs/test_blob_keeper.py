@@ -42,6 +42,18 @@ def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_a
 
 
 @pytest.mark.slow
+def test_nothing_runs_after_the_end_where_the_server_was_killed_before(own_azure: EmbeddedAzure) -> None:
+    in_its_group(own_azure).by_token().create_container("data")
+    process = keeper(own_azure)
+    os.kill(process, signal.SIGSTOP)  # so that it doesn't notice for itself
+    own_azure.kill9()
+    until(lambda: start_time(process), "it is still there")
+    assert own_azure.command("stop").returncode == 0
+    assert not start_time(process)
+    own_azure.start()
+
+
+@pytest.mark.slow
 def test_what_was_stored_outlives_stops_and_kills(own_azure: EmbeddedAzure) -> None:
     account = in_its_group(own_azure)
     container = account.by_token().create_container("data")
