@@ -14,31 +14,15 @@ from catalog.services.batch.request import ImageKind
 from components import batch_pool_inputs as inputs
 from components import batch_pool_rules
 from components.batch_pool_args import BatchPoolArgs, BatchPoolSpec, of_surroundings, resolve
+from components.batch_pool_immutable import REPLACING, REPLACING_WITHOUT_PATH
 from components.batch_pool_settings import Replace
 from components.context import resolve_stack
 from components.refusal import refuse
 from components.workloads import Workload, not_built
 
-# What Batch doesn't change on a pool that has nodes, answering PropertyCannotBeUpdated. What takes effect with nodes: packages,
-# metadata, scale and the start task. Source: Microsoft Learn, batch/batch-pool-update-properties, of API 2024-07-01, by which the
-# others need a pool of no nodes; the refusal is quoted in Azure/Batch issues 85 and 153. How nodes are reached is among what the
-# data plane's update changes. That tags can be changed is assumed. The provider itself makes a new pool for another name, account
-# or resource group alone.
-REPLACING = [
-    "deploymentConfiguration.virtualMachineConfiguration.containerConfiguration.containerImageNames",
-    "deploymentConfiguration.virtualMachineConfiguration.containerConfiguration.type",
-    "deploymentConfiguration.virtualMachineConfiguration.extensions",
-    "deploymentConfiguration.virtualMachineConfiguration.imageReference",
-    "deploymentConfiguration.virtualMachineConfiguration.nodeAgentSkuId",
-    "identity",
-    "interNodeCommunication",
-    "mountConfiguration",
-    "networkConfiguration",
-    "taskSlotsPerNode",
-    "vmSize",
-]
+__all__ = ["HOW_REPLACED", "REPLACING", "REPLACING_WITHOUT_PATH", "BatchPool"]
+
 HOW_REPLACED = "and `replace` says\nwhether the new pool comes beside the old one or after it"
-REPLACING_WITHOUT_PATH = ["the registry that containers come from, by its name", "whether tasks run in containers"]
 
 
 class BatchPool(pulumi.ComponentResource):

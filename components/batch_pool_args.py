@@ -5,7 +5,6 @@ problems. What Batch takes is known to `catalog.services.batch`, which also choo
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -18,11 +17,18 @@ from catalog.services.batch.request import PoolRequest
 from catalog.services.batch.ways import Wanted, Way
 from catalog.size_use import OperatingSystem
 from catalog.sizes import SIZES
-from components import batch_pool_image, batch_pool_mounts, batch_pool_request, batch_pool_rules, batch_pool_scale
+from components import (
+    batch_pool_image,
+    batch_pool_immutable,
+    batch_pool_mounts,
+    batch_pool_request,
+    batch_pool_rules,
+    batch_pool_scale,
+)
 from components.batch_account_args import AccountFacts, BatchSurroundings
 from components.batch_pool_image import ImageChoice
 from components.batch_pool_scale import Scale
-from components.batch_pool_settings import DEFAULT_TASK_SLOTS, BatchPoolSettings, Communication, Replace
+from components.batch_pool_settings import BatchPoolSettings, Communication, Replace
 from components.context import Context, StackArgs, Surroundings, resolve_day
 from components.ends import resolve_end
 from components.gallery_image_args import ImageOfPool
@@ -68,7 +74,7 @@ class BatchPoolSpec:
     scale: Scale
     task_slots: int
     inter_node: bool
-    container_images: tuple[str, ...] | None  # None: tasks don't run in containers
+    container_images: tuple[str, ...] | None  # in their order; None: tasks don't run in containers
     packages: tuple[tuple[str, str], ...]  # application and version
     communication: Communication
     public_addresses: bool
@@ -83,8 +89,7 @@ class BatchPoolSpec:
 
     def digest(self, subnet_id: str) -> str:
         """The same for the same immutable properties, whatever else changes."""
-        text = json.dumps({**self.immutable, "subnet": subnet_id.lower()}, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
+        return batch_pool_immutable.digest(self.immutable, subnet_id)
 
 
 def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPlace) -> tuple[BatchPoolSpec, list[Problem]]:
@@ -109,22 +114,35 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
     )
     request = way.applied(asked)
     containers = batch_pool_request.containers_of(args)
+    container_images = tuple(sorted(containers.get("images", []))) if containers is not None else None
+    base_name = _base_name(name, args, context, place.account)
+    size_name = size.name if size is not None else args["size"]
     spec = BatchPoolSpec(
-        base_name=_base_name(name, args, context, place.account),
+        base_name=base_name,
         replace=Replace(args.get("replace", Replace.SIDE_BY_SIDE)),
-        immutable=_immutable(args, request, image, place),
-        size=size.name if size is not None else args["size"],
+        immutable=batch_pool_immutable.of_pool(
+            base_name=base_name,
+            size=size_name,
+            request=request,
+            image=image,
+            extension_version=way.extension_version,
+            container_images=container_images,
+            mounts=batch_pool_mounts.without_secrets(args.get("mounts", {}), place.storage),
+            identity=place.identity,
+            registry=place.registry,
+        ),
+        size=size_name,
         operating_system=system,
         image=image,
         way=way,
         request=request,
         scale=scale,
-        task_slots=int(args.get("task_slots", DEFAULT_TASK_SLOTS)),
+        task_slots=request.task_slots,
         inter_node=request.inter_node,
-        container_images=tuple(containers.get("images", [])) if containers is not None else None,
+        container_images=container_images,
         packages=tuple((each.application, each.version) for each in request.package_references),
         communication=Communication(args.get("communication", Communication.SIMPLIFIED)),
-        public_addresses=args.get("public_addresses", True),
+        public_addresses=request.public_addresses,
         metadata=_metadata(name, args),
         tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,
@@ -132,7 +150,8 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
     )
     problems += [*end_problems, *image_problems, *batch_pool_image.fit_problems(args, image, size, path), *scale_problems]
     problems += batch_pool_rules.problems_of(name, args, request, spec.replace, spec.base_name)
-    problems += _of_catalog(request, way_problems, day, path)
+    of_catalog = _of_catalog(request, way_problems, day, path)
+    problems += [*of_catalog, *batch_pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems
 
 
@@ -148,26 +167,10 @@ def _base_name(name: str, args: BatchPoolSettings, context: Context, account: Ac
         return args["pool_name"]
     arm_type = azure_types.BATCH_POOL.arm_type
     whole = context.name(arm_type, name) if account.existing else physical_name(arm_type, [name])
-    return whole[:LONGEST_BASE].rstrip("-")
-
-
-def _immutable(args: BatchPoolSettings, request: PoolRequest, image: ImageChoice, place: PoolPlace) -> dict[str, object]:
-    """What Batch refuses to change on a pool with nodes, and what tells one pool from another of the same properties."""
-    of_gallery = image.of_gallery["name"] if image.of_gallery is not None else ""
-    containers = batch_pool_request.containers_of(args)
-    return {
-        "name": args.get("pool_name", request.path),
-        "size": args["size"].lower(),
-        "image": [str(request.image).lower(), image.version, image.image_id.lower(), of_gallery],
-        "agent": request.node_agent.lower(),
-        "extensions": [[each.publisher, each.type, dict(each.settings)] for each in request.extensions],
-        "containers": None if containers is None else [sorted(containers.get("images", [])), place.registry],
-        "identity": place.identity,
-        "slots": request.task_slots,
-        "inter_node": request.inter_node,
-        "public": request.public_addresses,
-        "mounts": batch_pool_mounts.without_secrets(args.get("mounts", {})),
-    }
+    if len(whole) <= LONGEST_BASE:
+        return whole
+    hashed = hashlib.sha256(whole.encode()).hexdigest()[:HASH_LENGTH]  # so that two names are two after cutting too
+    return f"{whole[: LONGEST_BASE - 1 - HASH_LENGTH].rstrip('-')}-{hashed}"
 
 
 def _metadata(name: str, args: BatchPoolSettings) -> dict[str, str]:

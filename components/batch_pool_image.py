@@ -13,8 +13,8 @@ from catalog.services.vm_image_rows import IMAGES
 from catalog.services.vm_images import ImageReference
 from catalog.size_use import OperatingSystem
 from catalog.sizes.model import Size, VmGeneration
-from components.batch_pool_settings import DEFAULT_SYSTEM, BatchPoolSettings
-from components.gallery_image_args import ImageOfPool
+from components.batch_pool_settings import BatchPoolSettings
+from components.gallery_image_args import DEFAULT_SYSTEM, ImageOfPool
 from formats import arm_ids, azure_types
 
 LATEST = "latest"

@@ -3,6 +3,7 @@
 In: a `BatchPoolSpec`, and the arguments for what is wired. Out: inputs of `batch.Pool`.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from components.batch_pool_settings import DEFAULT_RETRIES, ResourceFileArgs, St
 from components.context import Surroundings
 
 CONTAINERS = "DockerCompatible"
+_WITH_SECRET = re.compile("[?@]")  # what comes before a signature, and behind a password
 EXTENSION = "gpu-driver"  # what the extension is called on a node
 
 
@@ -123,14 +125,21 @@ def _file(file: ResourceFileArgs, args: Surroundings) -> batch.ResourceFileArgs:
     if file.get("use_identity", False):
         identity_reference = batch.ComputeNodeIdentityReferenceArgs(resource_id=args.get("identity_id"))
     return batch.ResourceFileArgs(
-        http_url=file.get("url"),
-        storage_container_url=file.get("container_url"),
+        http_url=_address(file.get("url")),
+        storage_container_url=_address(file.get("container_url")),
         auto_storage_container_name=file.get("auto_storage_container"),
         blob_prefix=file.get("prefix"),
         file_path=file.get("path"),
         file_mode=file.get("mode"),
         identity_reference=identity_reference,
     )
+
+
+def _address(url: pulumi.Input[str] | None) -> pulumi.Input[str] | None:
+    """With a signature or a password in it, it is a secret; one that another resource gives may have one."""
+    if url is None or (isinstance(url, str) and not _WITH_SECRET.search(url)):
+        return url
+    return pulumi.Output.secret(url)
 
 
 def packages(spec: BatchPoolSpec, args: BatchPoolArgs) -> list[batch.ApplicationPackageReferenceArgs] | None:

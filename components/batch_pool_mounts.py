@@ -1,20 +1,18 @@
 """Storage that the nodes of a Batch pool mount: blobs as the stack's identity, file shares by key, NFS by network.
 
-In: `MountArgs` by path on the node. Out: problems, and the configuration as the provider takes it.
+In: `MountArgs` by path on the node. Out: the configuration as the provider takes it. What is refused is in
+`batch_pool_mount_rules`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi_azure_native import batch
 
-from catalog.problems import Code, Problem
-from catalog.size_use import OperatingSystem
 from components.context import Surroundings
 
 KINDS = ("azure_blob", "azure_file", "nfs")
-_LINUX_ALONE = "Microsoft Learn, batch/virtual-file-mount: blobs and NFS are mounted on Linux nodes alone, read 2026-11-20"
 
 
 class BlobMountArgs(TypedDict):
@@ -61,77 +59,19 @@ class MountArgs(TypedDict):
     """An NFS share."""
 
 
-def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, path: str) -> Iterator[Problem]:
-    """What is wrong with the mounts by themselves. `path` is where they are written."""
-    for place, mount in mounts.items():
-        here = f"{path}.{place}"
-        kinds = [kind for kind in KINDS if kind in mount]
-        if len(kinds) != 1:
-            yield Problem(
-                path=here,
-                message="a mount is one kind of storage",
-                value=", ".join(kinds) or None,
-                allowed=f"exactly one of {', '.join(KINDS)}",
-                fix="keep one",
-            )
-        if not place or place.startswith(("/", "\\")) or ".." in place.replace("\\", "/").split("/"):
-            yield Problem(
-                path=here,
-                message="this is no path below the node's folder of mounts",
-                value=place,
-                allowed="a relative path, such as data",
-                fix="write data",
-            )
-        if system is OperatingSystem.WINDOWS:
-            for kind in ("azure_blob", "nfs"):
-                if kind in mount:
-                    yield Problem(
-                        path=f"{here}.{kind}",
-                        message="nodes with Windows mount shares of Azure Files alone",
-                        value=kind,
-                        allowed="azure_file",
-                        fix="use azure_file, or a Linux pool",
-                        source=_LINUX_ALONE,
-                        code=Code.IMPOSSIBLE,
-                    )
-
-
-def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool, storage: bool) -> Iterator[Problem]:
-    """What the mounts need of the foundation and don't find there."""
-    for place, mount in mounts.items():
-        if "azure_blob" not in mount:
-            continue
-        if not identity:
-            yield Problem(
-                path=f"{path}.{place}.azure_blob",
-                message="blobs are mounted as the stack's identity, and there is none",
-                allowed="with foundation.identity alone",
-                fix="add identity: create to the foundation",
-            )
-        if "account" not in mount["azure_blob"] and not storage:
-            yield Problem(
-                path=f"{path}.{place}.azure_blob.account",
-                message="the stack has no storage account, and none is named here",
-                allowed="the name of a storage account",
-                fix="name one, or add storage: create to the foundation",
-            )
-
-
-def without_secrets(mounts: Mapping[str, MountArgs]) -> dict[str, object]:
-    """The mounts as plain data, which tells one set of them from another. Keys of shares aren't in it."""
-    return {
-        place: {
-            kind: {key: value for key, value in dict(mount[kind]).items() if key != "key"}  # type: ignore[literal-required]
-            for kind in KINDS
-            if kind in mount
-        }
-        for place, mount in sorted(mounts.items())
-    }
-
-
-def with_keys(mounts: Mapping[str, MountArgs]) -> list[str]:
-    """The paths of the mounts that have a key."""
-    return [place for place, mount in mounts.items() if "azure_file" in mount]
+def without_secrets(mounts: Mapping[str, MountArgs], storage: str) -> list[dict[str, object]]:
+    """The mounts as plain data, which tells one set of them from another: as they are declared, where `storage` is the stack's
+    account. Keys of shares aren't in it."""
+    found: list[dict[str, object]] = []
+    for place, mount in sorted(mounts.items()):
+        for kind in KINDS:
+            of_kind: dict[str, object] = dict(mount.get(kind) or {})
+            if kind == "azure_blob" and of_kind:
+                of_kind.setdefault("account", storage)
+            said = {key: value for key, value in sorted(of_kind.items()) if value and key != "key"}
+            if said:
+                found.append({"place": place, "kind": kind, **said})
+    return found
 
 
 def configuration(mounts: Mapping[str, MountArgs], args: Surroundings) -> list[batch.MountConfigurationArgs] | None:
@@ -148,7 +88,7 @@ def _one(place: str, mount: MountArgs, args: Surroundings) -> batch.MountConfigu
                 account_name=blob.get("account", own),
                 container_name=blob["container"],
                 relative_mount_path=place,
-                blobfuse_options=blob.get("options"),
+                blobfuse_options=blob.get("options") or None,
                 identity_reference=batch.ComputeNodeIdentityReferenceArgs(resource_id=args.get("identity_id")),
             )
         )
@@ -160,12 +100,12 @@ def _one(place: str, mount: MountArgs, args: Surroundings) -> batch.MountConfigu
                 azure_file_url=share["url"],
                 account_key=pulumi.Output.secret(share["key"]),
                 relative_mount_path=place,
-                mount_options=share.get("options"),
+                mount_options=share.get("options") or None,
             )
         )
     nfs = mount.get("nfs", NfsMountArgs(source=""))
     return batch.MountConfigurationArgs(
         nfs_mount_configuration=batch.NFSMountConfigurationArgs(
-            source=nfs["source"], relative_mount_path=place, mount_options=nfs.get("options")
+            source=nfs["source"], relative_mount_path=place, mount_options=nfs.get("options") or None
         )
     )

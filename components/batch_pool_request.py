@@ -6,27 +6,18 @@ In: `BatchPoolSettings` and what is resolved of it. Out: a `PoolRequest`.
 import re
 from datetime import timedelta
 
+from catalog.services.batch.installs import installs_driver
 from catalog.services.batch.request import ContainerTasks, Mpi, PackageReference, PoolRequest, StartTask
+from catalog.services.batch.scale import DEFAULT_TASK_SLOTS
 from catalog.size_use import OperatingSystem
 from catalog.sizes.model import Size
 from components import batch_pool_scale
 from components.batch_account_args import AccountFacts
 from components.batch_pool_image import ImageChoice
 from components.batch_pool_scale import Scale
-from components.batch_pool_settings import (
-    DEFAULT_TASK_SLOTS,
-    BatchPoolSettings,
-    Communication,
-    ContainersArgs,
-    StartTaskArgs,
-)
+from components.batch_pool_settings import BatchPoolSettings, Communication, ContainersArgs, StartTaskArgs
 
-# Installers of drivers in a command line: the article's, NVIDIA's own files and packages, Microsoft's for InfiniBand.
-_INSTALLS_DRIVER = re.compile(
-    r"gpudriversetup|nvidia-linux-[\w.-]*\.run|tesla-desktop|cuda-drivers|nvidia-(?:headless-|open-)?(?:driver|\d)|\bcuda_[\w.]*\.run"
-    r"|rocm-dkms|amdgpu-install|hpcvmdrivers|mlnx_?ofed",
-    re.IGNORECASE,
-)
+SIZE_NAME = re.compile(r"[A-Za-z]+_[\w-]+", re.ASCII)  # Standard_…, Basic_…
 # What the catalog calls otherwise than a stack file does, behind the path of a pool.
 _RESPELT = {
     "start_task.command_line": "start_task.command",
@@ -52,6 +43,7 @@ def build(
     return PoolRequest(
         path=path,
         size=size,
+        size_name=said["size"] if SIZE_NAME.fullmatch(said["size"]) else None,  # that it is none is said elsewhere
         written=_written(said, path, image, account),
         region=account.location,
         allocation_mode=account.allocation_mode,
@@ -106,7 +98,7 @@ def _start_task(said: StartTaskArgs, driver_version: str) -> StartTask:
         command_line=said["command"],
         elevated=said.get("elevated", False),
         wait_for_success=said.get("wait_for_success", True),
-        installs_driver=_INSTALLS_DRIVER.search(said["command"]) is not None,
+        installs_driver=installs_driver(said["command"]),
         driver_version=driver_version,
     )
 

@@ -7,19 +7,23 @@ import re
 from collections.abc import Iterator
 
 from catalog import names
-from catalog.problems import Code, Problem
+from catalog.problems import Code, Problem, errors
 from catalog.services.batch import sources
 from catalog.services.batch.request import PoolRequest
-from components import batch_pool_mounts
+from catalog.services.batch.scale import LARGEST_NUMBER
+from components import batch_pool_mount_rules
+from components.batch_pool_request import SIZE_NAME
 from components.batch_pool_settings import BatchPoolSettings, Replace, ResourceFileArgs, StartTaskArgs
 from components.context import check_tags
 from components.naming import HASH_LENGTH
-from formats import azure_types, image_reference
+from formats import arm_ids, azure_types, image_reference
 from formats.tags import POOL_MPI
 
 LOGICAL_NAME = "logical-name"  # in the pool's metadata: its name in the stack
 _SOURCES_OF_FILES = ("url", "container_url", "auto_storage_container")
 _MODE = re.compile(r"0?[0-7]{3}")
+_SUBNET = "Microsoft.Network/virtualNetworks/subnets"
+_WITHOUT_ADDRESSES = "Microsoft Learn, batch/simplified-node-communication-pool-no-public-ip, of 2022-05-26: prerequisites"
 
 
 def problems_of(name: str, said: BatchPoolSettings, request: PoolRequest, replace: Replace, base_name: str) -> list[Problem]:
@@ -27,22 +31,35 @@ def problems_of(name: str, said: BatchPoolSettings, request: PoolRequest, replac
     path = f"pools.{name}"
     mounts = said.get("mounts", {})
     return [
+        *_size(said, request, path),
         *_names(said, replace, base_name, path),
         *_metadata(said, path),
         *_start_task(said, path),
         *_containers(said, path),
-        *_cloud_services(said, path),
-        *batch_pool_mounts.mount_problems(mounts, request.operating_system, f"{path}.mounts"),
+        *_network(said, path),
+        *batch_pool_mount_rules.mount_problems(mounts, request.operating_system, f"{path}.mounts"),
         *_mounts_by_key(said, replace, path),
         *check_tags(said.get("tags", {}), f"{path}.tags"),
     ]
+
+
+def _size(said: BatchPoolSettings, request: PoolRequest, path: str) -> Iterator[Problem]:
+    if request.size is None and not SIZE_NAME.fullmatch(said["size"]):
+        yield Problem(
+            path=f"{path}.size",
+            message="this is no name of a virtual machine size",
+            value=said["size"],
+            allowed="a size, such as Standard_NC4as_T4_v3",
+            fix="`python -m operations sizes --service batch` shows sizes with GPUs or InfiniBand",
+        )
 
 
 def _names(said: BatchPoolSettings, replace: Replace, base_name: str, path: str) -> Iterator[Problem]:
     if "pool_name" not in said:
         return
     behind = f"-{'0' * HASH_LENGTH}" if replace is Replace.SIDE_BY_SIDE else ""
-    for problem in names.check(azure_types.BATCH_POOL.arm_type, base_name + behind, f"{path}.pool_name"):
+    whole = base_name + behind if base_name else ""
+    for problem in names.check(azure_types.BATCH_POOL.arm_type, whole, f"{path}.pool_name"):
         room = f", {len(behind)} of them for the hash of {Replace.SIDE_BY_SIDE}" if behind else ""
         yield problem._replace(value=base_name, allowed=problem.allowed + room, fix=problem.fix.replace(behind, ""))
 
@@ -68,15 +85,26 @@ def _start_task(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
         yield Problem(
             path=f"{here}.command", message="a start task runs a command, and this is none", fix="write the command line"
         )
-    if task.get("retries", 0) < -1:
+    retries = task.get("retries", 0)
+    if not -1 <= retries <= LARGEST_NUMBER:
         yield Problem(
             path=f"{here}.retries",
-            message="this is too small",
-            value=task.get("retries"),
-            allowed="0 or more, or -1 for ever",
+            message="this is too small" if retries < 0 else "this is too large",
+            value=retries,
+            allowed=f"0 to {LARGEST_NUMBER}, or -1 for ever",
             fix="write 0",
             source=str(sources.PROVIDER),
         )
+    for key in ("environment", "secret_environment"):
+        for variable in task.get(key, {}):
+            if not variable or "=" in variable or "\0" in variable:
+                yield Problem(
+                    path=f"{here}.{key}.{variable}",
+                    message="no environment variable can have this name",
+                    value=variable,
+                    allowed="any text without =, not empty",
+                    fix="choose another name",
+                )
     for variable in sorted(task.get("environment", {}).keys() & task.get("secret_environment", {}).keys()):
         yield Problem(
             path=f"{here}.environment.{variable}",
@@ -98,6 +126,10 @@ def _resource_file(file: ResourceFileArgs, path: str) -> Iterator[Problem]:
             allowed=f"exactly one of {', '.join(_SOURCES_OF_FILES)}",
             fix="keep one",
             source=str(sources.PROVIDER),
+        )
+    if "auto_storage_container" in file:
+        yield from names.check(
+            azure_types.BLOB_CONTAINER.arm_type, file["auto_storage_container"], f"{path}.auto_storage_container"
         )
     if "url" in file and "path" not in file:
         yield Problem(
@@ -127,10 +159,36 @@ def _containers(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
         yield from image_reference.check(image, f"{path}.containers.images[{index}]")
 
 
-def _cloud_services(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    if said.get("cloud_services", False):
+def _network(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
+    subnet = said.get("subnet_id")
+    if isinstance(subnet, str):  # what another resource gives can't be looked at
+        found = arm_ids.parse(subnet)
+        if found is None or not found.is_type(_SUBNET):
+            yield Problem(
+                path=f"{path}.subnet_id",
+                message="this is no id of a subnet",
+                value=subnet,
+                allowed=f"/subscriptions/<id>/resourceGroups/<name>/providers/{_SUBNET.replace('/s', '/<name>/s')}/<name>",
+                fix="`az network vnet subnet show --query id` says it",
+            )
+    elif subnet is None and not said.get("public_addresses", True):
         yield Problem(
-            path=f"{path}.cloud_services",
+            path=f"{path}.public_addresses",
+            message="nodes without public addresses are in a subnet, which leads out, and none is said",
+            value=False,
+            allowed="with subnet_id alone",
+            fix="add subnet_id, or remove public_addresses",
+            source=_WITHOUT_ADDRESSES,
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def cloud_services_problems(said: BatchPoolSettings, of_catalog: list[Problem], path: str) -> Iterator[Problem]:
+    """What no day changes; where the catalog says of this pool that they ended, that is enough."""
+    here = f"{path}.cloud_services"
+    if said.get("cloud_services", False) and here not in {problem.path for problem in errors(of_catalog)}:
+        yield Problem(
+            path=here,
             message="this program declares no pools of Cloud Services configuration: the API that it speaks has none",
             value=True,
             allowed="pools of virtual machines",
@@ -144,7 +202,7 @@ def _mounts_by_key(said: BatchPoolSettings, replace: Replace, path: str) -> Iter
     """The hash in the name would have to hold a trace of the key; without it, a new key would ask for a pool of the same name."""
     if replace is not Replace.SIDE_BY_SIDE:
         return
-    for place in batch_pool_mounts.with_keys(said.get("mounts", {})):
+    for place in batch_pool_mount_rules.with_keys(said.get("mounts", {})):
         yield Problem(
             path=f"{path}.mounts.{place}.azure_file",
             message="a share is mounted by key, and a pool with a new key can't stand beside the one with the old",
@@ -169,4 +227,4 @@ def surroundings_problems(name: str, said: BatchPoolSettings, *, identity: bool,
         if file.get("use_identity", False) and not identity
     ]
     mounts = said.get("mounts", {})
-    return [*problems, *batch_pool_mounts.needs_problems(mounts, f"{path}.mounts", identity=identity, storage=storage)]
+    return [*problems, *batch_pool_mount_rules.needs_problems(mounts, f"{path}.mounts", identity=identity, storage=storage)]

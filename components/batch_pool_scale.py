@@ -6,20 +6,14 @@ formula is written, `formats.autoscale_formula` knows.
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from catalog.problems import Problem, errors
 from catalog.services.batch import scenarios
+from catalog.services.batch.autoscale import DEFAULT_INTERVAL
+from catalog.services.batch.scale import DEFAULT_RESIZE_TIMEOUT
 from catalog.services.batch.scenarios import Scenario, ScenarioRequest
-from components.batch_pool_settings import (
-    DEFAULT_FEWEST_NODES,
-    DEFAULT_INTERVAL_MINUTES,
-    DEFAULT_MOST_NODES,
-    DEFAULT_RESIZE_MINUTES,
-    DEFAULT_SCENARIO,
-    DEFAULT_TASK_SLOTS,
-    AutoscaleArgs,
-    BatchPoolSettings,
-)
+from components.batch_pool_settings import DEFAULT_SCENARIO, AutoscaleArgs, BatchPoolSettings
 from formats.autoscale_formula import formula_problems
 
 MOST_MINUTES = 10**9  # far more than the service takes, and less than a timedelta can hold
@@ -31,9 +25,9 @@ class Scale:
 
     dedicated: int = 0
     spot: int = 0
-    resize_timeout: timedelta = timedelta(minutes=DEFAULT_RESIZE_MINUTES)
+    resize_timeout: timedelta = DEFAULT_RESIZE_TIMEOUT
     formula: str = ""  # empty: the numbers are fixed
-    interval: timedelta = timedelta(minutes=DEFAULT_INTERVAL_MINUTES)
+    interval: timedelta = DEFAULT_INTERVAL
     most: tuple[int, int] | None = None  # dedicated and Spot nodes that there can be; None: not known
 
     @property
@@ -63,28 +57,21 @@ def resolve(said: BatchPoolSettings, path: str) -> tuple[Scale, list[Problem]]:
     """How many nodes the pool at `path` has, and what is wrong with a formula."""
     if is_fixed(said) and "autoscale" not in said:
         dedicated, spot = int(said.get("dedicated_nodes", 0)), int(said.get("spot_nodes", 0))
-        timeout = minutes(int(said.get("resize_timeout_minutes", DEFAULT_RESIZE_MINUTES)))
+        timeout = minutes(said["resize_timeout_minutes"]) if "resize_timeout_minutes" in said else DEFAULT_RESIZE_TIMEOUT
         return Scale(dedicated=dedicated, spot=spot, resize_timeout=timeout, most=(max(dedicated, 0), max(spot, 0))), []
     return _by_formula(said.get("autoscale", AutoscaleArgs()), said, f"{path}.autoscale")
 
 
 def _by_formula(autoscale: AutoscaleArgs, said: BatchPoolSettings, path: str) -> tuple[Scale, list[Problem]]:
-    interval = minutes(int(autoscale.get("interval_minutes", DEFAULT_INTERVAL_MINUTES)))
+    interval = minutes(autoscale["interval_minutes"]) if "interval_minutes" in autoscale else DEFAULT_INTERVAL
     if "formula" in autoscale:
         problems = [*_beside_a_formula(autoscale, path), *formula_problems(autoscale["formula"], f"{path}.formula")]
         return Scale(formula=autoscale["formula"], interval=interval), problems
-    request = ScenarioRequest(
-        scenario=Scenario(autoscale.get("scenario", DEFAULT_SCENARIO)),
-        path=path,
-        max_nodes=int(autoscale.get("max_nodes", DEFAULT_MOST_NODES)),
-        min_nodes=int(autoscale.get("min_nodes", DEFAULT_FEWEST_NODES)),
-        spot=autoscale.get("spot", False),
-        task_slots=int(said.get("task_slots", DEFAULT_TASK_SLOTS)),
-        nodes_per_task=int(autoscale.get("nodes_per_task", 1)),
-        utc_offset_hours=int(autoscale.get("utc_offset_hours", 0)),
-        day_begins=int(autoscale.get("day_begins", ScenarioRequest._field_defaults["day_begins"])),
-        day_ends=int(autoscale.get("day_ends", ScenarioRequest._field_defaults["day_ends"])),
-    )
+    # What isn't said is left to the scenario's own defaults.
+    numbers: dict[str, Any] = {key: value for key, value in autoscale.items() if key not in ("scenario", "interval_minutes")}
+    if "task_slots" in said:
+        numbers["task_slots"] = said["task_slots"]
+    request = ScenarioRequest(Scenario(autoscale.get("scenario", DEFAULT_SCENARIO)), path, **numbers)
     problems = scenarios.scenario_problems(request)
     if errors(problems):  # such numbers make no formula
         return Scale(formula=scenarios.formula(ScenarioRequest(request.scenario, path)), interval=interval), problems

@@ -1,7 +1,7 @@
 """What a stack file can say about a Batch pool, with the defaults of its keys.
 
 In: nothing. Out: `BatchPoolSettings`. What becomes of it is in `batch_pool_args`, what is refused in `batch_pool_rules`; how
-nodes mount storage is in `batch_pool_mounts`.
+nodes mount storage is in `batch_pool_mounts`. Numbers that the service or a scenario has by itself are in the catalog.
 """
 
 from enum import StrEnum
@@ -16,13 +16,7 @@ from catalog.size_use import OperatingSystem
 from components.batch_pool_mounts import MountArgs
 from components.workloads import Workload
 
-DEFAULT_SYSTEM = OperatingSystem.LINUX
 DEFAULT_SCENARIO = Scenario.PENDING_TASKS
-DEFAULT_FEWEST_NODES = 0
-DEFAULT_MOST_NODES = 1
-DEFAULT_INTERVAL_MINUTES = 15  # the service's own
-DEFAULT_RESIZE_MINUTES = 15  # the service's own
-DEFAULT_TASK_SLOTS = 1  # the service's own
 DEFAULT_RETRIES = 0
 
 
@@ -71,9 +65,9 @@ class ResourceFileArgs(TypedDict):
     """Files that a node fetches before its start task. Exactly one of the first three keys."""
 
     url: NotRequired[pulumi.Input[str]]
-    """Wired: web address of one file; one with a signature is a secret."""
+    """Wired: web address of one file; one with a signature is kept secret."""
     container_url: NotRequired[pulumi.Input[str]]
-    """Wired: web address of a container of blobs."""
+    """Wired: web address of a container of blobs; one with a signature is kept secret."""
     auto_storage_container: NotRequired[str]
     """Plain: name of a container in the account's own storage."""
     prefix: NotRequired[str]
@@ -171,7 +165,7 @@ class BatchPoolSettings(TypedDict):
     subnet_id: NotRequired[pulumi.Input[str]]
     """Wired: ARM id of the subnet of its nodes. Default: one of Batch's own."""
     public_addresses: NotRequired[bool]
-    """False: nodes have no public addresses, and the subnet has to lead out. Default: true."""
+    """False: nodes have no public addresses; they need `subnet_id`, and the subnet has to lead out. Default: true."""
     explicit_outbound: NotRequired[bool]
     """True says that the subnet has a way out of its own, such as a NAT gateway. Default: false."""
     communication: NotRequired[Communication]

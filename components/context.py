@@ -75,7 +75,8 @@ class Surroundings(TypedDict):
     identity_id: NotRequired[pulumi.Input[str]]
     """Wired: ARM id of a user-assigned identity. Default: none."""
     identity_name: NotRequired[str]
-    """Plain: what tells that identity from another: its name, or its whole id where the stack didn't make it. Default: none."""
+    """Plain: what tells that identity from another: its group and its name, or its whole id where the stack didn't make it.
+    Default: none."""
     registry: NotRequired[RegistryArgs]
     """The registry to pull from as that identity. Default: none."""
     storage: NotRequired[StorageArgs]

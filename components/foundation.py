@@ -58,7 +58,7 @@ class Foundation(pulumi.ComponentResource):
         if spec.identity:
             self.identity_id, principal_id = self._identity(spec.identity, found.identity)
             self.surroundings["identity_id"] = self.identity_id
-            self.surroundings["identity_name"] = spec.identity.told_apart
+            self.surroundings["identity_name"] = spec.identity_name
             if spec.registry:
                 self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)
         if spec.log_workspace:

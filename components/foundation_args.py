@@ -75,11 +75,6 @@ class Part:
     name: str
     existing: ArmId | None
 
-    @property
-    def told_apart(self) -> str:
-        """What tells it from another of its type: its name, or its whole id where the stack didn't make it."""
-        return self.existing.key if self.existing else self.name
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundationSpec:
@@ -96,6 +91,13 @@ class FoundationSpec:
     assign_roles: bool
     read_log_key: bool
     write_blobs: bool
+
+    @property
+    def identity_name(self) -> str:
+        """What tells the identity from another: its group and its name, or its whole id where the stack didn't make it."""
+        if self.identity is None:
+            return ""
+        return self.identity.existing.key if self.identity.existing else f"{self.resource_group.name}/{self.identity.name}"
 
     @property
     def identity_pulls(self) -> bool:

@@ -60,7 +60,7 @@ def resolve(
         problems += more
     place = PoolPlace(
         account=facts,
-        identity=foundation.identity.told_apart if foundation.identity else "",
+        identity=foundation.identity_name,
         registry=foundation.registry.name if foundation.registry else "",
         storage=foundation.storage.name if foundation.storage else "",
         images={name: gallery_image_args.of_pool(spec) for name, spec in of_images.items()},

@@ -102,13 +102,13 @@ POOL: dict[str, Any] = {
     "packages": {"tool": "1"},
     "containers": {"images": ["python:3.11"], "workloads": ["mnist"]},
     "mounts": {
-        "blobs": {"azure_blob": {"container": "c", "account": "a", "options": "-o ro"}},
+        "blobs": {"azure_blob": {"container": "files", "account": "data", "options": "-o ro"}},
         "files": {
-            "azure_file": {"url": "https://a.file.core.windows.net/s", "account": "a", "key": "secret", "options": "-o ro"}
+            "azure_file": {"url": "https://data.file.core.windows.net/s", "account": "data", "key": "secret", "options": "-o ro"}
         },
         "nfs": {"nfs": {"source": "a:/b", "options": "ro"}},
     },
-    "subnet_id": "/some/subnet",
+    "subnet_id": "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d",
     "public_addresses": False,
     "explicit_outbound": True,
     "metadata": {"a": "b"},

@@ -106,6 +106,32 @@ def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedA
     unchanged(stack)
 
 
+def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_makes_none(
+    azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    images = ["docker.io/library/python:3.11", "docker.io/library/python:3.12"]
+    blobs: dict[str, Any] = {"container": "data"}
+    said: dict[str, Any] = {"image": "microsoft-dsvm:ubuntu-hpc:2404", "containers": {"images": images}}
+    stack = make_stack(azure, with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
+    stack.create()
+    up(stack)
+    before = pools_in(azure, stack)
+
+    said["containers"] = {"enabled": True, "images": images[::-1]}
+    said |= {"pool_name": "gpus", "task_slots": 1, "node_agent": "Batch.Node.Ubuntu 24.04"}
+    blobs["account"] = stack.outputs()["storage"].split("/")[-1]
+    stack.configure(with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
+    assert stack.steps() == []
+
+    said["image"] = "Microsoft-DSVM:Ubuntu-HPC:2404"
+    blobs["account"] = "theirdata"
+    stack.configure(with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
+    assert pool_steps(stack) == ["create-replacement", "replace", "delete-replaced"]
+    up(stack)
+    [after] = pools_in(azure, stack)
+    assert [after] != before
+
+
 def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, with_pool(replace="drain-first"))
     stack.create()
