@@ -57,7 +57,7 @@ class Shipyard(NamedTuple):
 def kind_of(text: str) -> str:
     """Which of the files it is: pool, jobs, config, credentials; "" for anything else. A glance, nothing is checked."""
     for kind, keys in KINDS.items():
-        if any(re.search(rf"""^[ \t]*["']?{key}["']?[ \t]*:""", text, re.MULTILINE) for key in keys):
+        if any(re.search(rf"""(?:^|\A\s*\{{)[ \t]*["']?{key}["']?[ \t]*:""", text, re.MULTILINE) for key in keys):
             return kind
     return ""
 

@@ -15,7 +15,7 @@ from formats.likely_secrets import holds_secret
 from formats.shaped import hold
 from formats.shipyard import autoscale
 from formats.shipyard.autoscale import Nodes
-from formats.shipyard.files import Shipyard
+from formats.shipyard.files import Accounts, Shipyard
 from formats.shipyard.jobs import instances_of
 from formats.shipyard.mounts import mounts_of
 from formats.shipyard.part import Left, Part, duration, minutes_of
@@ -279,6 +279,7 @@ class _Settings:
             self.leave("gpu.nvidia_driver.source", message, "driver: package, for a version of your own")
         if self.found.config:
             self.left += _of_config(self.found.config)
+        self.left += _of_logins(self.found.accounts)
 
 
 def image_kind(settings: Mapping[str, Any]) -> ImageKind:
@@ -303,6 +304,16 @@ def _of_config(config: Part) -> Iterable[Left]:
     ):
         if config.get(key):
             yield config.leave(key, message, fix)
+
+
+def _of_logins(accounts: Accounts) -> Iterable[Left]:
+    """Registries that Shipyard signed in to with a password."""
+    for server in accounts.registries:
+        if server.lower().endswith(".azurecr.io"):
+            fix = f"the stack's identity needs AcrPull on {server}"
+        else:
+            fix = "`az acr import` brings an image from there into the stack's registry, whose name the image has then"
+        yield Left(accounts.file, f"the login for the registry {server}: the pool pulls as the stack's identity", fix)
 
 
 def _line(left: Left) -> tuple[str, int]:

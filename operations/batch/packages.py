@@ -61,7 +61,7 @@ class Packages:
         digest = hashlib.sha256(content).hexdigest()
         what = f"{application} {version}"
         try:
-            self._application(application)
+            self._application(application, say)
             if self.state(application, version) == ACTIVE:
                 self._check(application, version, digest)
                 say(f"the package {what} is there with this content, and active")
@@ -75,12 +75,13 @@ class Packages:
         except HttpResponseError as error:
             raise AzureError(_why(error, f"push the package {what}"), error.status_code or 0) from error
 
-    def _application(self, application: str) -> None:
+    def _application(self, application: str, say: Say) -> None:
         """The stack may have declared it; one that is there stays as it is."""
         try:
             self._client.application.get(*self._account, application)
         except ResourceNotFoundError:
             self._client.application.create(*self._account, application, {"properties": {"allowUpdates": True}})
+            say(f"the application {application} wasn't there, so it was made; the stack's file can't declare it any more")
 
     def _upload(self, application: str, version: str, content: bytes, digest: str) -> None:
         made = self._client.application_package.create(*self._account, application, version, {})

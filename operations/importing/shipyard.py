@@ -89,7 +89,8 @@ def _files(path: Path) -> list[Path]:
     chosen: dict[str, Path] = {}
     for one in [*named, *usual, *(others if path.is_dir() else [])]:
         text, _ = text_of(str(one))
-        kind = files.kind_of(text) if text is not None else ""
+        # Of one that is no text the usual name says what it should be; the problem with it is told when it is read.
+        kind = files.kind_of(text) if text is not None else one.stem if one.stem in KINDS else ""
         if kind:
             chosen.setdefault(kind, one)
     return list(chosen.values()) if chosen.keys() & {"pool", "jobs"} else []

@@ -18,6 +18,7 @@ from catalog.sizes import SIZES
 
 _GONE = (Code.RETIRED, Code.NOT_OFFERED)
 _IMAGE_KEYS = ("image", "image_id", "node_agent")
+_WINDOWS_AGENT = "batch.node.windows amd64"
 
 
 class Judged(NamedTuple):
@@ -34,15 +35,21 @@ def judge(settings: Mapping[str, Any], written: Mapping[str, str], location: str
     """`location` is where the account is; "" where nobody has said, and then no region is judged."""
     asked = dict(settings)
     found = problems_of(asked, written, location, as_of)
-    if _lacks_containers(asked, written, found):
+    changes: list[str] = []
+    unknown = _unknown_image(asked, found)
+    if unknown and asked.get("os_type") == OperatingSystem.WINDOWS.value:  # one agent for all of its versions
+        asked["node_agent"] = _WINDOWS_AGENT
+        found = problems_of(asked, written, location, as_of)
+    elif unknown:
+        changes.append(f"{written['image']}: {asked['image']} isn't known, so another is taken")
+    if _lacks_containers(asked, written, found) or changes:
         # Shipyard installed Docker on a plain image itself.
         asked = {key: value for key, value in asked.items() if key not in _IMAGE_KEYS}
         found = problems_of(asked, written, location, as_of)
     gone = [problem for problem in errors(found) if problem.code in _GONE]
     if not gone:
-        other = _image(asked, written, location, as_of) if asked.keys() != settings.keys() else []
-        return Judged(asked, None, other, found)
-    changes: list[str] = []
+        other = _image(asked, written, location, as_of) if settings.get("image") != asked.get("image") else []
+        return Judged(asked, None, changes + other, found)
     today = {key: value for key, value in asked.items() if key not in _IMAGE_KEYS}
     size = next((one for one in gone if one.path == written.get("size") and one.instead), None)
     if size is not None:
@@ -62,6 +69,12 @@ def _lacks_containers(settings: Mapping[str, Any], written: Mapping[str, str], f
     """Whether it is the image that stands in the way, and isn't gone."""
     at_image = [problem for problem in errors(found) if problem.path == written.get("image")]
     return bool(settings.get("image")) and any(problem.code not in _GONE for problem in at_image)
+
+
+def _unknown_image(settings: Mapping[str, Any], found: list[Problem]) -> bool:
+    """Whether it isn't known which agent the Marketplace image takes, for which Shipyard's files have no word."""
+    of_agent = [problem for problem in errors(found) if problem.path.endswith(".node_agent") and problem.code not in _GONE]
+    return bool(settings.get("image") and of_agent)
 
 
 def _successor(instead: tuple[str, ...], rdma: bool, location: str) -> tuple[str, list[str]]:
@@ -98,12 +111,6 @@ def problems_of(settings: Mapping[str, Any], written: Mapping[str, str], locatio
     request = request_of(settings, written, location)
     way, found = ways.choose(request, as_of)
     found += pools.problems(way.applied(request), as_of)
-    if request.size is None:
-        found.append(SIZES.unknown(str(settings.get("size") or ""), request.at("size")))
-    if way.image is None and not settings.get("image_id") and not errors(found):
-        message = f"no image of the Marketplace is known for such a pool on {as_of.isoformat()}"
-        fix = "build one as examples/gallery-image has it, and name it by gallery_image"
-        found.append(Problem(request.at("image"), message, fix=fix, code=Code.NOT_OFFERED))
     if not location:  # where the account is, somebody says later
         found = [problem for problem in found if problem.path != request.at("region")]
     return list(dict.fromkeys(found))
@@ -120,6 +127,7 @@ def request_of(settings: Mapping[str, Any], written: Mapping[str, str], location
     return PoolRequest(
         path=written.get("", ""),
         size=SIZES.find(str(settings.get("size") or "")),
+        size_name=str(settings.get("size") or ""),
         written=written,
         region=location,
         operating_system=OperatingSystem(settings.get("os_type", "Linux")),

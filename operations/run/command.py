@@ -178,6 +178,7 @@ def _on_batch(options: argparse.Namespace, found: StackView | None, target: Targ
         retries=options.retries,
         outputs=tuple(options.output),
         into=options.into,
+        target=options.target or "",
     )
     asked, problems = wanted.resolve(said, target, options.after, options.timeout)
     if found is None:

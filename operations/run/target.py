@@ -100,7 +100,7 @@ def _script(asked: Asked, path: Path) -> tuple[Context | None, list[Problem]]:
                 message="only Python scripts are turned into an image",
                 value=asked.target,
                 allowed="a file that ends in .py",
-                fix="put it into a folder with a Dockerfile, and name the folder",
+                fix="name a folder with it and a Dockerfile; on a pool without containers write a command behind --",
             )
         )
     requirements: str | None = ""

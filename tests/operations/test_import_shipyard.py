@@ -264,3 +264,56 @@ def test_a_dependency_in_a_circle_is_found(capsys: Capture) -> None:
     code, _, err = run(capsys, [("jobs.yaml", jobs)])
     assert code == 1
     assert "it waits for itself" in err
+
+
+def test_json_on_a_single_line_is_read(capsys: Capture) -> None:
+    text = json.dumps(yaml.safe_load(TRAIN_POOL))
+    code, out, _ = run(capsys, [("pool.json", text)])
+    assert code == 0
+    assert "azure-gpu:pools:" in out
+
+
+def test_a_folder_that_is_not_there_is_said(capsys: Capture) -> None:
+    code, _, err = run(capsys, [], name="yrad")
+    assert code == 1
+    assert "error: yrad: it isn't there; fix: paths start at" in err
+
+
+def test_a_pool_that_is_no_text_is_said(capsys: Capture) -> None:
+    Path("yard").mkdir()
+    Path("yard/pool.yaml").write_bytes(b"pool_specification:\n  id: \xe9\xff\n")
+    code, _, err = run(capsys, [])
+    assert code == 1
+    assert "pool.yaml: this is no text in UTF-8" in err
+
+
+def test_an_image_of_windows_that_is_not_known_is_taken_with_the_agent_of_all_of_them(capsys: Capture) -> None:
+    pool = WINDOWS_POOL.replace("2016-Datacenter-with-Containers", "2019-Datacenter-with-Containers-smalldisk")
+    code, out, err = run(capsys, [("pool.yaml", pool)])
+    assert (code, "no image of this name is known" in err) == (0, True)
+    assert "2019-Datacenter-with-Containers-smalldisk" in out
+    assert "node_agent: batch.node.windows amd64" in out
+
+
+def test_another_image_takes_the_place_of_one_that_is_not_known(capsys: Capture) -> None:
+    pool = """\
+pool_specification:
+  id: deb
+  vm_configuration:
+    platform_image: {publisher: credativ, offer: Debian, sku: "9"}
+  vm_size: Standard_NC4as_T4_v3
+  vm_count: {dedicated: 1, low_priority: 0}
+"""
+    code, out, _ = run(capsys, [("pool.yaml", pool)])
+    assert code == 0
+    told = " ".join(out.replace("#", "").split())
+    assert "platform_image: credativ:Debian:9 isn't known, so another is taken" in told
+    assert "\n    image:" not in out
+
+
+def test_logins_of_registries_are_told_without_their_passwords(capsys: Capture) -> None:
+    text = "credentials:\n  docker_registry:\n    hub: {username: u, password: hunter2hunter2}\n"
+    code, out, err = run(capsys, [("pool.yaml", TRAIN_POOL), ("credentials.yaml", text)])
+    assert code == 0
+    assert "the login for the registry hub" in " ".join(out.replace("#", "").split())
+    assert "hunter2" not in out + err

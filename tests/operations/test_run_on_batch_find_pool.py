@@ -57,6 +57,11 @@ def test_the_only_pool_is_taken_and_of_several_one_has_to_be_named() -> None:
             wanted(SCRIPT, nodes=3),
             "the pool has fewer nodes than one task asks for",
         ),
+        (
+            POOL._replace(inter_node=True, formula="$TargetDedicatedNodes = min(2, $PendingTasks.GetSample(1));"),
+            wanted(SCRIPT, nodes=3),
+            "the pool gets fewer nodes than one task asks for; given: 3; allowed: 1 to 2",
+        ),
         (CONTAINERS, wanted(Target(), command="nvidia-smi"), "tasks of this pool run in containers"),
         (CONTAINERS._replace(inter_node=True), wanted(SCRIPT, nodes=2), "mpirun starts its processes outside of them"),
         (CONTAINERS, wanted(SHELL_FORM, command="$AZ_BATCH_TASK_ID"), "the image's own command isn't known here"),
@@ -112,3 +117,9 @@ def test_a_pool_is_read_as_batch_answers_it() -> None:
     assert (facts.has_containers, facts.is_windows, facts.inter_node, facts.mpi) == (True, False, True, "hpcx")
     assert (facts.registries, facts.identities) == ((("reg.azurecr.io", "/i"),), ("/i",))
     assert facts_of(pool(metadata=[{"name": "mpi", "value": "intel_mpi"}])).mpi == "intel_mpi"
+
+
+def test_of_a_pool_without_nodes_no_range_of_nodes_is_told() -> None:
+    found = said(POOL._replace(inter_node=True, formula=""), wanted(SCRIPT, nodes=2))
+    assert len(found) == 1
+    assert "if it was drained: `pulumi up --refresh`" in found[0]

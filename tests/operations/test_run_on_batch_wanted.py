@@ -71,3 +71,8 @@ def test_a_secret_goes_with_a_task_that_runs_once_on_one_node(said: Said, messag
 def test_a_number_of_processes_needs_several_nodes() -> None:
     assert "it belongs to tasks on several nodes" in problems(Said(processes=4))[0]
     assert wanted(Said(processes=4, nodes=2)).processes == 4
+
+
+def test_of_a_target_that_cannot_be_run_nothing_more_is_said() -> None:
+    assert problems(Said(target="./train.sh"), Target()) == []
+    assert "nothing says what the pool is to run" in problems(Said(), Target())[0]

@@ -13,6 +13,7 @@ from catalog.services.batch import sources
 from operations.batch.pool_facts import PoolFacts
 from operations.jobs import instant
 from operations.run.on_batch.commands import container, needs_shell, whole_command, words_of
+from operations.run.on_batch.formula_most import most_nodes
 from operations.run.on_batch.wanted import Wanted
 from operations.stack_view import StackView
 
@@ -79,6 +80,7 @@ def _nodes(name: str, pool: PoolFacts, wanted: Wanted) -> Iterator[Problem]:
         return
     if not pool.formula and not pool.target and not pool.nodes:
         fix = "give it `dedicated_nodes`, `spot_nodes` or `autoscale` in the stack's file, then `pulumi up`"
+        fix += "; if it was drained: `pulumi up --refresh`"
         message = "the pool has no nodes, and no formula that gives it some, so no task would ever start"
         yield Problem("--pool", message, value=name, fix=fix)
     most = wanted.most_nodes
@@ -95,10 +97,11 @@ def _nodes(name: str, pool: PoolFacts, wanted: Wanted) -> Iterator[Problem]:
             source=str(sources.MPI),
             code=Code.IMPOSSIBLE,
         )
-    if not pool.formula and most > max(pool.target, pool.nodes):
-        has = max(pool.target, pool.nodes)
+    has = most_nodes(pool.formula) if pool.formula else max(pool.target, pool.nodes)
+    if has and most > has:
         fix = f"ask for {has} or fewer, or give the pool more"
-        yield Problem(where, "the pool has fewer nodes than one task asks for", value=most, allowed=f"1 to {has}", fix=fix)
+        message = f"the pool {'gets' if pool.formula else 'has'} fewer nodes than one task asks for"
+        yield Problem(where, message, value=most, allowed=f"1 to {has}", fix=fix)
 
 
 def _in_containers(view: StackView, wanted: Wanted) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 import requests
 from azure.batch import models
@@ -56,6 +57,7 @@ def run(
     choose: Callable[[], Choice] = choice,
 ) -> int:
     """The exit code of what ran: of the first task that failed."""
+    _make_folder(wanted.into)
     with closing(Arm(view.connection)) as arm, closing(BatchAccount(arm, batch_account_of(view.pools[name]))) as account:
         pool = _pool(arm, account, view, name, wanted, say)
         job_id = _job_id(wanted)
@@ -72,6 +74,18 @@ def run(
             except KeyboardInterrupt:
                 return session.interrupted(choose() if session.is_sent else TERMINATE)
             return session.sum_up(end)
+
+
+def _make_folder(into: Path | None) -> None:
+    """Before anything costs: files that can't be fetched afterwards are lost."""
+    if into is None:
+        return
+    try:
+        into.expanduser().mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        fix = "name a folder that you may write to"
+        raise WrongRunError([Problem("--into", f"the folder can't be made: {reason}", str(into), fix=fix)]) from error
 
 
 def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, wanted: Wanted, say: Say) -> PoolFacts:
@@ -97,7 +111,7 @@ def _job_id(wanted: Wanted) -> str:
     """At most 64 letters, digits and hyphens."""
     target = wanted.target
     word = target.context.repository if target.context else target.image or "command"
-    plain = re.sub(r"[^a-z0-9]+", "-", word.lower().removeprefix("run/")).strip("-")[-30:].strip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", word.lower().rpartition("/")[2]).strip("-")[-30:].strip("-")
     return f"run-{plain}-{datetime.now(UTC).strftime(STAMP)}-{random.token_hex(2)}"
 
 

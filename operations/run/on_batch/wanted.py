@@ -30,6 +30,7 @@ class Said(NamedTuple):
     retries: int | None = None
     outputs: tuple[str, ...] = ()
     into: Path | None = None
+    target: str = ""  # as it was written, also where it can't be run
 
 
 class Wanted(NamedTuple):
@@ -90,7 +91,7 @@ def resolve(
 
 
 def _tasks(said: Said, target: Target, arguments: list[str]) -> tuple[TaskFile | None, list[Problem]]:
-    has_target = target.context is not None or bool(target.image)
+    has_target = target.context is not None or bool(target.image or said.target)
     if said.tasks is None:
         if not has_target and not arguments:
             fix = "name a script, a workload or an image, give --tasks FILE, or write a command of your own behind --"
