@@ -188,6 +188,11 @@ class _Job:
             fix = "let the program fetch it with the pool's identity"
             self.problems.append(Problem(task.at("command"), "there is a secret in this command, and it isn't copied", fix=fix))
             return
+        if task.get("multi_instance.mpi"):  # without the line of mpirun it would run as one process, and seem to be right
+            message = "Shipyard put mpirun in front of this task's command, by rules of its own; the task isn't copied"
+            fix = "write the whole mpirun into command, and what starts the image's SSH server into coordination_command"
+            self.problems.append(Problem(task.at("multi_instance.mpi"), message, fix=fix))
+            return
         named = str(task.get("id") or "")
         for command in commands:
             name = named if named and len(commands) == 1 else self.numbered(task, prefix)
@@ -294,7 +299,4 @@ class _Job:
         files = [*resource_files_of(task, "multi_instance.resource_files", self.left)]
         if files:
             result["shared_files"] = files
-        if task.get("multi_instance.mpi"):
-            message = "Shipyard put mpirun in front of the command"
-            self.left.append(task.leave("multi_instance.mpi", message, "write the whole mpirun into the command"))
         return result

@@ -70,6 +70,17 @@ def test_a_job_with_a_factory_and_a_merge_task() -> None:
     assert "c2VjcmV0" not in str(job)
 
 
+def test_a_task_that_shipyard_ran_under_mpirun_is_not_copied_without_it() -> None:
+    job = of_task("docker_image: a\ncommand: ./solve\nmulti_instance: {num_instances: 2, mpi: {runtime: openmpi}}")
+    assert "./solve" not in str(job.content)
+    assert [(each.path, each.message) for each in job.problems] == [
+        (
+            "jobs.yaml:7: job_specifications[0].tasks[0].multi_instance.mpi",
+            "Shipyard put mpirun in front of this task's command, by rules of its own; the task isn't copied",
+        )
+    ]
+
+
 def test_a_multi_instance_task_takes_its_nodes_from_the_pool() -> None:
     (job,) = jobs_of(*MPI)
     (task,) = taken(job).tasks
