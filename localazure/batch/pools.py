@@ -89,12 +89,15 @@ class Pools:
     def status(self, key: PoolKey) -> Body:
         """What ARM shows of a pool beside what was asked for; {} for one that isn't there."""
         pool = self._pools.get(key)
+        self._write_now(key)
         return pool.status() if pool else {}
 
     # Nodes, for the data plane
 
     def nodes(self, key: PoolKey) -> list[Body]:
-        return [node.view() for node in self._pool(key).nodes]
+        pool = self._pool(key)
+        self._write_now(key)
+        return [node.view() for node in pool.nodes]
 
     async def reboot(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
         await self._restart(key, node_id, option, "rebooting", wipe=False)
@@ -280,6 +283,7 @@ class Pools:
             suits=_suits,
         )
         for run, nodes in found:
+            self._write_now(key)
             self._runs.begin(run, nodes)
 
     def _finished(self, key: PoolKey, succeeded: bool | None) -> None:
@@ -341,6 +345,11 @@ class Pools:
         if not self._stopped:
             for key in list(self._unsaved):
                 self._write(key)
+
+    def _write_now(self, key: PoolKey) -> None:
+        """Before a client is told of a pool, or a task begins in it: what was told survives a kill."""
+        if key in self._unsaved:
+            self._write(key)
 
     def _write(self, key: PoolKey) -> None:
         self._unsaved.discard(key)

@@ -1,8 +1,11 @@
 """What is lost and what isn't: killed node processes, a server that ends or is killed, and the end of everything."""
 
 import asyncio
+import json
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -46,6 +49,20 @@ def test_the_processes_of_a_killed_node_are_ended_before_its_task_runs_again(tmp
         os.kill(_agent(world, pool), signal.SIGKILL)
         await world.done(task)
         await world.until(lambda: _is_dead(first), lambda: "the lost process ends")
+
+    run(tmp_path / "state", test)
+
+
+def test_a_state_of_a_node_that_was_told_is_on_disk_already(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        pool = await world.pool()
+        await world.pools.reboot(pool, world.pools.nodes(pool)[0]["id"])
+        told = [node["state"] for node in world.pools.nodes(pool)]
+        assert told == ["rebooting"]
+        with closing(sqlite3.connect(tmp_path / "state" / "azure.sqlite")) as disk:
+            (kept,) = disk.execute("SELECT content FROM documents WHERE content LIKE '%rebooting%'")
+        assert [node["phase"] for node in json.loads(kept[0])["nodes"]] == told
+        await world.all_in(pool, "idle")
 
     run(tmp_path / "state", test)
 
