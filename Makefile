@@ -42,7 +42,7 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
 test: .venv/ready engine azurite ## the tests that aren't slow; ALL=1 for all of them
-	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest -n auto $(if $(ALL),,-m "not slow") $(TESTS)
+	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest -n auto --dist worksteal $(if $(ALL),,-m "not slow") $(TESTS)
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .
