@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from localazure.blobs.errors import authentication_failed
 
 SCHEME = "SharedKey"
-_HEADERS = (
+SIGNED_HEADERS = (  # in this order; Batch signs the same
     "content-encoding",
     "content-language",
     "content-length",
@@ -77,7 +77,7 @@ def string_to_sign(name: str, method: str, raw_path: str, raw_query: str, header
     if "x-ms-date" in headers:
         standard["date"] = ""
     own = sorted((each for each in headers if each.startswith("x-ms-")), key=_collated)
-    lines = [method, *(standard.get(each, "") for each in _HEADERS)]
+    lines = [method, *(standard.get(each, "") for each in SIGNED_HEADERS)]
     lines += [f"{each}:{' '.join(headers[each].split())}" for each in own]
     lines += [f"/{name}{raw_path}"]
     parameters: dict[str, list[str]] = {}

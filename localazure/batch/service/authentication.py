@@ -19,24 +19,12 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller
 from localazure.arm.store import Resource
 from localazure.batch.errors import BatchError
+from localazure.blobs.shared_key import SIGNED_HEADERS
 from localazure.kinds.batch_account_rules import AUTHENTICATION_MODES
 from localazure.services import Services
 
 LIFETIME = timedelta(minutes=15)
 BATCH_RESOURCE = "https://batch.core.windows.net"
-_SIGNED_HEADERS = (
-    "content-encoding",
-    "content-language",
-    "content-length",
-    "content-md5",
-    "content-type",
-    "date",
-    "if-modified-since",
-    "if-match",
-    "if-none-match",
-    "if-unmodified-since",
-    "range",
-)
 _NO_KEYS = Caller("", "")  # who knows a key is nobody in particular
 
 
@@ -69,7 +57,7 @@ def string_to_sign(method: str, raw_path: str, raw_query: str, headers: Iterable
         given.setdefault("content-length", "0")
     if "ocp-date" in given:
         given["date"] = ""
-    lines = [method, *(given.get(name, "") for name in _SIGNED_HEADERS)]
+    lines = [method, *(given.get(name, "") for name in SIGNED_HEADERS)]
     lines += [f"{name}:{value}" for name, value in sorted(given.items()) if name.startswith("ocp-") and value]
     lines.append(f"/{account}{raw_path}")
     query = parse_qs(raw_query)
@@ -90,7 +78,7 @@ def _check_shared_key(request: Request, credential: str, account: Resource | Non
     _check_date(request, services.clock.now())
     names = [name.decode("latin-1").lower() for name, _ in request.scope["headers"]]
     for name in {name for name in names if names.count(name) > 1}:
-        if name in _SIGNED_HEADERS or name.startswith("ocp-"):  # the signature covers one of the two
+        if name in SIGNED_HEADERS or name.startswith("ocp-"):  # the signature covers one of the two
             raise BatchError("InvalidHeaderValue", values={"HeaderName": name, "Reason": "It stands there twice"})
     raw_path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
     text = string_to_sign(
