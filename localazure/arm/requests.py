@@ -1,11 +1,10 @@
 """A request's body: read whole up to a limit, and parsed as the JSON object that ARM takes."""
 
-import json
-import math
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.requests import Request
 
+from formats import strict_json
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 
@@ -18,9 +17,7 @@ async def body_of(request: Request) -> Body:
     if not content.strip():
         return {}
     try:
-        body: Any = json.loads(content, parse_constant=_no_constant, parse_float=_finite)
-        if b"\\u" in content:
-            json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text: it can't be stored or answered
+        body: Any = strict_json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ArmError(
             400, "InvalidRequestContent", f"The request content was invalid and could not be deserialized: '{error}'."
@@ -38,14 +35,3 @@ async def content_of(request: Request) -> bytes:
         if len(content) > MAX_BODY_BYTES:
             raise ArmError(413, "RequestEntityTooLarge", f"The request content is larger than {MAX_BODY_BYTES} bytes.")
     return bytes(content)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large for a number")
-    return number
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

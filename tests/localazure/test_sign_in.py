@@ -8,26 +8,15 @@ import jwt
 import pytest
 from azure.core.exceptions import ClientAuthenticationError
 from azure.core.rest import HttpRequest
-from azure.identity import ClientSecretCredential
 from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.management import credential
 
 SUBSCRIPTIONS = "/subscriptions?api-version=2022-12-01"
-
-
-def credential(azure: EmbeddedAzure, secret: str) -> ClientSecretCredential:
-    return ClientSecretCredential(
-        azure.tenant_id,
-        azure.client_id,
-        secret,
-        authority=azure.url,
-        disable_instance_discovery=True,
-        connection_verify=str(azure.ca_bundle),
-    )
 
 
 def claims(azure: EmbeddedAzure, **changed: Any) -> dict[str, Any]:
@@ -44,7 +33,7 @@ def with_token(azure: EmbeddedAzure, token: str) -> Any:
 
 
 def test_a_real_credential_and_a_real_arm_client_are_served(azure: EmbeddedAzure) -> None:
-    policy = ARMChallengeAuthenticationPolicy(credential(azure, azure.client_secret), f"{azure.url}/.default")
+    policy = ARMChallengeAuthenticationPolicy(credential(azure), f"{azure.url}/.default")
     with ARMPipelineClient(azure.url, policies=[policy], connection_verify=str(azure.ca_bundle)) as client:
         answer = client.send_request(HttpRequest("GET", azure.url + SUBSCRIPTIONS))
     assert answer.status_code == 200

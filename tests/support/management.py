@@ -7,6 +7,7 @@ from azure.mgmt.appcontainers import ContainerAppsAPIClient
 from azure.mgmt.authorization import AuthorizationManagementClient
 from azure.mgmt.batch import BatchManagementClient
 from azure.mgmt.compute import ComputeManagementClient
+from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerregistry import ContainerRegistryManagementClient
 from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
 from azure.mgmt.resource.resources import ResourceManagementClient
@@ -20,6 +21,7 @@ Client = TypeVar(
     AuthorizationManagementClient,
     BatchManagementClient,
     ComputeManagementClient,
+    ContainerInstanceManagementClient,
     ContainerRegistryManagementClient,
     MachineLearningServicesMgmtClient,
     ResourceManagementClient,
@@ -29,20 +31,23 @@ Client = TypeVar(
 
 def client(kind: type[Client], azure: EmbeddedAzure, **options: Any) -> Client:
     """`options` go to the client, such as `retry_total`."""
-    bundle = str(azure.ca_bundle)
-    credential = ClientSecretCredential(
-        azure.tenant_id,
-        azure.client_id,
-        azure.client_secret,
-        authority=azure.url,
-        disable_instance_discovery=True,
-        connection_verify=bundle,
-    )
     return kind(
-        credential,
+        credential(azure),
         SUBSCRIPTION,
         base_url=azure.url,
         credential_scopes=[f"{azure.url}/.default"],
-        connection_verify=bundle,
+        connection_verify=str(azure.ca_bundle),
         **options,
+    )
+
+
+def credential(azure: EmbeddedAzure, secret: str | None = None) -> ClientSecretCredential:
+    """The service principal's credential; `secret`: another than its own."""
+    return ClientSecretCredential(
+        azure.tenant_id,
+        azure.client_id,
+        azure.client_secret if secret is None else secret,
+        authority=azure.url,
+        disable_instance_discovery=True,
+        connection_verify=str(azure.ca_bundle),
     )

@@ -2,14 +2,13 @@
 
 import base64
 import binascii
-import json
-import math
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 
+from formats import strict_json
 from localazure.arm.kind import Caller
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError
@@ -99,11 +98,9 @@ class Asked:
                 raise BatchError("InvalidRequestBody", values={"Reason": "The request body is empty"})
             return empty
         try:
-            body = json.loads(content, parse_constant=_no_constant, parse_float=_finite)
-            json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text: it can't be stored or answered
+            return strict_json.loads(content)
         except (ValueError, RecursionError) as error:
             raise BatchError("InvalidRequestBody", values={"Reason": f"It is not JSON: {error}"[:300]}) from error
-        return body
 
 
 def segments_of(raw_path: str) -> list[str]:
@@ -123,14 +120,3 @@ async def _content(request: Request) -> bytes:
     if size > MAX_BODY_BYTES:
         raise BatchError("RequestBodyTooLarge", values={"MaxLimit": str(MAX_BODY_BYTES)})
     return bytes(content)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large for a number")
-    return number
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

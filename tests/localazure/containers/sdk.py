@@ -1,9 +1,6 @@
-"""Microsoft's own SDK for Container Instances, connected to an embedded Azure, and the requests that tests make with it."""
+"""What tests of container groups make on an embedded Azure: registries, images, groups."""
 
 from typing import Any
-
-from azure.identity import ClientSecretCredential
-from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
 
@@ -13,25 +10,6 @@ IDENTITY = "2023-01-31"
 ROLE = "2022-04-01"
 GROUP = "2024-05-01-preview"
 ACR_PULL = "7f951dda-4ed3-4680-a7ca-43fe172d538d"
-
-
-def sdk_client(azure: EmbeddedAzure) -> ContainerInstanceManagementClient:
-    trust = str(azure.ca_bundle)
-    credential = ClientSecretCredential(
-        azure.tenant_id,
-        azure.client_id,
-        azure.client_secret,
-        authority=azure.url,
-        disable_instance_discovery=True,
-        connection_verify=trust,
-    )
-    return ContainerInstanceManagementClient(
-        credential,
-        SUBSCRIPTION,
-        base_url=azure.url,
-        credential_scopes=[f"{azure.url}/.default"],
-        connection_verify=trust,
-    )
 
 
 class Registry:

@@ -5,6 +5,7 @@ import ssl
 from typing import Any
 
 import pytest
+from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerinstance.models import ContainerExecRequest, ContainerExecRequestTerminalSize
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -17,9 +18,9 @@ from tests.localazure.containers.sdk import (
     create,
     group_body,
     group_path,
-    sdk_client,
     wait_for,
 )
+from tests.support import management
 from tests.support.embedded import SECONDS, EmbeddedAzure, until
 
 
@@ -52,7 +53,7 @@ def running(azure: EmbeddedAzure, registry: Registry, group: str, hello_referenc
 
 
 def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: EmbeddedAzure, running: str) -> None:
-    client, rg = sdk_client(azure), running.rsplit("/", 1)[-1]
+    client, rg = management.client(ContainerInstanceManagementClient, azure), running.rsplit("/", 1)[-1]
     request = ContainerExecRequest(command="/bin/sh", terminal_size=ContainerExecRequestTerminalSize(rows=33, cols=99))
     answer = client.containers.execute_command(rg, "one", "main", request)
     assert answer.web_socket_uri.startswith(f"wss://localhost:{azure.port}/")
@@ -151,7 +152,9 @@ def test_attach_follows_the_output_to_the_containers_end(
 ) -> None:
     line = "printf 'first\\rhalf\\n'; sleep 1; echo second"
     create(azure, group, "one", group_body(registry, container(hello_reference, command=["/bin/sh", "-c", line])))
-    answer = sdk_client(azure).containers.attach(group.rsplit("/", 1)[-1], "one", "main")
+    answer = management.client(ContainerInstanceManagementClient, azure).containers.attach(
+        group.rsplit("/", 1)[-1], "one", "main"
+    )
     with open_socket(azure, answer.web_socket_uri) as socket:
         socket.send(answer.password)
         assert read_until(socket, "second") == "first\rhalf\nsecond\n"

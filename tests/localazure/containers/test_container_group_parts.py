@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 import pytest
+from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerinstance.models import ContainerGroup, Resource
 
 from tests.localazure.containers.sdk import (
@@ -20,11 +21,11 @@ from tests.localazure.containers.sdk import (
     mounted,
     public,
     refusal,
-    sdk_client,
     shell,
     show,
     wait_for,
 )
+from tests.support import management
 from tests.support.embedded import EmbeddedAzure, until
 
 # Init containers
@@ -138,7 +139,7 @@ def test_zones_spot_and_diagnostics_are_taken(azure: EmbeddedAzure, registry: Re
 def test_the_sdk_creates_a_whole_group_and_changes_its_tags(
     azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
 ) -> None:
-    client, rg = sdk_client(azure), group.rsplit("/", 1)[-1]
+    client, rg = management.client(ContainerInstanceManagementClient, azure), group.rsplit("/", 1)[-1]
     label = f"label-{uuid.uuid4().hex[:8]}"
     mounts = mounted("shared", "/mnt/shared")
     body = group_body(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from azure.core.exceptions import HttpResponseError
+from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerinstance.models import ContainerGroup
 
 from localazure.process import start_time
@@ -23,12 +24,12 @@ from tests.localazure.containers.sdk import (
     group_state,
     logs,
     refusal,
-    sdk_client,
     show,
     wait_for,
     wait_for_pid,
     with_requests,
 )
+from tests.support import management
 from tests.support.embedded import EmbeddedAzure, until
 
 
@@ -191,7 +192,7 @@ def test_a_container_whose_process_is_killed_is_restarted(
 def test_the_sdk_creates_reads_logs_stops_starts_restarts_and_deletes(
     azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
 ) -> None:
-    client = sdk_client(azure)
+    client = management.client(ContainerInstanceManagementClient, azure)
     rg = group.rsplit("/", 1)[-1]
     body = group_body(registry, container(hello_reference, "lines", "3", "wait"))
     made = client.container_groups.begin_create_or_update(rg, "one", ContainerGroup.deserialize(body)).result()
