@@ -6,7 +6,7 @@ from formats import strict_json
 
 
 def test_a_document_of_the_standard_is_read() -> None:
-    content = '{"a": [1, 2.5, null, true, "\\u00e9\\ud83d\\ude00"]}'.encode()
+    content = b'{"a": [1, 2.5, null, true, "\\u00e9\\ud83d\\ude00"]}'
     assert strict_json.loads(content) == {"a": [1, 2.5, None, True, "é😀"]}
 
 
