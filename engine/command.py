@@ -1,4 +1,4 @@
-"""The command: which folder has the Pulumi tools, building them where that is needed.
+"""The command: which folder has the Pulumi tools, or those of Kubernetes, building them where that is needed.
 
 Exit codes: 0 the folder is on standard output; 1 the build failed, or with `--check` nothing is there yet; 2 a prerequisite or an
 argument is wrong; 130 interrupted. Whatever else is said goes to standard error.
@@ -8,23 +8,30 @@ import argparse
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
-from engine import cache, go, pulumi_tools
+from engine import cache, go, kubernetes_tools, pulumi_tools
 from engine.progress import Progress
+
+# Each says whether a folder holds its programs (`problem`), where PATH has them (`on_path`) and how they are made (`builder`).
+TOOLS = {"pulumi": pulumi_tools, "kubernetes": kubernetes_tools}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; the answer is the exit code."""
     parser = argparse.ArgumentParser(
-        prog="build.py", description="Prints the folder that has Pulumi; builds it first where it must."
+        prog="build.py", description="Prints the folder that has Pulumi or Kubernetes; builds it first where it must."
     )
+    parser.add_argument("tool", nargs="?", choices=TOOLS, default="pulumi", help="whose programs; default: pulumi")
     parser.add_argument("--check", action="store_true", help="say what would be used, and build nothing")
     options = parser.parse_args(arguments)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)  # as Ctrl-C: the build is ended, its temporary folder removed
     progress = Progress()
     try:
-        folder = _check(progress) if options.check else _ensure(progress)
+        tools = TOOLS[options.tool]
+        built = cache.cache_folder(f"{options.tool}-{tools.VERSION.removeprefix('v')}")
+        folder = _check(tools, built, progress) if options.check else _ensure(tools, built, progress)
     except go.MissingGoError as error:
         progress.say(str(error))
         return 2
@@ -43,33 +50,27 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _check(progress: Progress) -> Path | None:
+def _check(tools: ModuleType, built: Path, progress: Progress) -> Path | None:
     """The folder that is ready for use, or None."""
-    found, reason = pulumi_tools.on_path()
+    found, reason = tools.on_path()
     if found is not None:
         return found
-    built = _cache_folder()
-    wrong = pulumi_tools.problem(built)
+    wrong = tools.problem(built)
     if wrong is None:
         return built
     progress.say(f"{reason}; {built} can't be used: {wrong}")
     return None
 
 
-def _ensure(progress: Progress) -> Path:
+def _ensure(tools: ModuleType, built: Path, progress: Progress) -> Path:
     """The folder that is ready for use, built first where it must be."""
-    found, reason = pulumi_tools.on_path()
+    found, reason = tools.on_path()
     if found is not None:
         progress.say(reason)
         return found
-    built = _cache_folder()
-    wrong = pulumi_tools.problem(built)
+    wrong = tools.problem(built)
     if wrong is not None:
         progress.say(f"{reason}; {built} can't be used: {wrong}")
-        builder = pulumi_tools.builder(progress, built.with_name(f"{built.name}.log"))
-        cache.ensure(built, pulumi_tools.problem, builder, progress)
+        builder = tools.builder(progress, built.with_name(f"{built.name}.log"))
+        cache.ensure(built, tools.problem, builder, progress)
     return built
-
-
-def _cache_folder() -> Path:
-    return cache.cache_folder(f"pulumi-{pulumi_tools.VERSION.removeprefix('v')}")

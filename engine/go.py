@@ -27,19 +27,19 @@ class BuildError(Exception):
     """`go build` failed; the message holds its last lines and where its log lies."""
 
 
-def find_go(oldest: tuple[int, int]) -> str:
-    """The path of a `go` that is at least `oldest`; raises `MissingGoError`."""
+def find_go(oldest: tuple[int, int], what: str) -> str:
+    """The path of a `go` that is at least `oldest`, to build `what`; raises `MissingGoError`."""
     wanted = f"Go {oldest[0]}.{oldest[1]} or later"
     remedy = "macOS: brew install go; elsewhere: https://go.dev/dl/"
     go = shutil.which("go")
     if go is None:
-        raise MissingGoError(f"missing: {wanted}, to build Pulumi. {remedy}")
+        raise MissingGoError(f"missing: {wanted}, to build {what}. {remedy}")
     answer = subprocess.run([go, "env", "GOVERSION"], env=_environment(), capture_output=True, text=True, check=False)
     version = re.match(r"go(\d+)\.(\d+)", answer.stdout)
     if version is None:
-        raise MissingGoError(f"missing: {wanted}, to build Pulumi; {go} doesn't say its version. {remedy}")
+        raise MissingGoError(f"missing: {wanted}, to build {what}; {go} doesn't say its version. {remedy}")
     if (int(version[1]), int(version[2])) < oldest:
-        raise MissingGoError(f"missing: {wanted}, to build Pulumi; {go} is {answer.stdout.strip()}. {remedy}")
+        raise MissingGoError(f"missing: {wanted}, to build {what}; {go} is {answer.stdout.strip()}. {remedy}")
     return go
 
 

@@ -55,7 +55,7 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
 
     Raises `go.MissingGoError`; what it answers raises `go.BuildError`, with Go's output in `log`.
     """
-    go_program = go.find_go(max(COMMAND_LINE.go, LANGUAGE_HOST.go))
+    go_program = go.find_go(max(COMMAND_LINE.go, LANGUAGE_HOST.go), "Pulumi")
 
     def build(result: Path, scratch: Path) -> None:
         progress.say(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BUILD = Path(__file__).parents[2] / "engine" / "build.py"
-PINNED = "v3.259.0"
+PINNED = "v3.259.0"  # of Pulumi
 
 # Pretends to be Go: records what it is asked to build, waits as long as the file `hold` is there, fails with the text of the file
 # `fail`, and otherwise "builds" a program that answers the version that the linker was told.
@@ -32,8 +32,8 @@ elif arguments[0] == "build":
         time.sleep(0.02)
     if (records / "fail").exists():
         sys.exit((records / "fail").read_text())
-    version = re.search(r"version\\.Version=(\\S+)", " ".join(arguments))[1]
-    output.write_text(f"#!/bin/sh\\necho {version}\\n")
+    version = re.search(r"(?:version\\.Version|gitVersion|gitTag)=(\\S+)", " ".join(arguments))[1]
+    output.write_text(f"#!/bin/sh\\ncase $0 in */etcd) echo etcd Version: 3.6.8;; *) echo {version};; esac\\n")
     output.chmod(0o755)
 """
 
@@ -69,6 +69,10 @@ class Machine:
     def built(self) -> Path:
         return self.cache / "pulumi-3.259.0"
 
+    @property
+    def built_kubernetes(self) -> Path:
+        return self.cache / "kubernetes-1.36.2"
+
     def builds(self) -> list[str]:
         """The names of what Go was asked to build, in order."""
         record = self.records / "builds"
@@ -85,6 +89,10 @@ class Machine:
         program(folder / "pulumi", f"#!/bin/sh\n{answer}\n")
         if host:
             program(folder / "pulumi-language-python", "#!/bin/sh\n")
+
+    def has(self, name: str, answer: str, folder: Path | None = None) -> None:
+        """A program that answers this, whatever it is asked."""
+        program((folder or self.path) / name, f"#!/bin/sh\necho {answer}\n")
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Starts the builder; `environment` adds to what it runs with."""

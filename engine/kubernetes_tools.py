@@ -1,0 +1,158 @@
+"""Kubernetes: the programs of a control plane, kubectl and kubelogin, in one folder; whether it holds them, and how it is made.
+
+What PATH has of them is linked where it is recent enough; the rest is built: one program that is called by several names, and
+kubelogin. `node-streams` is ours: with it the nodes of the embedded Azure stream into pods, by Kubernetes' own library.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from engine import go, pins
+from engine.progress import Progress
+
+KUBERNETES = pins.read(Path(__file__).with_name("kubernetes"))
+KUBELOGIN = pins.read(Path(__file__).with_name("kubelogin"))
+VERSION = KUBERNETES.requires["k8s.io/kubernetes"]
+_LOGIN_VERSION = KUBELOGIN.requires["github.com/Azure/kubelogin"]
+_ETCD_VERSION = KUBERNETES.requires["go.etcd.io/etcd/server/v3"]
+
+_WHOLE = "kubernetes"  # the one program
+_STREAMS, _LOGIN, _KUBECTL = "node-streams", "kubelogin", "kubectl"
+# They are taken from PATH together or not at all: they are made for each other.
+_SERVERS = {
+    "etcd": ("--version", _ETCD_VERSION),
+    "kube-apiserver": ("--version", VERSION),
+    "kube-controller-manager": ("--version", VERSION),
+    "kube-scheduler": ("--version", VERSION),
+}
+_CLIENTS = {_KUBECTL: ("version --client", VERSION), _LOGIN: ("--version", _LOGIN_VERSION)}
+_ANSWERS = {**_SERVERS, **_CLIENTS}  # how each is asked for its version, and the one that is pinned
+_NAMES = (*_ANSWERS, _STREAMS)
+_ANSWER_SECONDS = 30
+_STAMPED = "k8s.io/component-base/version"
+_SOURCES = "sources"  # the digest of our own part of what was built
+
+
+def problem(folder: Path) -> str | None:
+    """What is wrong with `folder` as the home of the programs; None where all are there and answer a version that will do."""
+    if not folder.is_dir():
+        return "it isn't there"
+    for name in _NAMES:
+        if not os.access(folder / name, os.X_OK):
+            return f"{name} is missing or can't be executed"
+    if not (folder / _SOURCES).exists() or (folder / _SOURCES).read_text(encoding="ascii") != _digest():
+        return "it was built out of other sources"
+    for name, (_, pinned) in _ANSWERS.items():
+        version = _version(folder / name, name)
+        if not _new_enough(version, pinned):
+            return f"{name} answers {version or 'no version'}, and {pinned} or later is needed"
+    return None
+
+
+def on_path() -> tuple[Path | None, str]:
+    """No folder on PATH has all that is needed: `node-streams` is this project's own. What else PATH has is linked."""
+    taken = [name for name in _ANSWERS if _taken(name)]
+    return None, f"{', '.join(taken)} on PATH can be used" if taken else "no program of Kubernetes on PATH is recent enough"
+
+
+def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
+    """What fills a folder with the programs, as `cache.ensure` calls it.
+
+    Raises `go.MissingGoError`; what it answers raises `go.BuildError`, with Go's output in `log`.
+    """
+    go_program = go.find_go(max(KUBERNETES.go, KUBELOGIN.go), "Kubernetes")
+
+    def build(result: Path, scratch: Path) -> None:
+        linked = {name: found for name in _ANSWERS if (found := _taken(name))}
+        whole = any(name not in linked for name in (*_SERVERS, _KUBECTL))
+        progress.say(
+            f"building {f'Kubernetes {VERSION}' if whole else _STREAMS}, once: "
+            f"{'5 to 8 minutes' if whole else 'a minute'} on two cores (this machine has {os.cpu_count()})\n"
+            f"  kept in {log.parent} (170 MB), beside what Go keeps in its own caches (about 3 GB)"
+        )
+        for name, found in linked.items():
+            progress.say(f"using {found}")
+            (result / name).symlink_to(found)
+        number = VERSION.removeprefix("v").split(".")
+        stamps = {"gitVersion": VERSION, "gitMajor": number[0], "gitMinor": number[1]}
+        stamp = " ".join(f"-X {_STAMPED}.{name}={value}" for name, value in stamps.items())
+        if whole:
+            go.build(
+                go_program, KUBERNETES, result / _WHOLE, [f"-ldflags=-s -w {stamp}"], scratch=scratch, log=log, progress=progress
+            )
+            for name in (*_SERVERS, _KUBECTL, _STREAMS):
+                if name not in linked:
+                    (result / name).symlink_to(_WHOLE)
+        else:
+            alone = ["-tags=streams", f"-ldflags=-s -w {stamp}"]
+            go.build(go_program, KUBERNETES, result / _STREAMS, alone, scratch=scratch, log=log, progress=progress)
+        if _LOGIN not in linked:
+            tag = f"-ldflags=-s -w -X main.gitTag={_LOGIN_VERSION}"
+            go.build(go_program, KUBELOGIN, result / _LOGIN, [tag], scratch=scratch, log=log, progress=progress)
+        (result / _SOURCES).write_text(_digest(), encoding="ascii")
+        wrong = problem(result)
+        if wrong is not None:
+            raise go.BuildError(f"the build ended, but {wrong}")
+        progress.say(f"built Kubernetes {VERSION} in {progress.elapsed()}")
+
+    return build
+
+
+def _digest() -> str:
+    """Of both modules' own files, which decide what is built together with the versions that they pin."""
+    files = sorted(
+        file for module in (KUBERNETES, KUBELOGIN) for file in module.folder.iterdir() if file.suffix in (".go", ".mod")
+    )
+    return hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()
+
+
+@cache
+def _taken(name: str) -> Path | None:
+    """The program on PATH where it is used: a server only together with all the others."""
+    group = _SERVERS if name in _SERVERS else {name: _ANSWERS[name]}
+    found = {each: shutil.which(each) for each in group}
+    for each, program in found.items():
+        if program is None or _is_ours(Path(program)) or not _new_enough(_version(Path(program), each), group[each][1]):
+            return None
+    return Path(str(found[name]))
+
+
+def _is_ours(program: Path) -> bool:
+    """A link into a build of our own, whose folder is first on PATH where `make` has put it there, is no reason to link there."""
+    return program.with_name(_STREAMS).exists()
+
+
+def _new_enough(version: str | None, pinned: str) -> bool:
+    """The same major version and the pinned minor version or a later one; of kubelogin, which is at 0.2, the patch counts too."""
+    if version is None:
+        return False
+    given, wanted = _numbers(version), _numbers(pinned)
+    return given[0] == wanted[0] and (given[1:] >= wanted[1:] if wanted[0] == 0 else given[1] >= wanted[1])
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    major, minor, patch = re.findall(r"\d+", version)[:3]
+    return int(major), int(minor), int(patch)
+
+
+def _version(program: Path, name: str) -> str | None:
+    """The version that a program answers, such as v1.36.2; None where it gives none, fails or takes too long."""
+    try:
+        answer = subprocess.run(
+            [program, *_ANSWERS[name][0].split()],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"\bv?(\d+\.\d+\.\d+)", answer.stdout)
+    return f"v{found[1]}" if found else None
