@@ -13,6 +13,7 @@ _PSRULE = "PSRule for Azure, rule Azure.Identity.UserAssignedName, read 2026-11-
 _GUID = "Microsoft Learn, rest/api/authorization/role-assignments/create: the name is any valid GUID"
 _TROUBLESHOOTING = "Microsoft Learn, container-instances/container-instances-troubleshooting, the version of 2024-08-29"
 _CAF = "aztfmod/terraform-provider-azurecaf issue 226, which lists Azure's rules, 2023-03-06"
+_MAINTENANCE = "the service's own refusal, quoted in Azure/ARO-HCP pull request 3260, 2025-11-11"
 _TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
 
 
@@ -115,6 +116,26 @@ RULES: dict[str, NameRule] = {
         32,
         "three numbers with periods between them, such as 1.0.0, each at most 2147483647",
         rf"{_INT32}\.{_INT32}\.{_INT32}",
+    ),
+    "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials": _rule(
+        3, 120, "letters a to z, digits, hyphens and underscores, a letter or digit first", r"[A-Za-z0-9][A-Za-z0-9_-]*", _TYPES
+    ),
+    "Microsoft.ContainerService/managedClusters": _rule(
+        1,
+        63,
+        "letters a to z, digits, underscores and hyphens, a letter or digit at either end",
+        r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?",
+    ),
+    # Pools of Windows nodes have 6 characters at the most, which depends on more than the name: `pool_rules` of AKS.
+    "Microsoft.ContainerService/managedClusters/agentPools": _rule(
+        1, 12, "lowercase letters a to z and digits, a letter first", r"[a-z][a-z0-9]*", _TYPES
+    ),
+    "Microsoft.ContainerService/managedClusters/maintenanceConfigurations": _rule(
+        7,
+        31,
+        "default, aksManagedAutoUpgradeSchedule or aksManagedNodeOSUpgradeSchedule",
+        r"default|aksManagedAutoUpgradeSchedule|aksManagedNodeOSUpgradeSchedule",
+        _MAINTENANCE,
     ),
     "Microsoft.OperationalInsights/workspaces": _rule(
         4, 63, "letters a to z, digits and hyphens, no hyphen at either end", r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"

@@ -72,6 +72,14 @@ class BatchAccountLimits(NamedTuple):
     pools: tuple[PoolUse, ...] = ()
 
 
+class CountedUse(NamedTuple):
+    """Machines without a GPU, which aren't among the catalog's sizes: what they count is said with them."""
+
+    use: SizeUse
+    family: str  # empty: not known
+    vcpus: int  # of all of them
+
+
 EndpointVcpus = Callable[[Size, int], int | None]
 
 
@@ -84,9 +92,12 @@ class _Demand(NamedTuple):
     vcpus: int
 
 
-def compute_problems(uses: Iterable[SizeUse], limits: Iterable[RegionLimits], *, sizes: Sizes = SIZES) -> list[Problem]:
+def compute_problems(
+    uses: Iterable[SizeUse], limits: Iterable[RegionLimits], *, beside: Iterable[CountedUse] = (), sizes: Sizes = SIZES
+) -> list[Problem]:
     """Uses of virtual machines against the subscription's quotas, region by region. A region without limits is a warning."""
-    return list(_in_regions(uses, tuple(limits), sizes, _by_node, "virtual machines", _COMPUTE))
+    counted = [_Demand(each.use, each.family, "", each.vcpus) for each in beside if each.vcpus]
+    return list(_in_regions(uses, tuple(limits), sizes, _by_node, "virtual machines", _COMPUTE, counted))
 
 
 def machine_learning_problems(
@@ -164,9 +175,11 @@ def _in_regions(
     vcpus: Callable[[Size, SizeUse], int | None],
     what: str,
     source: Source,
+    beside: Sequence[_Demand] = (),
 ) -> Iterator[Problem]:
     demands, problems = _demands(uses, sizes, vcpus)
     yield from problems
+    demands += beside
     for region in dict.fromkeys(regions.normalise(demand.use.region) for demand in demands):
         here = [demand for demand in demands if regions.normalise(demand.use.region) == region]
         listed = next((each for each in limits if regions.normalise(each.region) == region), None)

@@ -18,6 +18,15 @@ MANAGED_IDENTITY_OPERATOR = "f1a07417-d97a-45cb-824c-7a7467783830"
 MONITORING_READER = "43d0d8ad-25c7-4714-9337-8ba259a9fe05"
 LOG_ANALYTICS_READER = "73c42c96-874c-492b-b04d-ab87d138a893"
 LOG_ANALYTICS_CONTRIBUTOR = "92aaf0da-9dab-42b6-94a3-d43ce8d16293"
+NETWORK_CONTRIBUTOR = "4d97b98b-1d4f-4787-a291-c67834d212e7"
+PRIVATE_DNS_ZONE_CONTRIBUTOR = "b12aa53e-6015-4669-85d0-8515ebb3ae7f"
+AKS_CLUSTER_USER = "4abbcc35-e782-43d8-92c5-2d3f1bd2253f"
+AKS_CLUSTER_ADMIN = "0ab0b1a8-8aac-4efd-b8c2-3ee1fb270be8"
+AKS_CONTRIBUTOR = "ed7f3fbd-7b88-4dd4-9017-9adb7ce333f8"
+AKS_RBAC_READER = "7f6c6a51-bcf8-42ba-9220-52d62157d7db"
+AKS_RBAC_WRITER = "a7ffa36f-339b-4b5c-8bdf-e2c188b2c0eb"
+AKS_RBAC_ADMIN = "3498e952-d568-435e-9b2c-8d77e338d7f7"
+AKS_RBAC_CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
 
 NAMES = {
     OWNER: "Owner",
@@ -35,6 +44,15 @@ NAMES = {
     MONITORING_READER: "Monitoring Reader",
     LOG_ANALYTICS_READER: "Log Analytics Reader",
     LOG_ANALYTICS_CONTRIBUTOR: "Log Analytics Contributor",
+    NETWORK_CONTRIBUTOR: "Network Contributor",
+    PRIVATE_DNS_ZONE_CONTRIBUTOR: "Private DNS Zone Contributor",
+    AKS_CLUSTER_USER: "Azure Kubernetes Service Cluster User Role",
+    AKS_CLUSTER_ADMIN: "Azure Kubernetes Service Cluster Admin Role",
+    AKS_CONTRIBUTOR: "Azure Kubernetes Service Contributor Role",
+    AKS_RBAC_READER: "Azure Kubernetes Service RBAC Reader",
+    AKS_RBAC_WRITER: "Azure Kubernetes Service RBAC Writer",
+    AKS_RBAC_ADMIN: "Azure Kubernetes Service RBAC Admin",
+    AKS_RBAC_CLUSTER_ADMIN: "Azure Kubernetes Service RBAC Cluster Admin",
 }
 
 

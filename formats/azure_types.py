@@ -84,6 +84,22 @@ GALLERY_IMAGE_VERSION = _in_group(
     "galleryImageName",
     "galleryImageVersionName",
 )
+FEDERATED_IDENTITY_CREDENTIAL = _in_group(
+    "managedidentity:FederatedIdentityCredential",
+    "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials",
+    "resourceName",
+    "federatedIdentityCredentialResourceName",
+)
+MANAGED_CLUSTER = _in_group("containerservice:ManagedCluster", "Microsoft.ContainerService/managedClusters", "resourceName")
+AGENT_POOL = _in_group(
+    "containerservice:AgentPool", "Microsoft.ContainerService/managedClusters/agentPools", "resourceName", "agentPoolName"
+)
+MAINTENANCE_CONFIGURATION = _in_group(
+    "containerservice:MaintenanceConfiguration",
+    "Microsoft.ContainerService/managedClusters/maintenanceConfigurations",
+    "resourceName",
+    "configName",
+)
 DIAGNOSTIC_SETTING = AzureType(
     "azure-native:monitor:DiagnosticSetting",
     "Microsoft.Insights/diagnosticSettings",
@@ -109,6 +125,10 @@ ALL = (
     GALLERY,
     GALLERY_IMAGE,
     GALLERY_IMAGE_VERSION,
+    FEDERATED_IDENTITY_CREDENTIAL,
+    MANAGED_CLUSTER,
+    AGENT_POOL,
+    MAINTENANCE_CONFIGURATION,
     DIAGNOSTIC_SETTING,
 )
 BY_TOKEN = {azure_type.token: azure_type for azure_type in ALL}

@@ -1,6 +1,7 @@
 """Jobs that share the GPUs of an Azure Stack Edge device, by NVIDIA_VISIBLE_DEVICES alone or by the Multi-Process Service (MPS).
 
-In: the jobs, the sharing in the words of `gpu_sharing`, and the number of GPUs that the device's Kubernetes has. Out: problems.
+In: the jobs, the sharing in the words of `gpu_sharing`, and the number of GPUs that the device's Kubernetes has, if it is known.
+Out: problems.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,11 +27,15 @@ class EdgeJob(NamedTuple):
     host_pid: bool = False
 
 
-def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int) -> Iterator[Problem]:
-    """Everything that speaks against these jobs on one device. `gpus`: those that its Kubernetes has."""
+def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int | None) -> Iterator[Problem]:
+    """Everything that speaks against these jobs on one device. `gpus`: those that its Kubernetes has; None: nobody says."""
     if sharing.strategy not in (Strategy.NONE, Strategy.MPS):
         message = "a device shares its GPUs by NVIDIA_VISIBLE_DEVICES alone, or by MPS with it"
         yield impossible(sharing.at("strategy"), message, sharing.strategy, "none, mps", "write none or mps", SHARING_2021)
+    elif sharing.replicas is not None:
+        message = "replicas are the device plugin's; on a device each job says its own share"
+        fix = "leave it out, and give jobs an active_thread_percentage"
+        yield impossible(sharing.at("replicas"), message, sharing.replicas, "nothing", fix, SHARING_2021)
     for job in jobs:
         yield from _visible_devices(job, gpus)
         yield from _mps(job, sharing.strategy == Strategy.MPS)
@@ -41,10 +46,11 @@ def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int) ->
     )
 
 
-def _visible_devices(job: EdgeJob, gpus: int) -> Iterator[Problem]:
+def _visible_devices(job: EdgeJob, gpus: int | None) -> Iterator[Problem]:
     if job.visible_devices == NO_GPU:
         return
-    allowed = ", ".join((*(str(index) for index in range(gpus)), NO_GPU))
+    indexes = [str(index) for index in range(gpus)] if gpus is not None else None
+    allowed = ", ".join((*(indexes if indexes is not None else ["the index of a GPU"]), NO_GPU))
     path, given = f"{job.path}.visible_devices", job.visible_devices
     if given is None:
         yield _warning(path, "a job that doesn't say which GPU it sees is never meant to see all", None, allowed, SHARING_2021)
@@ -53,7 +59,11 @@ def _visible_devices(job: EdgeJob, gpus: int) -> Iterator[Problem]:
         message, fix = "one job can't be given more than one GPU, though several jobs can share one", "make a job for each GPU"
     elif "." in given:
         message, fix = "a job sees whole GPUs; fractions need MPS and active_thread_percentage", "write the index of a GPU"
-    elif given not in (str(index) for index in range(gpus)):
+    elif indexes is None and given.isdecimal():
+        return
+    elif indexes is None:
+        message, fix = "this is no index of a GPU", "write 0 for the first"
+    elif given not in indexes:
         message, fix = f"there is no GPU of this index; the device's Kubernetes has {gpus}", "write one of those allowed"
     else:
         return

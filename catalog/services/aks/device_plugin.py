@@ -17,6 +17,10 @@ SOURCE = Source("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", Da
 PINNED_IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys, and what pools get here
 PINNED_SOURCE = Source("Microsoft Learn, articles/aks/use-nvidia-gpu.md", Dated.OBSERVED, date(2026, 7, 2))
 
+CHART = Source("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", Dated.OBSERVED, date(2025, 10, 21))
+MPS_ROOT = "/run/nvidia/mps"  # on the node; the chart's own value
+FEATURES_IMAGE = "registry.k8s.io/nfd/node-feature-discovery:v0.17.3"  # of the chart that NVIDIA's depends on
+
 VERSION = "v1"
 MIG_STRATEGIES = ("none", "single", "mixed")
 DEVICE_LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
@@ -47,6 +51,12 @@ FACTS: tuple[Fact, ...] = (
         "DaemonSet RELEASE-mps-control-daemon, privileged, on nodes with nvidia.com/mps.capable=true",
         SOURCE,
     ),
+    Fact(
+        "more than one of a replicated resource",
+        "always refused with MPS, with time-slicing by failRequestsGreaterThanOne",
+        CHART,
+    ),
+    Fact("labels of GPU feature discovery", "reach a node through Node Feature Discovery alone", CHART),
     Fact("folder of MPS on the node", "chart value mps.root, /dev/shm at shm below it; mps.enableHostPID is optional", SOURCE),
 )
 

@@ -177,6 +177,18 @@ def test_a_device_has_no_other_ways_of_sharing(strategy: str) -> None:
     assert only(jobs(sharing=SharingRequest(path="sharing", strategy=strategy))).allowed == "none, mps"
 
 
+def test_replicas_are_the_device_plugins_and_no_devices() -> None:
+    assert only(jobs(sharing=SharingRequest(path="sharing", strategy="mps", replicas=2))).path == "sharing.replicas"
+
+
+def test_where_nobody_says_how_many_gpus_there_are_any_index_may_be_one() -> None:
+    assert list(stack_edge_jobs.job_problems([job("7")], NONE, None)) == []
+    [problem] = stack_edge_jobs.job_problems([job("seven")], NONE, None)
+    assert (problem.path, problem.allowed) == ("a.visible_devices", "the index of a GPU, none")
+    [both] = stack_edge_jobs.job_problems([job("0,1")], NONE, None)
+    assert both.code is Code.IMPOSSIBLE
+
+
 def test_commands_of_the_device_in_both_spellings() -> None:
     names = {command.name: command for command in stack_edge_commands.COMMANDS}
     assert set(names) == {
@@ -232,8 +244,8 @@ def test_no_device_no_size_and_no_day_raises(request: DeviceRequest, as_of: date
         max_size=4,
     ),
     st.sampled_from([MPS, NONE]),
-    st.integers(0, 2),
+    st.none() | st.integers(0, 2),
 )
-def test_no_jobs_raise(asked: list[EdgeJob], sharing: SharingRequest, gpus: int) -> None:
+def test_no_jobs_raise(asked: list[EdgeJob], sharing: SharingRequest, gpus: int | None) -> None:
     for problem in stack_edge_jobs.job_problems(asked, sharing, gpus):
         assert problem.path.startswith(("job", "sharing"))
