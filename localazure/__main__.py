@@ -51,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     for each in (serving, starting):
         each.add_argument("--as-of", type=_day, help="the date at which services judge; a tag goes before it; default: today")
     starting.add_argument("--engine-bin", type=Path, help="the folder of a `pulumi` that isn't on PATH")
-    command("stop", _stop, "End the server and every container's process.")
+    starting.add_argument("--kubernetes-bin", type=Path, help="the folder of Kubernetes' programs; kept for later starts")
+    command("stop", _stop, "End the server, every container's process and every cluster.")
     command("status", _status, "Say whether the server runs, and where.")
     command("env", _env, "Print the connection environment, for `eval`.")
     connecting = command("connect", _connect, "Write the stack's configuration, connected to this server, and print its path.")
@@ -107,7 +108,7 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
             fault.add_argument("--zone", default="", help="1, 2 or 3; default: the whole region")
             fault.add_argument("--reason", choices=RESTRICTION_REASONS, default=RESTRICTION_REASONS[0])
         case "evict":
-            fault.add_argument("name", metavar="POOL[/NODE]", help="a Batch pool, all of whose Spot nodes go, or one of them")
+            fault.add_argument("name", metavar="[CLUSTER/]POOL[/NODE]", help="whose Spot nodes go: a pool's, or one")
         case _:
             fault.add_argument("name", help="action, such as Microsoft.Authorization/roleAssignments/write")
 
@@ -123,7 +124,7 @@ _FAULT_HELP = {
     "provider": "change the registration of a resource provider",
     "restrict": "withhold a VM size from the subscription",
     "forbid": "take a right away from the caller",
-    "evict": "take Spot nodes away from a Batch pool",
+    "evict": "take Spot nodes away from a Batch pool or a pool of a cluster",
 }
 
 
@@ -138,7 +139,7 @@ def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
 
 
 def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
-    started, fresh = lifecycle.start(folder, checkout, options.as_of, options.engine_bin)
+    started, fresh = lifecycle.start(folder, checkout, options.as_of, options.engine_bin, options.kubernetes_bin)
     print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
     return 0
 

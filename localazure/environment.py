@@ -2,6 +2,7 @@
 
 Lines of a POSIX shell, quoted for it. The file holds secrets and is readable by its owner alone. The ARM_* variables are those
 that the provider azure-native reads where a stack's configuration is silent, so that what has no stack finds this server too.
+AZURE_AUTHORITY_HOST is where kubelogin, which kubectl runs, and Azure's own identity libraries sign in.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from localazure.entra.identity import Identity
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
+from localazure.kubernetes import programs
 from localazure.services import SUBSCRIPTION
 
 LOOPBACK = ("localhost", "127.0.0.1")
@@ -21,7 +23,7 @@ def write(folder: LocalFolder, identity: Identity, url: str, engine_bin: Path | 
     """Writes the file. `url`: where the server answers. `engine_bin`: the folder of a `pulumi` that is not on PATH."""
     found = variables(folder, identity, url, os.environ)
     lines = [f"export {name}={shlex.quote(value)}" for name, value in found.items()]
-    first = [str(Path(sys.executable).parent), *([str(engine_bin)] if engine_bin else [])]
+    first = [str(Path(sys.executable).parent), *(str(each) for each in (engine_bin, programs.told(folder)) if each)]
     lines.append(f'export PATH={":".join(shlex.quote(part) for part in first)}:"$PATH"')
     write_whole(folder.environment, "\n".join(lines) + "\n", SECRET_MODE)
 
@@ -42,6 +44,7 @@ def variables(folder: LocalFolder, identity: Identity, url: str, now: Mapping[st
         "ARM_TENANT_ID": identity.tenant_id,
         "ARM_CLIENT_ID": identity.client_id,
         "ARM_CLIENT_SECRET": identity.client_secret,
+        "AZURE_AUTHORITY_HOST": f"{url}/",  # kubelogin wants the slash
         "SSL_CERT_FILE": str(folder.ca_bundle),
         "REQUESTS_CA_BUNDLE": str(folder.ca_bundle),
         "NO_PROXY": ",".join([*exceptions, *LOOPBACK]),

@@ -77,9 +77,12 @@ class Faults:
 
     async def _at_once(self, fault: Fault) -> Response:
         """What happens now and leaves nothing that holds."""
-        taken = await self._evict(fault.name)
+        try:
+            taken = await self._evict(fault.name)
+        except ArmError as error:
+            return answers.refused(error)
         if not taken:
-            why = f"The fault is not understood: name: no Spot node of a Batch pool is called '{fault.name}'."
+            why = f"The fault is not understood: name: no Spot node of a Batch pool is called '{fault.name}', nor of a cluster."
             return answers.refused(ArmError(400, "InvalidFault", why, target="name"))
         return answers.respond(200, asdict(fault))
 

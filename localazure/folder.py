@@ -106,6 +106,16 @@ class LocalFolder:
         """What Azurite keeps."""
         return self.root / "blobs"
 
+    @property
+    def clusters(self) -> Path:
+        """A folder for each Kubernetes cluster."""
+        return self.root / "clusters"
+
+    @property
+    def kubernetes_bin(self) -> Path:
+        """Names the folder of the control plane's programs, where there is one."""
+        return self.root / "kubernetes-bin"
+
     def stack_config(self, stack: str) -> Path:
         return self.root / f"Pulumi.{stack}.yaml"
 

@@ -7,25 +7,32 @@ import time
 from datetime import date
 from pathlib import Path
 
-from localazure import endpoint, environment
+from localazure import endpoint, environment, kubernetes_plugin, plugin
 from localazure.batch.nodes import connection as nodes
 from localazure.blobs import keeper
 from localazure.containers.runtime import Runtime
 from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
-from localazure.folder import LocalFolder
+from localazure.folder import LocalFolder, write_whole
+from localazure.kubernetes import control_plane
 from localazure.lock import locked
-from localazure.plugin import installation
 from localazure.process import POLL_SECONDS
 
 START_SECONDS = 60
 STOP_SECONDS = 15
 
 
-def start(folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: Path | None) -> tuple[Endpoint, bool]:
-    """Starts the server in the background, waits until it answers, and writes the environment. False: it ran already."""
+def start(
+    folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: Path | None, kubernetes_bin: Path | None = None
+) -> tuple[Endpoint, bool]:
+    """Starts the server in the background, waits until it answers, and writes the environment. False: it ran already.
+
+    `kubernetes_bin`: where the programs of Kubernetes lie; remembered in the folder, for this server and those after it.
+    """
     folder.create()
+    if kubernetes_bin is not None:
+        write_whole(folder.kubernetes_bin, f"{kubernetes_bin.resolve()}\n")
     with locked(folder.start_lock, wait=True):
         running = endpoint.read(folder)
         fresh = running is None or not running.alive
@@ -37,12 +44,13 @@ def start(folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: P
         child = _spawn(folder, checkout, as_of) if fresh else None
         answering = _wait_until_it_answers(folder, child)
         environment.write(folder, identities.load(folder), answering.url, engine_bin)
-        installation.install(folder.pulumi_home, Path(sys.executable), checkout)
+        for each in (plugin, kubernetes_plugin):
+            each.install(folder.pulumi_home, Path(sys.executable), checkout)
         return answering, fresh
 
 
 def stop(folder: LocalFolder) -> bool:
-    """Ends the server, every container's process, every node and what keeps the blobs. False where no server ran."""
+    """Ends the server, every container's process, every node and cluster, and what keeps the blobs. False: no server ran."""
     if not folder.root.exists():
         return False
     with locked(folder.start_lock, wait=True):
@@ -64,9 +72,9 @@ def running(folder: LocalFolder) -> Endpoint:
 
 
 async def _reap(folder: LocalFolder) -> None:
-    """Ends every container's process and every node's."""
+    """Ends every container's process, every node's and every cluster's."""
     containers = (Runtime(part).reap() for part in (folder.containers, folder.replicas))
-    await asyncio.gather(*containers, nodes.reap(folder.batch))
+    await asyncio.gather(*containers, nodes.reap(folder.batch), control_plane.reap(folder.clusters))
 
 
 def _spawn(folder: LocalFolder, checkout: Path, as_of: date | None) -> "subprocess.Popen[bytes]":

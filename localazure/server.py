@@ -37,6 +37,10 @@ from localazure.entra.endpoints import Endpoints
 from localazure.entra.tokens import Tokens
 from localazure.faults import ABORT, Faults
 from localazure.folder import LocalFolder
+from localazure.kubernetes import image_access, programs
+from localazure.kubernetes.authorization_routes import ClusterRoutes
+from localazure.kubernetes.clusters import Clusters, Surroundings
+from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
 from localazure.services import Clock, Services, Settings
 
@@ -91,13 +95,26 @@ def application(start: Start) -> ASGIApp:
     services.blobs = Blobs(services)
     services.batch_work = Work(start.folder.batch_database, clock.now)
     services.batch_pools = Pools(services)
+    services.clusters = Clusters(
+        Surroundings(
+            folder=start.folder.clusters,
+            programs=lambda: programs.found(start.folder),
+            url=url,
+            authority=start.folder.authority_certificate,
+            issuer=tokens.issuer,
+        )
+    )
+    services.cluster_pools = ClusterPools(services)
     arm = Arm(services, kinds.ALL)
     batch = DataPlane(services)
 
     def told(scope: Scope, error: ArmError) -> None:
         activity_log.refused(scope["method"], segments_of(scope["path"]), Caller("", ""), error, "", services)
 
-    faults = Faults(store, clock, deviations, identity.admin_token, told, services.batch_pools.evict)
+    async def evict(name: str) -> list[str]:
+        return [*await services.batch_pools.evict(name), *await services.cluster_pools.evict(name)]
+
+    faults = Faults(store, clock, deviations, identity.admin_token, told, evict)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -106,9 +123,13 @@ def application(start: Start) -> ASGIApp:
             await kind.started(services)
         await services.batch_pools.started()
         await batch.started()
+        await services.clusters.started()
+        await services.cluster_pools.started()
         await arm.operations.resume()
         yield
         await arm.operations.stop()
+        await services.cluster_pools.stopping()
+        await services.clusters.stopping()
         await batch.stopping()
         await services.batch_pools.stopping()
         for kind in kinds.ALL:
@@ -123,6 +144,8 @@ def application(start: Start) -> ASGIApp:
             *faults.routes(),
             *services.blobs.routes(),
             *batch.routes(),
+            *ClusterRoutes(services).routes(),
+            *image_access.routes(services),
             *(route for kind in kinds.ALL for route in kind.routes(services)),
             Mount("/", app=_http_alone(arm)),
         ],

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from localazure.containers.images import Images
     from localazure.containers.runtime import Runtime
     from localazure.entra.tokens import Tokens
+    from localazure.kubernetes.clusters import Clusters
+    from localazure.kubernetes.pools import ClusterPools
     from localazure.lists.deviations import Deviations
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the only one, and no real one
@@ -74,4 +76,6 @@ class Services:
     blobs: "Blobs" = field(init=False)
     batch_work: "Work" = field(init=False)  # jobs and tasks
     batch_pools: "Pools" = field(init=False)  # pools and their nodes
+    clusters: "Clusters" = field(init=False)  # Kubernetes
+    cluster_pools: "ClusterPools" = field(init=False)  # and their nodes
     door: "Door" = field(init=False)  # the way into ARM from inside

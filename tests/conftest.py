@@ -1,13 +1,17 @@
-"""What tests of several rooms need: an embedded Azure for each test worker, one of a test's own, and the engine."""
+"""What tests of several rooms need: an embedded Azure for each test worker, one of a test's own, Kubernetes, and the engine."""
 
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
+
+if TYPE_CHECKING:  # it takes a while to load, and most tests need none of it
+    from tests.support.kubernetes import ControlPlane
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +35,29 @@ def engine_bin() -> Path:
     """The folder of a `pulumi` of the pinned version or later; built where the machine has none."""
     done = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
     return Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="session")
+def kubernetes_bin() -> Path:
+    """The folder of kubectl, kubelogin and the control plane's programs."""
+    from tests.support import kubernetes
+
+    return kubernetes.needed()
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[ControlPlane]":
+    """Shared by the tests of one worker: each has namespaces and nodes of its own in it. There is no node agent."""
+    from tests.support import kubernetes
+
+    with kubernetes.running(kubernetes.clusters_in(tmp_path_factory.mktemp("kubernetes")), kubernetes.shape()) as running:
+        yield running
+
+
+@pytest.fixture
+def namespace(control_plane: "ControlPlane") -> Iterator[str]:
+    """A namespace of the shared control plane."""
+    from tests.support import kubernetes
+
+    with kubernetes.new_namespace(control_plane) as name:
+        yield name

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -55,11 +56,87 @@ func runNodeStreams(arguments []string) int {
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // they are for the agent, which closes our standard input when it ends
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
+		running.end()
 		os.Exit(0)
 	}()
 	fmt.Println("ready")
-	fmt.Fprintln(os.Stderr, http.Serve(listening, http.HandlerFunc(serveStream)))
+	server := &http.Server{Handler: http.HandlerFunc(serveStream), ConnContext: contextOf}
+	fmt.Fprintln(os.Stderr, server.Serve(watchedListener{listening}))
 	return 1
+}
+
+// A connection whose end cancels what was asked for over it, also after it has become a stream.
+type watchedConnection struct {
+	net.Conn
+	context context.Context
+	cancel  context.CancelFunc
+}
+
+func (c *watchedConnection) Read(content []byte) (int, error) {
+	read, err := c.Conn.Read(content)
+	var timeout net.Error
+	if err != nil && !(errors.As(err, &timeout) && timeout.Timeout()) {
+		c.cancel()
+	}
+	return read, err
+}
+
+type watchedListener struct{ net.Listener }
+
+func (l watchedListener) Accept() (net.Conn, error) {
+	connection, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	of, cancel := context.WithCancel(context.Background())
+	return &watchedConnection{Conn: connection, context: of, cancel: cancel}, nil
+}
+
+func contextOf(given context.Context, connection net.Conn) context.Context {
+	watched, ok := connection.(*watchedConnection)
+	if !ok {
+		return given
+	}
+	of, cancel := context.WithCancel(given)
+	context.AfterFunc(watched.context, cancel)
+	return of
+}
+
+// The programs that run now, each the leader of a session, so that none outlives this process.
+type programs struct {
+	lock    sync.Mutex
+	leaders map[int]bool
+	ended   bool
+}
+
+var running = programs{leaders: map[int]bool{}}
+
+func (p *programs) start(start func() error, command *exec.Cmd) error {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.ended {
+		return errors.New("the node's agent ends")
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	p.leaders[command.Process.Pid] = true
+	return nil
+}
+
+func (p *programs) forget(command *exec.Cmd) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	delete(p.leaders, command.Process.Pid)
+}
+
+func (p *programs) end() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.ended = true
+	for leader := range p.leaders {
+		_ = syscall.Kill(-leader, syscall.SIGKILL)
+	}
 }
 
 func serveStream(w http.ResponseWriter, req *http.Request) {
@@ -127,14 +204,23 @@ func (s *stream) ExecInContainer(
 			_ = pipe.Close()
 		}()
 	}
-	return exitOf(command.Run())
+	if err := running.start(command.Start, command); err != nil {
+		return err
+	}
+	defer running.forget(command)
+	return exitOf(command.Wait())
 }
 
 func runOnTerminal(command *exec.Cmd, in io.Reader, out io.Writer, resize <-chan remotecommand.TerminalSize) error {
-	terminal, err := pty.Start(command) // leads a session that has the terminal
-	if err != nil {
+	var terminal *os.File
+	start := func() (err error) {
+		terminal, err = pty.Start(command) // leads a session that has the terminal
 		return err
 	}
+	if err := running.start(start, command); err != nil {
+		return err
+	}
+	defer running.forget(command)
 	defer terminal.Close()
 	go func() {
 		for size := range resize {

@@ -4,7 +4,7 @@ A mount is a link in the container's tree to the volume's folder: there is no mo
 hidden, as it is under a mount.
 """
 
-# ruff: noqa: PTH103, PTH108, PTH112, PTH114, PTH120, S606, PTH211 - pathlib would cost every container its memory
+# ruff: noqa: PTH103, PTH108, PTH110, PTH112, PTH114, PTH120, S606, PTH211 - pathlib would cost every container its memory
 
 import os
 
@@ -29,7 +29,7 @@ def mount(mounts):
         above = os.path.dirname(target)
         if not _inside(root, above) and not _inside(home, above):
             return f"{path} leads out of the image"
-        if not os.path.isdir(folder):
+        if not os.path.exists(folder):
             return f"the volume at {path} isn't there"
         try:
             os.makedirs(above, exist_ok=True)

@@ -18,6 +18,7 @@ from localazure.entra.identity import Identity
 from localazure.entra.tokens import LIFETIME_SECONDS, Tokens
 
 CLOUD_NAME = "AzureLocal"
+_SCOPES_OF_USERS = ("openid", "profile", "offline_access", "email")
 _LIST_VERSION = "2019-05-01"  # until then the metadata was a list of clouds; later versions give one object
 
 
@@ -89,7 +90,7 @@ class Endpoints:
             return _refused(
                 401, "invalid_client", 7000215, f"Invalid client secret provided for app '{self._identity.client_id}'."
             )
-        audience = form["scope"].removesuffix("/.default") if form.get("scope") else form.get("resource", "")
+        audience = _audience(form.get("scope", "")) or form.get("resource", "")
         if not audience:
             return _refused(400, "invalid_request", 900144, "The request body must contain the parameter 'scope' or 'resource'.")
         token = {
@@ -105,6 +106,12 @@ class Endpoints:
         if tenant.lower() == self._identity.tenant_id:
             return None
         return _refused(400, "invalid_request", 90002, f"Tenant '{tenant}' not found.")
+
+
+def _audience(scope: str) -> str:
+    """Whom the token is for. Clients made with MSAL for Go ask for a user's scopes too, which mean nothing to an application."""
+    asked = [each for each in scope.split() if each not in _SCOPES_OF_USERS]
+    return asked[0].removesuffix("/.default") if asked else ""
 
 
 def _refused(status: int, error: str, number: int, text: str) -> JSONResponse:

@@ -1,7 +1,8 @@
 """Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
 
-Of managed environments and Batch accounts alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs for
-microsoft.app/managedenvironments and microsoft.batch/batchaccounts. Codes and sentences of the service were read in
+Of managed environments, Batch accounts and managed clusters alone. Their categories: Microsoft Learn,
+azure-monitor/reference/supported-logs for microsoft.app/managedenvironments, microsoft.batch/batchaccounts and
+microsoft.containerservice/managedclusters. Codes and sentences of the service were read in
   - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185
   - Data sink … is already used: Azure/bicep-registry-modules issue 3407
   - Category … is not supported: hashicorp/terraform issue 20534; of metrics MicrosoftDocs/azure-docs issue 69798
@@ -27,6 +28,22 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
         "AppEnvSessionPoolEventLogs",
     ),
     azure_types.BATCH_ACCOUNT.arm_type.lower(): ("AuditLog", "ServiceLog", "ServiceLogs"),
+    azure_types.MANAGED_CLUSTER.arm_type.lower(): (
+        "cloud-controller-manager",
+        "cluster-autoscaler",
+        "csi-azuredisk-controller",
+        "csi-azurefile-controller",
+        "csi-snapshot-controller",
+        "fleet-mcs-controller-manager",
+        "fleet-member-agent",
+        "fleet-member-net-controller-manager",
+        "guard",
+        "kube-apiserver",
+        "kube-audit",
+        "kube-audit-admin",
+        "kube-controller-manager",
+        "kube-scheduler",
+    ),
 }
 CATEGORY_GROUPS = ("allLogs", "audit")
 METRICS = ("AllMetrics",)

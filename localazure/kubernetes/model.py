@@ -37,6 +37,9 @@ class PoolShape(NamedTuple):
     mig_profile: str = ""  # MIG1g .. MIG7g; empty: whole GPUs
     max_pods: int = 250
     kubernetes_version: str = ""
+    eviction_policy: str = "Delete"  # of Spot; or Deallocate
+    os_disk_gb: int = 128
+    node_image: str = ""  # such as AKSUbuntu-2404gen2containerd-202608.14.0
 
 
 class ClusterShape(NamedTuple):

@@ -12,7 +12,7 @@ from catalog import regions
 from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
-from localazure.lists import batch, compute, container_instances, machine_learning, permissions
+from localazure.lists import batch, compute, container_instances, container_service, features, machine_learning, permissions
 from localazure.lists.asked import Asked
 from localazure.services import Services
 
@@ -20,6 +20,7 @@ _ANY = "*"  # stands for a location in a path
 _COMPUTE, _BATCH, _ML = "microsoft.compute", "microsoft.batch", "microsoft.machinelearningservices"
 _AUTHORIZATION = "microsoft.authorization"
 _ACI = "microsoft.containerinstance"
+_AKS, _FEATURES = "microsoft.containerservice", "microsoft.features"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class _Served:
 _BATCH_VERSIONS = frozenset({"2024-02-01", "2024-07-01", "2025-06-01"})
 _ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"})
 _ACI_VERSIONS = frozenset({"2018-10-01", "2023-05-01", "2024-05-01-preview"})
+_AKS_VERSIONS = frozenset({"2025-09-01", "2026-06-01", "2026-08-01"})
 _USAGE_VERSIONS = frozenset({"2022-03-01", "2024-11-01", "2026-04-01"})
 _LISTS: Mapping[tuple[str, ...], _Served] = {
     (_COMPUTE, "skus"): _Served("skus", frozenset({"2019-04-01", "2021-07-01"}), compute.skus),
@@ -47,6 +49,9 @@ _LISTS: Mapping[tuple[str, ...], _Served] = {
     (_ACI, "locations", _ANY, "cachedimages"): _Served(
         "locations/cachedImages", _ACI_VERSIONS, container_instances.cached_images
     ),
+    (_AKS, "locations", _ANY, "kubernetesversions"): _Served(
+        "locations/kubernetesVersions", _AKS_VERSIONS, container_service.kubernetes_versions
+    ),
     (_AUTHORIZATION, "permissions"): _Served("permissions", permissions.API_VERSIONS, permissions.permissions),
 }
 _BATCH_NAMES = (_BATCH, "locations", _ANY, "checknameavailability")
@@ -54,7 +59,7 @@ _BATCH_NAMES = (_BATCH, "locations", _ANY, "checknameavailability")
 
 def is_list(below: Sequence[str]) -> bool:
     """Whether a path is one of these: what follows the subscription, in lower case."""
-    return _path(below) in _LISTS or is_name_check(below)
+    return _path(below) in _LISTS or is_name_check(below) or _is_feature(below)
 
 
 def is_name_check(below: Sequence[str]) -> bool:
@@ -64,6 +69,9 @@ def is_name_check(below: Sequence[str]) -> bool:
 def answered(method: str, segments: Sequence[str], version: str, conditions: str, services: Services) -> Response:
     """The list at a path for which `is_list` holds. `segments` is the whole path as it was sent, `conditions` its `$filter`."""
     below = [segment.lower() for segment in segments[2:]]
+    if _is_feature(below) and method == "GET":
+        checks.listed_api_version("features", features.API_VERSIONS, version)
+        return answers.respond(200, features.feature(segments[5], segments[7], services.deviations))
     served = _LISTS.get(_path(below))
     if served is None or method != "GET":
         raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
@@ -102,6 +110,14 @@ def _path(below: Sequence[str]) -> tuple[str, ...]:
             return (namespace, "permissions")
         case _:
             return ()
+
+
+def _is_feature(below: Sequence[str]) -> bool:
+    match list(below):
+        case ["providers", namespace, "providers", _, "features", _]:
+            return namespace == _FEATURES
+        case _:
+            return False
 
 
 def _region(segments: Sequence[str], served_type: str) -> str:

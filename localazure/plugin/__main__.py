@@ -3,6 +3,7 @@
 import sys
 
 from localazure.plugin.server import serve
+from localazure.plugin.servicer import Provider
 
 if __name__ == "__main__":
-    serve(sys.stdout)
+    serve(sys.stdout, lambda stop: Provider(stop=stop))

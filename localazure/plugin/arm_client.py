@@ -56,8 +56,8 @@ class ArmClient:
         response = self._send("GET", path, api_version).http_response
         return None if response.status_code == 404 else self._content(response)
 
-    def post(self, path: str, api_version: str) -> Json:
-        return self._content(self._send("POST", path, api_version).http_response)
+    def post(self, path: str, api_version: str, query: Mapping[str, str] | None = None) -> Json:
+        return self._content(self._send("POST", path, api_version, query=query).http_response)
 
     def put(self, path: str, api_version: str, body: Mapping[str, Any], timeout_s: float) -> Json:
         """Creates or replaces, and waits until the service is done.
@@ -87,10 +87,20 @@ class ArmClient:
         """An access token for ARM, as sent with each request."""
         return self._credential.get_token(self._scope).token
 
-    def _send(self, method: str, path: str, api_version: str, *, json: Any = None, **options: Any) -> PipelineResponse[Any, Any]:
+    def _send(
+        self,
+        method: str,
+        path: str,
+        api_version: str,
+        *,
+        json: Any = None,
+        query: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> PipelineResponse[Any, Any]:
         """Sends one request, and again where that may help, and returns the answer whatever its status is."""
         try:
-            request = HttpRequest(method, self._client.format_url(path), params={"api-version": api_version}, json=json)
+            parameters = {"api-version": api_version, **(query or {})}
+            request = HttpRequest(method, self._client.format_url(path), params=parameters, json=json)
             # Microsoft's pollers take the answer in this form, and get it by the same option.
             return self._client.send_request(request, _return_pipeline_response=True, **options)
         except ClientAuthenticationError as error:

@@ -5,7 +5,7 @@ updates, even where the service will refuse it. Source: pulumi/pulumi-azure-nati
 provider/pkg/gen/replacement.go.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,7 +17,21 @@ from localazure.plugin.naming import CREATE_BEFORE_DELETE
 # provider's own table. A container group's location has no such mark at 2024-05-01-preview, nor has a task run's. The marks of
 # Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility; those of galleries in
 # azure-mgmt-compute 39. Batch has none, in its description at 2024-07-01 and in azure-mgmt-batch 19: a pool's size is an update
-# in the plan, which the service refuses, unless the program asks for a replacement itself.
+# in the plan, which the service refuses, unless the program asks for a replacement itself. Of AKS the provider's table names
+# properties inside of `networkProfile` (pulumi-azure-native issue 4756); Microsoft's marks have `location` alone.
+_CLUSTER_NETWORK = (
+    "dnsServiceIP",
+    "networkDataplane",
+    "networkMode",
+    "networkPlugin",
+    "networkPluginMode",
+    "networkPolicy",
+    "nodePublicIPTags",
+    "outboundType",
+    "podCidr",
+    "serviceCidr",
+    "serviceCidrs",
+)
 FORCE_NEW = {
     "Microsoft.App/jobs": frozenset({"environmentId", "location"}),
     "Microsoft.App/managedEnvironments": frozenset({"infrastructureResourceGroup", "location", "zoneRedundant"}),
@@ -26,6 +40,21 @@ FORCE_NEW = {
     "Microsoft.Compute/galleries/images": frozenset({"location"}),
     "Microsoft.Compute/galleries/images/versions": frozenset({"location"}),
     "Microsoft.ContainerRegistry/registries": frozenset({"location"}),
+    "Microsoft.ContainerService/managedClusters": frozenset(
+        {
+            "diskEncryptionSetID",
+            "dnsPrefix",
+            "fqdnSubdomain",
+            "linuxProfile",
+            "location",
+            "nodeResourceGroup",
+            "windowsProfile",
+            *(f"networkProfile.{name}" for name in _CLUSTER_NETWORK),
+        }
+    ),
+    "Microsoft.ContainerService/managedClusters/agentPools": frozenset(
+        {"gpuInstanceProfile", "networkProfile.nodePublicIPTags", "vmSize"}
+    ),
     "Microsoft.ManagedIdentity/userAssignedIdentities": frozenset({"location"}),
     "Microsoft.OperationalInsights/workspaces": frozenset({"location"}),
     "Microsoft.Resources/resourceGroups": frozenset({"location"}),
@@ -52,6 +81,11 @@ class Change:
     def top_level(self) -> str:
         return self.key.split(".")[0].removesuffix("[]")
 
+    def lies_in(self, names: Collection[str]) -> bool:
+        """Whether it is, or lies inside of, one of these properties: `vmSize`, `networkProfile.podCidr`."""
+        steps = self.key.replace("[]", "").split(".")
+        return any(".".join(steps[:count]) in names for count in range(1, len(steps) + 1))
+
 
 @dataclass(frozen=True, slots=True)
 class Diff:
@@ -72,8 +106,8 @@ def diff(
     for change in object_changes(_visible(old_inputs), _visible(new_inputs)):
         if change.path == "location" and _same_location(old_inputs.get("location"), new_inputs.get("location")):
             continue
-        already = change.kind is Kind.ADD and old_state.get(change.path) == new_inputs.get(change.path)
-        replaces = change.top_level in replace_keys and not already
+        already = change.kind is Kind.ADD and _at(old_state, change.key) == _at(new_inputs, change.key)
+        replaces = change.lies_in(replace_keys) and not already
         changes.append(Change(change.path, change.key, change.kind, replaces))
     replaced = any(change.replaces for change in changes)
     return Diff(tuple(changes), replaced and old_inputs.get(CREATE_BEFORE_DELETE) is not True)
@@ -108,6 +142,14 @@ def _changes(old: Any, new: Any, path: str, key: str) -> Iterator[Change]:
                     yield from _changes(old[index], new[index], here, here_key)
         case _:
             yield Change(path, key, Kind.UPDATE)
+
+
+def _at(values: Mapping[str, Any], key: str) -> Any:
+    """What stands at a path of names; None for one that leads through a list."""
+    found: Any = values
+    for name in key.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 def _visible(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What goes wrong between this plugin and ARM, in Azure's own words."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,10 +43,11 @@ class State:
 class PartialError(Exception):
     """The resource is there, or may be, and isn't what was asked for."""
 
-    def __init__(self, state: State, reason: str) -> None:
+    def __init__(self, state: State, reason: str, more: Sequence[str] = ()) -> None:
         super().__init__(reason)
         self.state = state
         self.reason = reason
+        self.more = more  # what was seen on the way
 
 
 def azure_error(status: int, body: Any, default_message: str = "") -> AzureError:

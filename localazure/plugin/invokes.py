@@ -1,4 +1,4 @@
-"""The functions of azure-native that this project's programs call: who am I, reads of existing resources, a workspace's keys."""
+"""The functions of azure-native that this project's programs call: who am I, reads of existing resources, keys, kubeconfigs."""
 
 import re
 from collections.abc import Mapping
@@ -7,12 +7,15 @@ from typing import Any
 import jwt
 
 from formats.azure_types import (
+    AGENT_POOL,
     BATCH_ACCOUNT,
     BATCH_POOL,
     GALLERY,
     GALLERY_IMAGE,
     GALLERY_IMAGE_VERSION,
     LOG_WORKSPACE,
+    MAINTENANCE_CONFIGURATION,
+    MANAGED_CLUSTER,
     MANAGED_ENVIRONMENT,
     REGISTRY,
     RESOURCE_GROUP,
@@ -27,6 +30,21 @@ from localazure.shapes import default_api_version, from_arm, sdk
 
 CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
 SHARED_KEYS = "azure-native:operationalinsights:getSharedKeys"
+# Each with the action that it is, and the arguments that go into the query, with ARM's names.
+KUBECONFIGS = {
+    "azure-native:containerservice:listManagedClusterAdminCredentials": (
+        "listClusterAdminCredential",
+        {"serverFqdn": "server-fqdn"},
+    ),
+    "azure-native:containerservice:listManagedClusterMonitoringUserCredentials": (
+        "listClusterMonitoringUserCredential",
+        {"serverFqdn": "server-fqdn"},
+    ),
+    "azure-native:containerservice:listManagedClusterUserCredentials": (
+        "listClusterUserCredential",
+        {"format": "format", "serverFqdn": "server-fqdn"},
+    ),
+}
 READS = {
     "azure-native:app:getManagedEnvironment": MANAGED_ENVIRONMENT,
     "azure-native:batch:getBatchAccount": BATCH_ACCOUNT,
@@ -35,6 +53,9 @@ READS = {
     "azure-native:compute:getGalleryImage": GALLERY_IMAGE,
     "azure-native:compute:getGalleryImageVersion": GALLERY_IMAGE_VERSION,
     "azure-native:containerregistry:getRegistry": REGISTRY,
+    "azure-native:containerservice:getAgentPool": AGENT_POOL,
+    "azure-native:containerservice:getMaintenanceConfiguration": MAINTENANCE_CONFIGURATION,
+    "azure-native:containerservice:getManagedCluster": MANAGED_CLUSTER,
     "azure-native:managedidentity:getUserAssignedIdentity": USER_ASSIGNED_IDENTITY,
     "azure-native:operationalinsights:getWorkspace": LOG_WORKSPACE,
     "azure-native:resources:getResourceGroup": RESOURCE_GROUP,
@@ -49,9 +70,13 @@ def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: S
     if token == SHARED_KEYS:
         path = _path(token, LOG_WORKSPACE, arguments, settings)
         return arm.post(f"{path}/sharedKeys", _api_version(token))
+    if token in KUBECONFIGS:
+        action, in_query = KUBECONFIGS[token]
+        query = {name: str(arguments[given]) for given, name in in_query.items() if arguments.get(given)}
+        return arm.post(f"{_path(token, MANAGED_CLUSTER, arguments, settings)}/{action}", _api_version(token), query)
     if token in READS:
         return _read(token, READS[token], arguments, arm, settings)
-    known = ", ".join(sorted([CLIENT_CONFIG, SHARED_KEYS, *READS]))
+    known = ", ".join(sorted([CLIENT_CONFIG, SHARED_KEYS, *KUBECONFIGS, *READS]))
     raise LookupError(f"the function '{token}' is not implemented by this stand-in of azure-native; it has {known}")
 
 

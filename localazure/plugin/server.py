@@ -7,13 +7,12 @@ watches its parent.
 import os
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TextIO
+from typing import Any, TextIO
 
 import grpc
 from pulumi.runtime.proto import provider_pb2_grpc
-
-from localazure.plugin.servicer import Provider
 
 WORKERS = 32  # more than the engine has operations under way by default
 _MESSAGE_BYTES = 400 * 1024 * 1024  # the engine's own limit
@@ -21,7 +20,7 @@ _LOOK_S = 0.5  # between two looks at the parent
 _GRACE_S = 5.0  # for requests under way to answer after a stop
 
 
-def start(provider: Provider) -> tuple[grpc.Server, int]:
+def start(provider: Any) -> tuple[grpc.Server, int]:
     """A server that answers for `provider`, and its port on loopback."""
     limits = [("grpc.max_receive_message_length", _MESSAGE_BYTES), ("grpc.max_send_message_length", _MESSAGE_BYTES)]
     server = grpc.server(ThreadPoolExecutor(WORKERS, thread_name_prefix="provider"), options=limits)
@@ -31,18 +30,21 @@ def start(provider: Provider) -> tuple[grpc.Server, int]:
     return server, port
 
 
-def serve(output: TextIO) -> None:
-    """Serves until the engine cancels, sends SIGTERM or SIGINT, or is gone."""
+def serve(output: TextIO, provider_of: Callable[[Callable[[], None]], Any]) -> None:
+    """Serves until the engine cancels, sends SIGTERM or SIGINT, or is gone.
+
+    `provider_of` makes the provider, given what the engine's cancelling calls.
+    """
     parent = os.getppid()
     stopped = threading.Event()
-    provider = Provider(stop=stopped.set)
+    provider = provider_of(stopped.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
     server, port = start(provider)
     print(port, file=output, flush=True)
     while not stopped.wait(_LOOK_S):
         if os.getppid() != parent:
-            # Nobody is left to answer to. What Azure has accepted, the next run finds.
+            # Nobody is left to answer to. What was accepted, the next run finds.
             os._exit(0)
     provider.abandon()
     server.stop(_GRACE_S).wait()

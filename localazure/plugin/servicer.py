@@ -7,18 +7,18 @@ Source of the contract: pulumi/proto/pulumi/provider.proto.
 import os
 import threading
 from collections.abc import Callable, Mapping
-from functools import wraps
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import grpc
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 from formats.azure_types import BY_TOKEN, AzureType
+from localazure.plugin.answers import answering_errors, diff_response
 from localazure.plugin.check import input_problems, with_defaults
-from localazure.plugin.diff import Diff, Kind, diff
-from localazure.plugin.errors import AzureError, PartialError
+from localazure.plugin.diff import diff
+from localazure.plugin.errors import AzureError
 from localazure.plugin.naming import Autonaming, Mode
 from localazure.plugin.projection import preview_outputs
 from localazure.plugin.settings import Settings, configuration_problems, read_settings
@@ -29,37 +29,10 @@ if TYPE_CHECKING:
 
 PACKAGE = "pulumi-azure-native"
 _STABLE_OUTPUTS = ("name", "location")  # can't change by an update, so a preview may show them
-_KINDS = {
-    (Kind.ADD, False): provider_pb2.PropertyDiff.ADD,
-    (Kind.ADD, True): provider_pb2.PropertyDiff.ADD_REPLACE,
-    (Kind.DELETE, False): provider_pb2.PropertyDiff.DELETE,
-    (Kind.DELETE, True): provider_pb2.PropertyDiff.DELETE_REPLACE,
-    (Kind.UPDATE, False): provider_pb2.PropertyDiff.UPDATE,
-    (Kind.UPDATE, True): provider_pb2.PropertyDiff.UPDATE_REPLACE,
-}
 _Options = provider_pb2.CheckRequest.AutonamingOptions
 _MODES = {_Options.PROPOSE: Mode.PROPOSE, _Options.ENFORCE: Mode.ENFORCE, _Options.DISABLE: Mode.DISABLE}
 
-Answer = TypeVar("Answer")
-
-
-def _answers_errors(
-    method: Callable[[Any, Any, grpc.ServicerContext], Answer],
-) -> Callable[[Any, Any, grpc.ServicerContext], Answer]:
-    """Turns what goes wrong into the status that the engine shows: the message, and what was left behind where something was."""
-
-    @wraps(method)
-    def answering(self: "Provider", request: Any, context: grpc.ServicerContext) -> Answer:
-        try:
-            return method(self, request, context)
-        except PartialError as error:
-            context.set_trailing_metadata((("grpc-status-details-bin", _partial_status(error)),))
-            context.abort(grpc.StatusCode.UNKNOWN, error.reason)
-        except (AzureError, LookupError, ValueError) as error:
-            context.abort(grpc.StatusCode.UNKNOWN, str(error.args[0]) if isinstance(error, LookupError) else str(error))
-        raise AssertionError("abort raises")
-
-    return answering
+_answers_errors = answering_errors(AzureError, LookupError, ValueError)
 
 
 class Provider(provider_pb2_grpc.ResourceProviderServicer):
@@ -127,7 +100,7 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
     @_answers_errors
     def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
         old_inputs, news, olds = from_struct(request.old_inputs), from_struct(request.news), from_struct(request.olds)
-        return _diff_response(diff(_type_of(request.urn), old_inputs, news, olds))
+        return diff_response(diff(_type_of(request.urn), old_inputs, news, olds))
 
     # Doing
 
@@ -208,31 +181,3 @@ def _autonaming(request: provider_pb2.CheckRequest) -> Autonaming:
 
 def _timeout(given_s: float) -> dict[str, float]:
     return {"timeout_s": given_s} if given_s else {}
-
-
-def _diff_response(found: Diff) -> provider_pb2.DiffResponse:
-    return provider_pb2.DiffResponse(
-        changes=provider_pb2.DiffResponse.DIFF_SOME if found.changes else provider_pb2.DiffResponse.DIFF_NONE,
-        replaces=found.replaces,
-        diffs=sorted({change.top_level for change in found.changes}),
-        deleteBeforeReplace=found.delete_before_replace,
-        hasDetailedDiff=True,
-        detailedDiff={
-            change.path: provider_pb2.PropertyDiff(kind=_KINDS[change.kind, change.replaces], inputDiff=True)
-            for change in found.changes
-        },
-    )
-
-
-def _partial_status(error: PartialError) -> bytes:
-    """A status whose details tell the engine to keep the resource and to complete it next time."""
-    status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=error.reason)
-    status.details.add().Pack(
-        provider_pb2.ErrorResourceInitFailed(
-            id=error.state.id,
-            properties=to_struct(error.state.outputs),
-            inputs=to_struct(error.state.inputs),
-            reasons=[error.reason],
-        )
-    )
-    return status.SerializeToString()

@@ -4,6 +4,7 @@ Source of the marks: pulumi/sdk, go/common/resource/plugin/rpc.go and properties
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf import json_format
@@ -26,6 +27,13 @@ _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the mark of a secret, not one)
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A value that the engine keeps encrypted."""
+
+    value: Any
+
+
 def is_unknown(value: object) -> bool:
     return isinstance(value, str) and value in _UNKNOWNS
 
@@ -41,25 +49,52 @@ def has_unknown(value: object) -> bool:
             return is_unknown(value)
 
 
-def from_struct(struct: Struct) -> Properties:
-    """Plain values: nulls in objects left out, secrets opened. Unknowns stay the marks that they are."""
-    found = {key: _from_value(value) for key, value in struct.fields.items()}
+def from_struct(struct: Struct, *, keep_secrets: bool = False) -> Properties:
+    """Plain values: nulls in objects left out, secrets opened (or kept as `Secret`). Unknowns stay the marks that they are."""
+    found = {key: _from_value(value, keep_secrets) for key, value in struct.fields.items()}
     return {key: value for key, value in found.items() if value is not None}
 
 
 def to_struct(properties: Mapping[str, Any]) -> Struct:
-    return json_format.ParseDict(dict(properties), Struct())
+    return json_format.ParseDict({key: _marked(value) for key, value in properties.items()}, Struct())
 
 
-def _from_value(value: Value) -> Any:
+def opened(value: Any) -> Any:
+    """`value` without marks of secrets, at any depth."""
+    match value:
+        case Secret():
+            return opened(value.value)
+        case Mapping():
+            return {key: opened(each) for key, each in value.items()}
+        case list():
+            return [opened(each) for each in value]
+        case _:
+            return value
+
+
+def _marked(value: Any) -> Any:
+    """`value` with each `Secret` in the engine's form."""
+    match value:
+        case Secret():
+            return {_SIGNATURE: _SECRET, "value": _marked(value.value)}
+        case Mapping():
+            return {key: _marked(each) for key, each in value.items()}
+        case list():
+            return [_marked(each) for each in value]
+        case _:
+            return value
+
+
+def _from_value(value: Value, keep_secrets: bool) -> Any:
     match value.WhichOneof("kind"):
         case "struct_value":
             fields = value.struct_value.fields
             if _SIGNATURE in fields and fields[_SIGNATURE].string_value == _SECRET:
-                return _from_value(fields["value"])
-            return from_struct(value.struct_value)
+                inside = _from_value(fields["value"], keep_secrets)
+                return Secret(inside) if keep_secrets and inside is not None else inside
+            return from_struct(value.struct_value, keep_secrets=keep_secrets)
         case "list_value":
-            return [_from_value(each) for each in value.list_value.values]
+            return [_from_value(each, keep_secrets) for each in value.list_value.values]
         case "string_value":
             return value.string_value
         case "number_value":

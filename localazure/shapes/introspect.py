@@ -112,7 +112,7 @@ def _object(
         shape, key_set = _shape(module, input_type, output_type, above | {name})
         properties.append(
             Property(
-                name=tables.RENAMED.get((name, sdk_name), sdk_name),
+                name=_arm_name(name, sdk_name),
                 shape=shape,
                 sdk_name=sdk_name,
                 required=sdk_name in required - in_path or (name, sdk_name) in tables.REQUIRED,
@@ -123,7 +123,8 @@ def _object(
             )
         )
     if top_level and not any(each.sdk_name == "properties" for each in properties):
-        beside = tables.BESIDE_PROPERTIES - tables.IN_PROPERTIES.get(name, frozenset())
+        beside = tables.BESIDE_PROPERTIES | tables.ALSO_BESIDE.get(name, frozenset())
+        beside -= tables.IN_PROPERTIES.get(name, frozenset())
         inside_required = any(each.required and each.sdk_name not in beside for each in properties)
         properties = _wrapped(name, properties, tables.Wrapper(beside, inside_required))
     elif name in tables.WRAPPERS:
@@ -132,6 +133,12 @@ def _object(
         properties.append(Property("id", StringShape(), "id", read_only=True))
     additional = AnyShape() if name in tables.OPEN_OBJECTS else None
     return ObjectShape(name, {each.name: each for each in properties}, additional)
+
+
+def _arm_name(name: str, sdk_name: str) -> str:
+    if name in tables.HYPHENATED:
+        return re.sub("[A-Z]", lambda letter: f"-{letter[0].lower()}", sdk_name)
+    return tables.RENAMED.get((name, sdk_name), sdk_name)
 
 
 def _wrapped(name: str, properties: list[Property], wrapper: tables.Wrapper) -> list[Property]:

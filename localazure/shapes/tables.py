@@ -28,8 +28,14 @@ BESIDE_PROPERTIES = frozenset(
 )
 # ... except in these resources.
 IN_PROPERTIES = {
+    "containerservice:AgentPool": frozenset({"tags", "type"}),
     "containerinstance:ContainerGroup": frozenset({"sku"}),
     "operationalinsights:Workspace": frozenset({"sku"}),
+}
+
+# ... and these lie beside `properties` in these resources alone.
+ALSO_BESIDE = {
+    "containerservice:ManagedCluster": frozenset({"eTag"}),
 }
 
 
@@ -71,6 +77,9 @@ RENAMED = {
     ("storage:VirtualNetworkRule", "virtualNetworkResourceId"): "id",
 }
 
+# Objects whose names ARM writes in small letters with hyphens: the autoscaler's own flags (`scan-interval`).
+HYPHENATED = frozenset({"containerservice:ManagedClusterPropertiesAutoScalerProfile"})
+
 # Required by ARM although the SDK's class lets it be left out, as the provider or the class has a default for it.
 REQUIRED = frozenset(
     {
@@ -84,6 +93,9 @@ REQUIRED = frozenset(
         ("compute:GalleryImageVersion", "location"),
         ("containerregistry:NetworkRuleSet", "defaultAction"),
         ("containerregistry:Registry", "location"),
+        ("containerservice:MaintenanceWindow", "durationHours"),
+        ("containerservice:ManagedCluster", "location"),
+        ("containerservice:ManagedClusterWorkloadAutoScalerProfileVerticalPodAutoscaler", "enabled"),
         ("managedidentity:UserAssignedIdentity", "location"),
         ("operationalinsights:Workspace", "location"),
         ("resources:ResourceGroup", "location"),
@@ -120,6 +132,9 @@ SECRETS = frozenset(
         ("containerinstance:LogAnalytics", "workspaceKey"),
         ("containerinstance:Volume", "secret"),
         ("containerregistry:SecretObject", "value"),
+        ("containerservice:ManagedClusterAADProfile", "serverAppSecret"),
+        ("containerservice:ManagedClusterServicePrincipalProfile", "secret"),
+        ("containerservice:ManagedClusterWindowsProfile", "adminPassword"),
     }
 )
 

@@ -4,6 +4,7 @@
     --counts N,M  how many groups; default 250,1000
     --pairs N     PUT and GET pairs; default 1000
     --tasks N     tasks through a Batch pool of 8 slots; default 1000
+    --nodes N     nodes of a cluster, of 4 GPUs each, that a pod is scheduled to for each GPU; default 25
     --quick       small numbers: shows that it runs, and holds nothing against a limit
 
 Ends with exit code 1 where a limit doesn't hold. The last line is one JSON object.
@@ -20,8 +21,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from tests.bench import azure_cli, batch_tasks, catalog, embedded, preflight, previews, warm_up
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.bench import azure_cli, batch_tasks, catalog, embedded, kubernetes_cluster, preflight, previews, warm_up
+from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
 
 COMPONENT_TO_BARE = 1.15
 PER_RESOURCE_LARGE_TO_SMALL = 1.1
@@ -37,6 +38,11 @@ CLI_ROUNDS = 5
 TASK_SECONDS = 0.2
 TASK_OVERHEAD_MS = 20.0
 TASKS_MIB = 10.0  # that the server grows by
+CLUSTER_READY_SECONDS = 20.0
+JOB_ROUNDS = 9
+JOB_FIRST_LINE_SECONDS = 3.0
+PODS_SCHEDULED_SECONDS = 30.0
+CLUSTER_MIB = 1536.0  # control plane and node agent
 
 
 def main() -> int:
@@ -45,6 +51,9 @@ def main() -> int:
     known = catalog.measure(max(options.counts), CATALOG_ROUNDS)  # first: what the others start would share its cores
     engine = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
     engine_bin = Path(engine.stdout.strip())
+    programs = kubernetes_programs()
+    if programs is None:
+        sys.exit("bench: this machine has no build of Kubernetes: `make kubernetes` makes one")
     with tempfile.TemporaryDirectory() as folder:
         azure = EmbeddedAzure(Path(folder) / "azure")
         try:
@@ -54,6 +63,7 @@ def main() -> int:
             asked = preflight.measure(azure)
             told = azure_cli.measure(azure, 1 if options.quick else CLI_ROUNDS)
             worked = batch_tasks.measure(azure, options.tasks, TASK_SECONDS)
+            ran = kubernetes_cluster.measure(azure, programs, 1 if options.quick else JOB_ROUNDS, options.nodes)
         finally:
             azure.stop()
 
@@ -63,6 +73,7 @@ def main() -> int:
         _report_preflight(asked, say),
         _report_azure_cli(told, say),
         *_report_batch(worked, say),
+        *_report_cluster(ran, say),
     ]
     figures = {f"{shape}-{count}": times[shape, count].seconds for shape, count in times}
     everything = {
@@ -74,6 +85,7 @@ def main() -> int:
         "preflight": asdict(asked),
         "azure_cli": asdict(told),
         "batch_tasks": asdict(worked),
+        "kubernetes_cluster": asdict(ran),
     }
     say(json.dumps(everything))
     return 0 if all(held) or options.quick else 1
@@ -145,6 +157,17 @@ def _report_batch(worked: batch_tasks.Tasks, say: "partial[None]") -> list[bool]
     ]
 
 
+def _report_cluster(ran: kubernetes_cluster.Cluster, say: "partial[None]") -> list[bool]:
+    lines = ", ".join(f"{each:.2f}" for each in ran.first_lines)
+    say(f"first lines of Jobs on a cluster: {lines} s; its deletion: {ran.deleted:.1f} s")
+    return [
+        _hold("a cluster with a node that is ready, in s", ran.ready, CLUSTER_READY_SECONDS, say),
+        _hold("`kubectl apply` of a Job to its first line, p50 in s", ran.first_line, JOB_FIRST_LINE_SECONDS, say),
+        _hold(f"{ran.pods} waiting GPU pods on {ran.nodes} nodes from zero, in s", ran.scheduled, PODS_SCHEDULED_SECONDS, say),
+        _hold("control plane and node agent, MiB resident", ran.resident_mib, CLUSTER_MIB, say),
+    ]
+
+
 def _hold(what: str, value: float, most: float, say: "partial[None]") -> bool:
     holds = value <= most
     say(f"{what}: {value:.4g}, limit {most:g}: {'holds' if holds else 'FELL SHORT'}")
@@ -157,10 +180,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--counts", type=lambda text: tuple(int(each) for each in text.split(",")), default=(250, 1000))
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--nodes", type=int, default=25)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     if options.quick:
-        options.rounds, options.counts, options.pairs, options.tasks = 1, (2, 5), 20, 20
+        options.rounds, options.counts, options.pairs, options.tasks, options.nodes = 1, (2, 5), 20, 20, 2
     return options
 
 

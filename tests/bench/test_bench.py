@@ -6,12 +6,14 @@ import sys
 
 import pytest
 
+from tests.support import kubernetes
 from tests.support.embedded import CHECKOUT
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_bench_measures_every_figure() -> None:
+    kubernetes.needed()
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench", "--quick"], cwd=CHECKOUT, capture_output=True, text=True, timeout=590, check=False
     )
@@ -33,3 +35,7 @@ def test_the_bench_measures_every_figure() -> None:
     assert 0 < tasks["submitted"] < tasks["whole"]
     assert tasks["overhead_ms"] > 0
     assert tasks["xargs_overhead_ms"] > 0
+    cluster = figures["kubernetes_cluster"]
+    assert (cluster["nodes"], cluster["pods"], len(cluster["first_lines"])) == (2, 8, 1)
+    assert 100 < cluster["resident_mib"] < 1536
+    assert all(cluster[name] > 0 for name in ("ready", "scheduled", "deleted"))

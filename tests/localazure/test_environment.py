@@ -29,6 +29,18 @@ def test_a_shell_reads_back_what_was_written(tmp_path: Path, name: str) -> None:
     assert path.split(":")[1:] == [str(engine), "/usr/bin", "/bin"]
 
 
+def test_kubectl_and_kubelogin_are_on_path_where_they_are_known_and_sign_in_here(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path / "state")
+    folder.create()
+    folder.kubernetes_bin.write_text("/opt/kubernetes\n")
+    environment.write(folder, identities.load(folder), URL, None)
+    script = f'. {shlex.quote(str(folder.environment))}; printf "%s\\n" "$PATH" "$AZURE_AUTHORITY_HOST"'
+    shell = subprocess.run(["/bin/sh", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True)
+    path, authority = shell.stdout.splitlines()
+    assert path.split(":")[1:] == ["/opt/kubernetes", "/usr/bin", "/bin"]
+    assert authority == f"{URL}/", "kubelogin refuses one without the slash"
+
+
 def test_the_users_own_proxy_exceptions_stay(tmp_path: Path) -> None:
     folder = LocalFolder(tmp_path)
     identity = identities.load(folder)

@@ -55,10 +55,11 @@ def test_a_body_without_what_the_service_sets_and_without_secrets_is_still_withi
 
 
 def sorted_sets(value: Any) -> Any:
-    """Identities are a set: ARM keeps no order of them."""
+    """Identities that are given by their ids are a set: ARM keeps no order of them."""
     if isinstance(value, dict):
-        return {
-            key: sorted(each) if key == "userAssignedIdentities" and isinstance(each, list) else sorted_sets(each)
-            for key, each in value.items()
-        }
+        return {key: sorted(each) if _is_set(key, each) else sorted_sets(each) for key, each in value.items()}
     return [sorted_sets(each) for each in value] if isinstance(value, list) else value
+
+
+def _is_set(key: str, value: Any) -> bool:
+    return key == "userAssignedIdentities" and isinstance(value, list) and all(isinstance(each, str) for each in value)

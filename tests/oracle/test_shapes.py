@@ -19,6 +19,48 @@ JUDGED = [each for each in ALL if each.arm_type not in arm_types.WITHOUT_A_FILE]
 # (ARM type, path, difference) -> why it is right that the two differ
 KNOWN_DIFFERENCES: dict[tuple[str, str, str], str] = {
     ("Microsoft.Resources/resourceGroups", ".properties", "read-only here"): "all that it holds is read-only",
+    (
+        "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials",
+        ".properties",
+        "required here",
+    ): "what it holds is required",
+    (
+        "Microsoft.ContainerService/managedClusters/agentPools",
+        ".type",
+        "only there",
+    ): "the SDK has the pool's own `properties.type` under this name",
+    ("Microsoft.ContainerService/managedClusters/agentPools", ".properties.status", "read-only here"): "all that it holds is",
+    (
+        "Microsoft.ContainerService/managedClusters/agentPools",
+        ".properties.status.provisioningError.details[]",
+        "ObjectType there, AnyShape here",
+    ): "an error in an error, and so on: the service alone writes them",
+    ("Microsoft.ContainerService/managedClusters", ".properties.status", "read-only here"): "all that it holds is",
+    (
+        "Microsoft.ContainerService/managedClusters",
+        ".properties.status.provisioningError.details[]",
+        "ObjectType there, AnyShape here",
+    ): "an error in an error, and so on: the service alone writes them",
+    (
+        "Microsoft.ContainerService/managedClusters",
+        ".properties.agentPoolProfiles[].status",
+        "read-only here",
+    ): "all that it holds is",
+    (
+        "Microsoft.ContainerService/managedClusters",
+        ".properties.agentPoolProfiles[].status.provisioningError.details[]",
+        "ObjectType there, AnyShape here",
+    ): "an error in an error, and so on: the service alone writes them",
+    (
+        "Microsoft.ContainerService/managedClusters",
+        ".properties.podIdentityProfile.userAssignedIdentities[].provisioningInfo.error.error.details[]",
+        "ObjectType there, AnyShape here",
+    ): "an error in an error, and so on: the service alone writes them",
+    (
+        "Microsoft.ContainerService/managedClusters",
+        ".properties.securityProfile.customCATrustCertificates[]",
+        "AnyType there, StringShape here",
+    ): "the types say any value; Microsoft's own clients send a string",
     ("Microsoft.App/managedEnvironments", ".properties.daprConfiguration", "read-only here"): "all that it holds is read-only",
     ("Microsoft.App/managedEnvironments", ".properties.kedaConfiguration", "read-only here"): "all that it holds is read-only",
     (

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ def until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
     raise AssertionError(f"not within {seconds} s: {what}")
 
 
+@cache
+def kubernetes_programs() -> Path | None:
+    """The folder of Kubernetes' programs; None where this machine has no build of them."""
+    asked = [sys.executable, "engine/build.py", "kubernetes", "--check"]
+    done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return Path(done.stdout.strip()) if done.returncode == 0 else None
+
+
+def _kubernetes() -> list[str]:
+    found = kubernetes_programs()
+    return ["--kubernetes-bin", str(found)] if found else []
+
+
 class EmbeddedAzure:
     """One server. `client` speaks to it with a token; `url` and `ca_bundle` are for other clients."""
 
@@ -40,7 +54,7 @@ class EmbeddedAzure:
     # The process
 
     def start(self) -> None:
-        done = self.command("start", *self._as_of)
+        done = self.command("start", *self._as_of, *_kubernetes())
         assert done.returncode == 0, done.stderr
         self._read()
 

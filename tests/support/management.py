@@ -9,6 +9,7 @@ from azure.mgmt.batch import BatchManagementClient
 from azure.mgmt.compute import ComputeManagementClient
 from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerregistry import ContainerRegistryManagementClient
+from azure.mgmt.containerservice import ContainerServiceClient
 from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
 from azure.mgmt.resource.resources import ResourceManagementClient
 from azure.mgmt.storage import StorageManagementClient
@@ -23,6 +24,7 @@ Client = TypeVar(
     ComputeManagementClient,
     ContainerInstanceManagementClient,
     ContainerRegistryManagementClient,
+    ContainerServiceClient,
     MachineLearningServicesMgmtClient,
     ResourceManagementClient,
     StorageManagementClient,

@@ -122,6 +122,8 @@ async def answer(arm: FakeArm, request: Request, body: Any) -> Response:
     path = request.url.path
     if path.endswith("/sharedKeys") and request.method == "POST":
         return JSONResponse({"primarySharedKey": "one", "secondarySharedKey": "two"})
+    if path.endswith("/listClusterUserCredential") and request.method == "POST":
+        return JSONResponse({"kubeconfigs": [{"name": "clusterUser", "value": request.query_params.get("format", "")}]})
     parsed = arm_ids.parse(path)
     if parsed is None or parsed.type.lower() not in BY_ARM_TYPE:
         arm.unexpected.append(f"{request.method} {path}")

@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 from pulumi.runtime.proto import provider_pb2
 
 from formats.azure_types import (
+    AGENT_POOL,
     ALL,
     BATCH_APPLICATION,
     BATCH_APPLICATION_PACKAGE,
     BATCH_POOL,
     BLOB_CONTAINER,
     BY_TOKEN,
+    FEDERATED_IDENTITY_CREDENTIAL,
     GALLERY_IMAGE,
     GALLERY_IMAGE_VERSION,
+    MAINTENANCE_CONFIGURATION,
     ROLE_ASSIGNMENT,
     TASK_RUN,
     AzureType,
@@ -39,6 +42,9 @@ BELOW_ANOTHER = (
     BLOB_CONTAINER,
     GALLERY_IMAGE,
     GALLERY_IMAGE_VERSION,
+    FEDERATED_IDENTITY_CREDENTIAL,
+    AGENT_POOL,
+    MAINTENANCE_CONFIGURATION,
 )
 AutonamingOptions = provider_pb2.CheckRequest.AutonamingOptions
 ACCOUNT: dict[str, Any] = {
@@ -87,6 +93,8 @@ def test_a_name_once_given_stays(azure_type: AzureType, mode: Mode, flag: dict[s
         (TASKS, Strategy.COPY),
         (BATCH_POOL.token, Strategy.COPY),
         (GALLERY_IMAGE_VERSION.token, Strategy.COPY),
+        ("azure-native:containerservice:ManagedCluster", Strategy.RANDOM),
+        (AGENT_POOL.token, Strategy.COPY),
         ("azure-native:batch:BatchAccount", Strategy.RANDOM),
     ],
 )

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from pulumi.runtime.proto import provider_pb2
 
 from formats.azure_types import (
+    AGENT_POOL,
     ALL,
     BATCH_ACCOUNT,
     BATCH_POOL,
     CONTAINER_GROUP,
     GALLERY_IMAGE,
     JOB,
+    MANAGED_CLUSTER,
     MANAGED_ENVIRONMENT,
     ROLE_ASSIGNMENT,
     STORAGE_ACCOUNT,
@@ -79,6 +81,11 @@ def test_the_spelling_of_a_location_is_no_difference(spelling: str, azure_type: 
         (MANAGED_ENVIRONMENT, "zoneRedundant", False, True),
         (GALLERY_IMAGE, "location", "westeurope", "northeurope"),
         (BATCH_POOL, "poolName", "train-11111111", "train-22222222"),
+        (MANAGED_CLUSTER, "dnsPrefix", "gpu", "gpus"),
+        (MANAGED_CLUSTER, "nodeResourceGroup", "nodes", "others"),
+        (AGENT_POOL, "vmSize", "Standard_NC4as_T4_v3", "Standard_NC8as_T4_v3"),
+        (AGENT_POOL, "gpuInstanceProfile", "MIG1g", "MIG2g"),
+        (AGENT_POOL, "agentPoolName", "t4a", "t4b"),
     ],
 )
 def test_what_the_table_names_replaces(azure_type: AzureType, name: str, old: Any, new: Any) -> None:
@@ -107,6 +114,30 @@ def test_what_only_the_service_knows_to_be_immutable_is_an_update(name: str) -> 
 )
 def test_what_batch_refuses_to_change_is_an_update_in_the_plan_too(azure_type: AzureType, name: str) -> None:
     assert diff(azure_type, {name: "a"}, {name: "b"}, {}).replaces == []
+
+
+# pulumi-azure-native issue 4756: of the network of a cluster some properties replace and the others don't.
+@pytest.mark.parametrize(
+    ("old", "new", "replaces"),
+    [
+        ({"podCidr": "10.244.0.0/16"}, {"podCidr": "10.245.0.0/16"}, ["networkProfile.podCidr"]),
+        ({"serviceCidrs": ["10.0.0.0/16"]}, {"serviceCidrs": ["10.1.0.0/16"]}, ["networkProfile.serviceCidrs[0]"]),
+        ({"loadBalancerSku": "standard"}, {"loadBalancerSku": "basic"}, []),
+        ({}, {"podCidr": "10.245.0.0/16"}, ["networkProfile.podCidr"]),
+        ({}, {"podCidr": "10.244.0.0/16"}, []),  # as it is
+    ],
+)
+def test_what_replaces_a_cluster_may_lie_inside_of_its_network(
+    old: dict[str, Any], new: dict[str, Any], replaces: list[str]
+) -> None:
+    state = {"networkProfile": {"podCidr": "10.244.0.0/16", **old}}
+    found = diff(MANAGED_CLUSTER, {"networkProfile": old}, {"networkProfile": new}, state)
+    assert found.replaces == replaces
+
+
+@pytest.mark.parametrize("name", ["agentPoolProfiles", "kubernetesVersion", "sku", "disableLocalAccounts", "identity"])
+def test_what_else_changes_of_a_cluster_is_an_update(name: str) -> None:
+    assert diff(MANAGED_CLUSTER, {name: "a"}, {name: "b"}, {}).replaces == []
 
 
 def test_an_input_that_says_what_is_so_already_does_not_replace() -> None:

@@ -217,6 +217,9 @@ def test_the_functions_answer_what_the_programs_ask(engine: Engine) -> None:
     assert (found["id"], found["location"]) == (GROUP_ID, "westeurope")
     keys = engine.invoke("azure-native:operationalinsights:getSharedKeys", resourceGroupName="rg", workspaceName="w")
     assert keys["primarySharedKey"] == "one"
+    cluster = {"resourceGroupName": "rg", "resourceName": "gpu"}
+    found = engine.invoke("azure-native:containerservice:listManagedClusterUserCredentials", format="exec", **cluster)
+    assert found == {"kubeconfigs": [{"name": "clusterUser", "value": "exec"}]}
 
 
 @pytest.mark.parametrize(
@@ -224,6 +227,7 @@ def test_the_functions_answer_what_the_programs_ask(engine: Engine) -> None:
     [
         ("azure-native:batch:listBatchAccountKeys", {}, "'azure-native:batch:listBatchAccountKeys' is not implemented"),
         ("azure-native:resources:getResourceGroup", {}, "missing required property 'resourceGroupName'"),
+        ("azure-native:containerservice:listManagedClusterUserCredentials", {}, "missing required property 'resourceGroupName'"),
         ("azure-native:resources:getResourceGroup", {"resourceGroupName": "no"}, "there is no resource"),
     ],
 )
@@ -234,5 +238,5 @@ def test_a_function_that_cannot_answer_says_why(engine: Engine, token: str, argu
 
 
 def test_a_type_that_is_not_declared_is_refused_by_name(engine: Engine) -> None:
-    with pytest.raises(grpc.RpcError, match="'azure-native:containerservice:ManagedCluster' is not implemented"):
-        engine.check("azure-native:containerservice:ManagedCluster", {})
+    with pytest.raises(grpc.RpcError, match="'azure-native:network:VirtualNetwork' is not implemented"):
+        engine.check("azure-native:network:VirtualNetwork", {})

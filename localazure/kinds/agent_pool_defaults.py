@@ -1,0 +1,102 @@
+"""What AKS fills in where a pool is silent, and what of an existing pool stays when an update doesn't name it.
+
+In: a pool's properties as sent, those that it had, the cluster. Out: whole properties. Defaults: Microsoft Learn, REST reference
+of Microsoft.ContainerService 2025-09-01, "Agent Pools - Create Or Update"; articles/aks/spot-node-pool.md for Spot machines.
+"""
+
+from datetime import date
+
+from catalog.services.aks import spot
+from catalog.services.aks.systems import default_sku
+from catalog.sizes import SIZES
+from localazure.arm.kind import merged
+from localazure.arm.store import Body
+from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds.managed_cluster_requests import system_of
+
+DEFAULT_SIZE = "Standard_D4s_v5"  # AKS chooses by what the region has; this is the smallest that its page asks of a system pool
+MAX_PODS = {"overlay": 250, "kubenet": 110, "azure": 30}  # Microsoft Learn, articles/aks/azure-cni-overlay.md
+# What keeps its value where an update doesn't name it: what can't change, what AKS decided itself, and the number of nodes.
+KEPT = (
+    "availabilityZones",
+    "count",
+    "enableEncryptionAtHost",
+    "enableFIPS",
+    "enableNodePublicIP",
+    "enableUltraSSD",
+    "gpuInstanceProfile",
+    "gpuProfile",
+    "kubeletDiskType",
+    "maxPods",
+    "mode",
+    "nodePublicIPPrefixID",
+    "orchestratorVersion",
+    "osDiskSizeGB",
+    "osDiskType",
+    "osSKU",
+    "osType",
+    "podSubnetID",
+    "proximityPlacementGroupID",
+    "scaleSetEvictionPolicy",
+    "scaleSetPriority",
+    "spotMaxPrice",
+    "type",
+    "vmSize",
+    "vnetSubnetID",
+    "workloadRuntime",
+)
+
+
+def completed(given: Body, before: Body | None, cluster: Body, as_of: date) -> Body:
+    """The pool's whole properties. `before`: as stored; None for a new pool. `cluster`: the cluster's whole properties."""
+    kept = {name: before[name] for name in KEPT if before and name in before}
+    whole = merged(kept, said(given))
+    whole = merged(_defaults(whole, cluster, as_of), whole)
+    if whole.get("scaleSetPriority") == "Spot":
+        whole = merged({"scaleSetEvictionPolicy": spot.EVICTION_POLICIES[0], "spotMaxPrice": spot.ANY_PRICE}, whole)
+        whole["nodeLabels"] = {**(whole.get("nodeLabels") or {}), spot.LABEL[0]: spot.LABEL[1]}
+        taints = list(whole.get("nodeTaints") or [])
+        whole["nodeTaints"] = taints if spot.TAINT in taints else [*taints, spot.TAINT]
+    return whole
+
+
+def said(given: Body) -> Body:
+    """Without empty texts, which the Azure CLI sends for what its user doesn't say."""
+    return {name: value for name, value in given.items() if value != ""}
+
+
+def _defaults(pool: Body, cluster: Body, as_of: date) -> Body:
+    version = str(pool.get("orchestratorVersion") or cluster["kubernetesVersion"])
+    defaults: Body = {
+        "count": int(pool.get("minCount") or 0) if pool.get("enableAutoScaling") else 1,
+        "enableAutoScaling": False,
+        "enableEncryptionAtHost": False,
+        "enableFIPS": False,
+        "enableNodePublicIP": False,
+        "enableUltraSSD": False,
+        "kubeletDiskType": "OS",
+        "maxPods": MAX_PODS[_network(cluster)],
+        "mode": "User",
+        "orchestratorVersion": version,
+        "osDiskSizeGB": 128,
+        "osDiskType": "Managed",
+        "osSKU": default_sku(system_of(pool), versions.full(version, as_of)),
+        "osType": "Linux",
+        "powerState": {"code": "Running"},
+        "scaleDownMode": "Delete",
+        "type": "VirtualMachineScaleSets",
+        "vmSize": DEFAULT_SIZE,
+    }
+    if pool.get("scaleSetPriority") != "Spot":
+        defaults["upgradeSettings"] = {"maxSurge": "10%"}
+    size = SIZES.find(str(pool.get("vmSize") or DEFAULT_SIZE))
+    if size is not None and size.gpu is not None:
+        defaults["gpuProfile"] = {"driver": "Install"}
+    return defaults
+
+
+def _network(cluster: Body) -> str:
+    profile = cluster.get("networkProfile") or {}
+    if profile.get("networkPlugin") == "kubenet":
+        return "kubenet"
+    return "overlay" if str(profile.get("networkPluginMode") or "").lower() == "overlay" else "azure"

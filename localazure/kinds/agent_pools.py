@@ -1,0 +1,161 @@
+"""Node pools of AKS as resources of their own: made beside a cluster, changed and taken away without touching the others.
+
+What they run on is `services.cluster_pools`'. The same pools stand in the cluster's `agentPoolProfiles`.
+"""
+
+from collections.abc import Mapping
+
+from formats import azure_types
+from localazure.arm.as_of import request_date
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.store import Body, Resource
+from localazure.kinds import agent_pool_rules, managed_cluster_pools, managed_cluster_profiles
+from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds.agent_pool_rules import Asked
+from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, not_allowed, pending, wrong_power
+from localazure.kinds.managed_cluster_requests import shape_of, version_of
+from localazure.kinds.managed_clusters import API_VERSIONS, STOPPED, power
+from localazure.services import Services
+
+
+class AgentPools(Kind):
+    azure_type = azure_types.AGENT_POOL
+    extra_api_versions = API_VERSIONS
+    location = "none"
+    parent_type = azure_types.MANAGED_CLUSTER.arm_type
+    long_running = True
+    long_running_delete = True
+    patchable = False
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"upgradeNodeImageVersion": self.upgrade_image, "deleteMachines": self.delete_machines}
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {"upgradeProfiles/default": managed_cluster_profiles.pool_upgrades, "machines": self.machines}
+
+    def busy(self, resource: Resource) -> ArmError:
+        return pending(f"Another agentpool operation ({resource.id.name} - {resource.state})")
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
+        return invalid("agentPoolProfile.name")
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        others = [pool.properties for pool in _siblings(resource.id.scope, resource.key, services)]
+        agent_pool_rules.refuse_without_system(others)
+
+    def check(self, change: Change) -> None:
+        services = change.services
+        cluster = services.store.get(change.id.scope)
+        if cluster is None:
+            raise ValueError("a pool is changed below its cluster")
+        _check_ready(cluster, services)
+        given = change.body.setdefault("properties", {})
+        change.as_of = managed_cluster_pools.day(cluster, given, services, change.as_of)
+        siblings = _siblings(cluster.key, change.id.key, services)
+        if given.get("count") is None and given.get("enableAutoScaling") and not given.get("type"):
+            raise missing("properties.count")  # a pool of scale sets by name starts at its least, and keeps the nodes that it has
+        if change.creating and len(siblings) >= managed_cluster_pools.MOST_POOLS:
+            raise not_allowed(f"A cluster has at most {managed_cluster_pools.MOST_POOLS} agent pools.")
+        pool = managed_cluster_pools.completed(given, change.previous, cluster.properties, change.as_of, services)
+        agent_pool_rules.check(
+            Asked(
+                name=change.id.name,
+                before=change.previous.properties if change.previous else None,
+                after=pool,
+                cluster=cluster.body,
+                location=cluster.location,
+                others=[each.properties for each in siblings],
+                control_plane=version_of(cluster, change.as_of),
+                running=version_of(change.previous, change.as_of) if change.previous else "",
+            ),
+            change.as_of,
+        )
+        shape = shape_of(change.id.name.lower(), pool, versions.full(pool["orchestratorVersion"], change.as_of))
+        managed_cluster_pools.check_room([shape], cluster.key, cluster.location, services)
+        change.body["properties"] = pool
+
+    async def provision(self, change: Change) -> Body:
+        cluster = change.services.store.get(change.id.scope)
+        if cluster is None or change.resource is None:
+            raise ArmError(404, "ParentResourceNotFound", "The cluster of the agent pool is gone.")
+        await managed_cluster_pools.run([change.resource], cluster, change.as_of, change.services)
+        return {}
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        if not _whole_cluster_goes(resource, services):
+            await services.cluster_pools.remove(resource.id.scope.lower(), resource.id.name.lower())
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        return {"properties": managed_cluster_pools.shown(resource, services)}
+
+    async def upgrade_image(self, resource: Resource, call: Call) -> Answer:
+        """The newest image of the day; nodes stay what they are."""
+        return Answer(status=202, work=lambda: self.resume_action("upgradeNodeImageVersion", resource, call.services))
+
+    async def delete_machines(self, resource: Resource, call: Call) -> Answer:
+        names = call.body.get("machineNames")
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+            raise missing("machineNames")
+        key, pool = resource.id.scope.lower(), resource.id.name.lower()
+        known = {node["name"] for node in call.services.cluster_pools.nodes(key, pool)}
+        unknown = sorted(set(names) - known)
+        if unknown:
+            raise bad_request(f"Cannot find any of the following machines in the agent pool: {', '.join(unknown)}.")
+
+        async def work() -> None:
+            await call.services.cluster_pools.delete_machines(key, pool, names)
+            kept = call.services.store.get(resource.key)
+            if kept is not None:
+                kept.body["properties"]["count"] = managed_cluster_pools.current_count(kept, call.services)
+                call.services.store.put(kept)
+
+        return Answer(status=202, work=work)
+
+    async def machines(self, resource: Resource, call: Call) -> Answer:
+        nodes = call.services.cluster_pools.nodes(resource.id.scope.lower(), resource.id.name.lower())
+        rows = [
+            {
+                "id": f"{resource.id.text}/machines/{node['name']}",
+                "name": node["name"],
+                "type": f"{self.arm_type}/machines",
+                "properties": {"resourceId": node.get("resource_id"), "network": {"ipAddresses": []}},
+            }
+            for node in nodes
+        ]
+        return Answer(body={"value": rows})
+
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> None:
+        if action != "upgradeNodeImageVersion":
+            return
+        cluster, group = services.store.get(resource.id.scope), _group(resource, services)
+        as_of = request_date(None, cluster, group, services.clock)
+        shape = managed_cluster_pools.pool_shape(resource, as_of)
+        resource.private["nodeImage"] = managed_cluster_pools.node_image(shape, as_of)
+        resource.changed_at = services.clock.stamp()
+        services.store.put(resource)
+
+
+def _check_ready(cluster: Resource, services: Services) -> None:
+    """A pool needs a control plane that runs and isn't being changed."""
+    if power(cluster) == STOPPED:
+        raise wrong_power(cluster.state, STOPPED, "agent pool operation")
+    if services.store.operation_in_progress(cluster.key) is not None:
+        raise pending(f"Another operation ({cluster.state})")
+    if not services.clusters.exists(cluster.key):
+        raise not_allowed(f"The managed cluster '{cluster.id.name}' is in a failed state: create it again first.")
+
+
+def _siblings(cluster_key: str, key: str, services: Services) -> list[Resource]:
+    return [pool for pool in managed_cluster_pools.of(cluster_key.lower(), services) if pool.key != key]
+
+
+def _whole_cluster_goes(pool: Resource, services: Services) -> bool:
+    above = (services.store.get(pool.id.scope), _group(pool, services))
+    return any(each is None or each.state == "Deleting" for each in above)
+
+
+def _group(resource: Resource, services: Services) -> Resource | None:
+    return services.store.get(f"/subscriptions/{resource.id.subscription}/resourceGroups/{resource.id.resource_group}")

@@ -1,0 +1,52 @@
+"""Credentials by which a token of somebody else's issuer stands for a user-assigned identity: workload identity of Kubernetes.
+
+Kept as they are, with the service's limits: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations. Codes
+of refusals are assumed.
+"""
+
+from formats import azure_types
+from localazure.arm.errors import ArmError, conflict
+from localazure.arm.kind import Change, Kind
+from localazure.arm.store import Resource
+from localazure.services import Services
+
+MOST = 20
+_LONGEST = 600
+
+
+class FederatedIdentityCredentials(Kind):
+    azure_type = azure_types.FEDERATED_IDENTITY_CREDENTIAL
+    location = "none"
+    parent_type = azure_types.USER_ASSIGNED_IDENTITY.arm_type
+    patchable = False
+    shows_state = False
+
+    def check(self, change: Change) -> None:
+        properties = change.properties
+        for name in ("issuer", "subject"):
+            if not properties[name] or len(properties[name]) > _LONGEST:
+                raise _bad(f"properties.{name}", f"takes 1 to {_LONGEST} characters")
+        if not properties["issuer"].startswith("https://"):
+            raise _bad("properties.issuer", "is an address that starts with https://")
+        if len(properties["audiences"]) != 1:
+            raise _bad("properties.audiences", "takes exactly one audience")
+        others = [each for each in _of(change.id.scope, change.services) if each.key != change.id.key]
+        if any(_same(each, properties) for each in others):
+            message = "There is already a federated identity credential with this issuer and subject on the identity."
+            raise conflict(message, "FederatedIdentityCredentialAlreadyExists")
+        if change.creating and len(others) >= MOST:
+            raise conflict(
+                f"An identity has at most {MOST} federated identity credentials.", "TooManyFederatedIdentityCredentials"
+            )
+
+
+def _of(identity: str, services: Services) -> list[Resource]:
+    return services.store.of_type(azure_types.FEDERATED_IDENTITY_CREDENTIAL.arm_type, identity)
+
+
+def _same(other: Resource, properties: dict[str, object]) -> bool:
+    return all(other.properties[name] == properties[name] for name in ("issuer", "subject"))
+
+
+def _bad(target: str, rule: str) -> ArmError:
+    return ArmError(400, "BadRequest", f"'{target}' {rule}.", target=target)

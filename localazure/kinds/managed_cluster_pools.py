@@ -1,0 +1,189 @@
+"""A cluster's pools, which are resources of their own wherever they were declared: in the cluster's body or beside it.
+
+In: a cluster's `agentPoolProfiles`. Out: records of its agent pools, made or changed. A PUT of the cluster changes the pools that
+it names, leaves the others alone, and adds none once the cluster is there, as the service has it (pulumi/pulumi-azure-native
+issues 579 and 2719).
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.as_of import request_date
+from localazure.arm.store import Body, Resource
+from localazure.kinds import agent_pool_defaults, agent_pool_rules
+from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds.agent_pool_rules import Asked
+from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, size_not_allowed
+from localazure.kinds.managed_cluster_requests import pool_shape, shape_of, version_of
+from localazure.kubernetes import pool_quotas
+from localazure.kubernetes.model import PoolShape
+from localazure.services import Services
+
+MOST_POOLS = 100  # Microsoft Learn, articles/aks/quotas-skus-regions.md
+_NEW = (
+    "A new agent pool was introduced. Adding agent pools to an existing cluster is not allowed through managed cluster "
+    "operations. For agent pool specific change, please use per agent pool operations: https://aka.ms/agent-pool-rest-api"
+)
+
+
+def of(cluster_key: str, services: Services) -> list[Resource]:
+    return services.store.of_type(azure_types.AGENT_POOL.arm_type, cluster_key)
+
+
+def day(cluster: Resource | None, pool: Body, services: Services, otherwise: date) -> date:
+    """The date at which a pool is judged: its own tag's or its cluster's, else `otherwise`: the group's or the server's."""
+    if cluster is None:
+        return otherwise
+    found = request_date({"tags": pool.get("tags")}, cluster, None, services.clock)
+    says_so = any(key.lower() == "as-of" for key in {**cluster.tags, **(pool.get("tags") or {})})
+    return found if says_so else otherwise
+
+
+def planned(
+    cluster_key: str, whole: Body, profiles: list[Body] | None, control_plane: str, as_of: date, services: Services
+) -> dict[str, Body]:
+    """The whole properties of every pool that a cluster's body makes or changes, all that it names judged. `whole`: the cluster's
+    body with its defaults."""
+    stored = {pool.id.name.lower(): pool for pool in of(cluster_key, services)}
+    creating = not stored
+    if not profiles:
+        if creating:
+            raise missing("agentPoolProfiles")
+        return {}
+    names = [str(profile.get("name") or "") for profile in profiles]
+    if len(set(names)) < len(names):
+        raise invalid("agentPoolProfiles", "two pools have one name")
+    if not creating and any(name not in stored for name in names):
+        raise bad_request(_NEW, "agentPoolProfiles")
+    result: dict[str, Body] = {}
+    for name, profile in zip(names, profiles, strict=True):
+        before = stored.get(name)
+        given = {key: value for key, value in profile.items() if key != "name"}
+        result[name] = pool = completed(given, before, whole["properties"], as_of, services)
+        if before is not None and pool != before.properties and services.store.operation_in_progress(before.key):
+            raise pending(f"Another agentpool operation ({name} - {before.state})")
+    everything = {name: pool.properties for name, pool in stored.items()} | result
+    if not any(pool["mode"] == "System" for pool in everything.values()):
+        raise invalid("agentPoolProfiles", "Must define at least one system pool")
+    for name, pool in result.items():
+        others = [other for key, other in everything.items() if key != name]
+        old = stored.get(name)
+        running = version_of(old, as_of) if old else ""
+        was = old.properties if old else None
+        asked = Asked(name, was, pool, whole, whole["location"], others, control_plane, running)
+        agent_pool_rules.check(asked, as_of)
+    shapes = [shape_of(name, pool, versions.full(pool["orchestratorVersion"], as_of)) for name, pool in result.items()]
+    check_room(shapes, cluster_key, whole["location"], services)
+    return {name: pool for name, pool in result.items() if not _is_so(stored.get(name), pool)}
+
+
+def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, services: Services) -> Body:
+    """A pool's whole properties. An autoscaled pool keeps the nodes that it has, as far as its new limits allow."""
+    whole = agent_pool_defaults.completed(given, before.properties if before else None, cluster, as_of)
+    keeps = before is not None and (before.properties.get("enableAutoScaling") or given.get("count") is None)
+    if before is not None and keeps and whole.get("enableAutoScaling"):
+        count = current_count(before, services)
+        low, high = int(whole.get("minCount") or 0), int(whole.get("maxCount") or 0)
+        whole["count"] = max(low, min(count, high)) if low <= high else count
+    return whole
+
+
+def current_count(pool: Resource, services: Services) -> int:
+    """The nodes that there are; of a pool that isn't there yet, those that it shall have."""
+    asked = int(pool.properties["count"])
+    key = pool.id.scope.lower()
+    if pool.state in ("Creating", "Failed") or not services.clusters.exists(key):
+        return asked
+    return int(services.cluster_pools.status(key, pool.id.name.lower()).get("count", asked))
+
+
+def check_room(shapes: Sequence[PoolShape], cluster_key: str, region: str, services: Services) -> None:
+    """ArmError for a new pool of a size that is withheld there, and where vCPUs don't suffice for what is more than before."""
+    others = {
+        pool.key: (pool_shape(pool, services.clock.as_of), current_count(pool, services))
+        for pool in services.store.of_type(azure_types.AGENT_POOL.arm_type)
+        if (cluster := services.store.get(pool.id.scope)) is not None and cluster.location == region
+    }
+    for shape in shapes:
+        key = f"{cluster_key}/agentpools/{shape.name}"
+        have = others[key][1] if key in others else 0
+        withheld = [reason for reason, zone in services.deviations.restrictions(shape.vm_size, region) if not zone]
+        if key not in others and withheld:
+            raise size_not_allowed(shape.vm_size, region, f"it is withheld: {withheld[0]}")
+        error = pool_quotas.shortage(shape, shape.count - have, region, others.values(), services.deviations)
+        if error is not None:
+            raise error
+        others[key] = (shape, max(have, shape.count))
+
+
+def written(cluster: Resource, pools: Mapping[str, Body], services: Services) -> list[Resource]:
+    """Stores the pools of a cluster's body; those that differ from what was stored, in the state of being changed."""
+    now = services.clock.stamp()
+    changed: list[Resource] = []
+    for name, properties in pools.items():
+        key = f"{cluster.key}/agentpools/{name}"
+        before = services.store.get(key)
+        if _is_so(before, properties):
+            continue
+        parsed = parse(f"{cluster.id.text}/agentPools/{name}")
+        if parsed is None:
+            raise ValueError("a pool's name was judged")
+        pool = before or Resource(id=parsed, body={}, created_at=now)
+        pool.body = {"properties": properties}
+        pool.state, pool.changed_at = ("Creating" if before is None else "Updating"), now
+        services.store.put(pool)
+        changed.append(pool)
+    return changed
+
+
+def _is_so(stored: Resource | None, properties: Body) -> bool:
+    return stored is not None and stored.properties == properties and stored.state == "Succeeded"
+
+
+async def run(pools: list[Resource], cluster: Resource, as_of: date, services: Services) -> None:
+    """Gives the pools their nodes. ArmError where one can't have them; the others have theirs."""
+    for pool in pools:
+        pool.state = "Failed"  # unless the next lines return
+        try:
+            shape = pool_shape(pool, as_of)
+            image = pool.private.setdefault("nodeImage", node_image(shape, as_of))
+            await services.cluster_pools.apply(cluster.key, shape._replace(node_image=image))
+            pool.private["version"] = shape.kubernetes_version
+            pool.state = "Succeeded"
+        finally:
+            pool.changed_at = services.clock.stamp()
+            services.store.put(pool)
+
+
+def give_up(pools: list[Resource], services: Services) -> None:
+    """What was begun and not reached has failed; nothing, where all pools have their nodes."""
+    for pool in pools:
+        if pool.state in ("Creating", "Updating"):
+            pool.state = "Failed"
+            services.store.put(pool)
+
+
+def node_image(shape: PoolShape, as_of: date) -> str:
+    """The name of a node image as AKS writes it, with the day of the request for its release."""
+    release = "2404" if versions.numbers(shape.kubernetes_version) >= (1, 35) else "2204"
+    system = f"AKSUbuntu-{release}gen2containerd" if shape.os_sku.startswith("Ubuntu") else "AKSAzureLinux-V3gen2"
+    return f"{system}-{as_of:%Y%m.%d}.0"
+
+
+def shown(pool: Resource, services: Services) -> Body:
+    """A pool's properties as AKS answers them."""
+    properties = dict(pool.properties)
+    if (properties.get("powerState") or {}).get("code") != "Stopped":
+        properties["count"] = current_count(pool, services)
+    properties["provisioningState"] = pool.state
+    properties["currentOrchestratorVersion"] = pool.private.get("version")
+    properties["nodeImageVersion"] = pool.private.get("nodeImage")
+    properties["eTag"] = etag(pool)
+    return {name: value for name, value in properties.items() if value is not None}
+
+
+def etag(resource: Resource) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{resource.key}{resource.changed_at}"))

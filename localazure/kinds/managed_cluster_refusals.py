@@ -1,0 +1,105 @@
+"""How AKS refuses a request to ARM: its codes and sentences, which tools and forums know.
+
+In: what is wrong. Out: ArmError. AKS answers them without ARM's envelope (`{"code", "message", "details", "subcode"}`); here they
+have it. Codes and sentences as users quote them:
+  - PropertyChangeNotAllowed: kubernetes/autoscaler issue 1051, hashicorp/terraform-provider-azurerm issue 10951
+  - InvalidParameter, "The value of parameter … is invalid": Azure/AKS issue 3300; with details Azure/bicep issue 14517;
+    "Required parameter … is missing (null)": Azure/ARO-HCP pull request 629; of a pool's count pulumi/pulumi-azure-native issue
+    2943, where the pool has no `type`; Azure/ARO-HCP pull request 3659 has pools with a type and without a count
+  - "Must define at least one system pool": Azure/AKS issue 1602; "There has to be at least one system agent pool":
+    Azure/aks-engine issue 542, with the code of pulumi/pulumi-azure-native issue 1575
+  - BadRequest, "A new agent pool was introduced": pulumi/pulumi-azure-nextgen issue 168
+  - BadRequest, "The VM size of …": hashicorp-education/learn-terraform-provision-aks-cluster issue 15
+  - BadRequest, "Getting static credential is not allowed …": Azure/caf-terraform-landingzones issue 416
+  - "disableLocalAccounts can only be set on Azure AD integration enabled cluster": cilium/cilium pull request 48265
+  - AgentPoolK8sVersionNotSupported: dspace-group/simphera-reference-architecture-azure issue 29
+  - NodePoolMcVersionIncompatible: rancher/rancher issue 33426; OperationNotAllowed for versions: issue 33561 there
+  - "Upgrade agent pool version from … is not allowed": Azure/AKS issue 1697
+  - OperationNotAllowed while another operation runs: cilium/cilium issue 25944, Azure/terraform-azurerm-avm-ptn-aks-production
+    pull request 25
+  - "managed cluster is in Provisioning State(…) and Power State(…)": MicrosoftDocs/azure-docs issue 85161
+  - configuration names: Azure/ARO-HCP pull request 3260; weekly schedules: Azure/AgentBaker pull request 6529
+Where none of them fits, InvalidParameter is assumed, with the reason in words of ours.
+"""
+
+from collections.abc import Sequence
+
+from catalog.problems import Problem
+from localazure.arm.errors import ArmError
+
+NAMING_RULES = "Please see https://aka.ms/aks-naming-rules for more details."
+_PENDING = "See https://aka.ms/aks-pending-operation for more details"
+_VERSIONS = (
+    "Please use [az aks get-versions] command to get the supported version list in this region. For more information, please "
+    "check https://aka.ms/supported-version-list."
+)
+
+
+def change_not_allowed(what: str) -> ArmError:
+    """`what`: a path below `properties` or below a pool, such as `networkProfile.podCidr` or `agentPoolProfile.vmSize`."""
+    return ArmError(400, "PropertyChangeNotAllowed", f"Changing property '{what}' is not allowed.", target=what)
+
+
+def invalid(parameter: str, reason: str = "") -> ArmError:
+    said = f" Error details: {_sentence(reason)}" if reason else ""
+    return ArmError(
+        400, "InvalidParameter", f"The value of parameter {parameter} is invalid.{said} {NAMING_RULES}", target=parameter
+    )
+
+
+def missing(parameter: str) -> ArmError:
+    return ArmError(400, "InvalidParameter", f"Required parameter {parameter} is missing (null).", target=parameter)
+
+
+def bad_request(message: str, target: str = "") -> ArmError:
+    return ArmError(400, "BadRequest", message, target=target)
+
+
+def not_allowed(message: str, status: int = 400) -> ArmError:
+    return ArmError(status, "OperationNotAllowed", message)
+
+
+def pending(operation: str) -> ArmError:
+    """`operation`: what is under way, such as `Another operation (Updating)`."""
+    message = (
+        f"Operation is not allowed: {operation} is in progress, please wait for it to finish before starting a new operation."
+    )
+    return not_allowed(f"{message} {_PENDING}", 409)
+
+
+def wrong_power(state: str, power: str, doing: str) -> ArmError:
+    """`doing`: stopping, starting, …"""
+    return not_allowed(
+        f"managed cluster is in Provisioning State({state}) and Power State({power}), {doing} cannot be performed", 409
+    )
+
+
+def size_not_allowed(size: str, region: str, reason: str) -> ArmError:
+    message = f"The VM size of {size} is not allowed in your subscription in location '{region}'. {_sentence(reason)}"
+    message += " For more details, please visit https://aka.ms/aks/quotas-skus-regions"
+    return ArmError(400, "BadRequest", message, target="agentPoolProfile.vmSize")
+
+
+def version_not_supported(version: str, reason: str) -> ArmError:
+    message = f"Version {version} is not supported in this region. {_VERSIONS} {_sentence(reason)}".rstrip()
+    return ArmError(400, "AgentPoolK8sVersionNotSupported", message)
+
+
+def reason_of(problem: Problem) -> str:
+    """A problem of the catalog in one sentence."""
+    parts = [problem.message]
+    parts += [f"allowed: {problem.allowed}"] if problem.allowed else []
+    parts += [f"fix: {problem.fix}"] if problem.fix else []
+    return "; ".join(parts)
+
+
+def first(errors: Sequence[ArmError]) -> ArmError:
+    """One refusal for all of them: the first, which has the others as its details."""
+    if len(errors) == 1:
+        return errors[0]
+    head = errors[0]
+    return ArmError(head.status, head.code, head.message, target=head.target, details=errors)
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[0].upper()}{reason[1:]}." if reason else ""

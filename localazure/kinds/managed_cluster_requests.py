@@ -1,0 +1,144 @@
+"""Bodies of clusters and pools as others read them: the catalog's rules, and what runs the cluster on this machine.
+
+In: ARM's properties with the service's defaults. Out: `PoolRequest`, `ClusterShape`, `PoolShape`.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from types import MappingProxyType
+
+from catalog.services.aks.pool import PoolRequest, Spot
+from catalog.services.aks.sizes import INSTALL, NO_DRIVER
+from catalog.size_use import OperatingSystem
+from catalog.sizes import SIZES
+from catalog.sizes.lookup import normalise
+from localazure.arm.store import Body, Resource
+from localazure.kinds import managed_cluster_versions as versions
+from localazure.kubernetes.model import ClusterShape, PoolShape, Taint
+from localazure.services import Services
+
+PROFILE = "agentPoolProfile"  # as AKS's refusals name a pool, wherever it stands
+_PATHS: Mapping[str, str] = MappingProxyType(
+    {
+        field: f"{PROFILE}.{name}"
+        for field, name in {
+            "name": "name",
+            "size": "vmSize",
+            "mode": "mode",
+            "operating_system": "osType",
+            "os_sku": "osSKU",
+            "kubernetes_version": "orchestratorVersion",
+            "node_count": "count",
+            "min_count": "minCount",
+            "max_count": "maxCount",
+            "driver": "gpuProfile.driver",
+            "mig_profile": "gpuInstanceProfile",
+            "spot.max_price": "spotMaxPrice",
+            "spot.eviction_policy": "scaleSetEvictionPolicy",
+            "max_surge": "upgrade.maxSurge",
+            "scale_set": "type",
+            "taints": "nodeTaints",
+            "tags": "tags",
+        }.items()
+    }
+    | {"standard_load_balancer": "networkProfile.loadBalancerSku"}
+)
+
+
+def pool_request(name: str, pool: Body, cluster: Body) -> PoolRequest:
+    """One pool for the catalog's rules. Its version is judged elsewhere. `cluster` is the whole body of the cluster."""
+    spot = pool.get("scaleSetPriority") == "Spot"
+    network = (cluster.get("properties") or {}).get("networkProfile") or {}
+    return PoolRequest(
+        path=PROFILE,
+        paths=_PATHS,
+        name=name,
+        size=SIZES.find(pool["vmSize"]),
+        mode=pool["mode"],
+        operating_system=system_of(pool),
+        os_sku=pool.get("osSKU") or "",
+        node_count=int(pool["count"]),
+        autoscaler=bool(pool.get("enableAutoScaling")),
+        min_count=int(pool.get("minCount") or 0),
+        max_count=int(pool.get("maxCount") or 0),
+        driver=(pool.get("gpuProfile") or {}).get("driver") or INSTALL,
+        mig_profile=pool.get("gpuInstanceProfile") or "",
+        spot=Spot(pool.get("scaleSetEvictionPolicy") or "Delete", pool.get("spotMaxPrice", -1)) if spot else None,
+        scale_set=pool.get("type") != "AvailabilitySet",
+        standard_load_balancer=str(network.get("loadBalancerSku") or "standard").lower() == "standard",
+        max_surge=str((pool.get("upgradeSettings") or {}).get("maxSurge") or ""),
+        taints=tuple(pool.get("nodeTaints") or ()),
+        tags=pool.get("tags") or {},
+    )
+
+
+def system_of(pool: Body) -> OperatingSystem:
+    return OperatingSystem.WINDOWS if pool.get("osType") == "Windows" else OperatingSystem.LINUX
+
+
+def cluster_shape(cluster: Resource, services: Services, as_of: date) -> ClusterShape:
+    """What runs for a stored cluster whose service fields are there."""
+    properties = cluster.properties
+    entra = properties.get("aadProfile") or {}
+    security = (properties.get("securityProfile") or {}).get("workloadIdentity") or {}
+    return ClusterShape(
+        key=cluster.key,
+        name=cluster.id.name,
+        resource_group=cluster.id.resource_group,
+        node_resource_group=properties["nodeResourceGroup"],
+        location=cluster.location,
+        kubernetes_version=version_of(cluster, as_of),
+        tenant_id=entra.get("tenantID") or services.settings.tenant_id,
+        local_accounts=not properties.get("disableLocalAccounts"),
+        entra=bool(entra),
+        azure_rbac=bool(entra.get("enableAzureRBAC")),
+        admin_groups=tuple(entra.get("adminGroupObjectIDs") or ()),
+        workload_identity=bool(security.get("enabled")),
+        autoscaler={name: str(value) for name, value in (properties.get("autoScalerProfile") or {}).items()},
+    )
+
+
+def version_of(resource: Resource, as_of: date) -> str:
+    """The version, with three numbers, that a cluster or a pool runs, or shall run where nothing runs yet."""
+    wanted = resource.properties.get("kubernetesVersion") or resource.properties["orchestratorVersion"]
+    return versions.after(str(resource.private.get("version") or ""), wanted, as_of)
+
+
+def pool_shape(pool: Resource, as_of: date) -> PoolShape:
+    """What runs for a stored pool."""
+    return shape_of(pool.id.name.lower(), pool.properties, version_of(pool, as_of))
+
+
+def shape_of(name: str, given: Body, version: str) -> PoolShape:
+    """What runs for a pool of these properties. One that is stopped has no nodes."""
+    stopped = (given.get("powerState") or {}).get("code") == "Stopped"
+    return PoolShape(
+        name=name,
+        vm_size=normalise(given["vmSize"]),
+        count=0 if stopped else int(given["count"]),
+        autoscaling=bool(given.get("enableAutoScaling")) and not stopped,
+        min_count=int(given.get("minCount") or 0),
+        max_count=int(given.get("maxCount") or 0),
+        mode=given["mode"],
+        spot=given.get("scaleSetPriority") == "Spot",
+        eviction_policy=given.get("scaleSetEvictionPolicy") or "Delete",
+        labels=given.get("nodeLabels") or {},
+        taints=tuple(taint(each) for each in given.get("nodeTaints") or ()),
+        zones=tuple(given.get("availabilityZones") or ()),
+        os_type=given["osType"],
+        os_sku=given["osSKU"],
+        gpu_driver=(given.get("gpuProfile") or {}).get("driver") != NO_DRIVER,
+        mig_profile=given.get("gpuInstanceProfile") or "",
+        max_pods=int(given["maxPods"]),
+        kubernetes_version=version,
+        os_disk_gb=int(given["osDiskSizeGB"]),
+    )
+
+
+def taint(text: str) -> Taint:
+    """`sku=gpu:NoSchedule`, which may lack the value, as Kubernetes reads it. ValueError for anything else."""
+    said, colon, effect = text.rpartition(":")
+    key, _, value = said.partition("=")
+    if not colon or not key or effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+        raise ValueError(text)
+    return Taint(key, value, effect)

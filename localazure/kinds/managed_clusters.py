@@ -1,0 +1,162 @@
+"""Clusters of AKS: a real control plane on this machine each, with a resource group for its nodes and an identity to pull images.
+
+Created in the background; the minutes that the service takes aren't imitated. What runs is `services.clusters`' and, for nodes,
+`services.cluster_pools`'. Networks, load balancers and private links are kept as they are given and change nothing.
+"""
+
+import uuid
+from collections.abc import Mapping
+
+from formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import (
+    attached_identities,
+    managed_cluster_access,
+    managed_cluster_defaults,
+    managed_cluster_node_group,
+    managed_cluster_pools,
+    managed_cluster_profiles,
+    managed_cluster_rules,
+)
+from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds.agent_pool_defaults import said
+from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
+from localazure.kinds.managed_cluster_requests import cluster_shape
+from localazure.services import Services
+
+# 2026-06-01: azure-cli 2.91; 2026-08-01: azure-mgmt-containerservice 41.8; the other between them.
+API_VERSIONS = frozenset({"2026-06-01", "2026-07-01", "2026-08-01"})
+RUNNING, STOPPED = "Running", "Stopped"
+_POOLS = "agentPoolProfiles"
+
+
+class ManagedClusters(Kind):
+    """A PATCH changes tags alone, as at the service."""
+
+    azure_type = azure_types.MANAGED_CLUSTER
+    extra_api_versions = API_VERSIONS
+    long_running = True
+    long_running_delete = True
+    patches_tags_alone = True
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {
+            "listClusterAdminCredential": managed_cluster_access.admin,
+            "listClusterUserCredential": managed_cluster_access.user,
+            "listClusterMonitoringUserCredential": managed_cluster_access.monitoring,
+            "accessProfiles/{role}/listCredential": managed_cluster_access.profile,
+            "stop": self.stop,
+            "start": self.start,
+        }
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {
+            "accessProfiles/{role}": managed_cluster_access.profile,
+            "upgradeProfiles/default": managed_cluster_profiles.upgrades,
+            "availableAgentPoolVersions": managed_cluster_profiles.pool_versions,
+        }
+
+    def busy(self, resource: Resource) -> ArmError:
+        return pending(f"Another operation ({resource.state})")
+
+    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
+        return invalid("managedCluster.name", f"it takes {allowed}")
+
+    def check(self, change: Change) -> None:
+        if change.previous is not None and power(change.previous) == STOPPED:
+            raise wrong_power(change.previous.state, STOPPED, "updating")
+        properties = change.body["properties"] = said(change.properties)
+        profiles = properties.pop(_POOLS, None)
+        whole = merged(managed_cluster_defaults.of(change), change.body)
+        running = str(change.previous.private.get("version") or "") if change.previous else ""
+        wanted, plan = whole["properties"]["kubernetesVersion"], str(whole["properties"]["supportPlan"])
+        managed_cluster_rules.check_version(wanted, running, plan, change.as_of)
+        managed_cluster_rules.check(change, whole)
+        control_plane = versions.after(running, wanted, change.as_of)
+        planned = managed_cluster_pools.planned(change.id.key, whole, profiles, control_plane, change.as_of, change.services)
+        if planned:
+            properties[_POOLS] = [{"name": name, **pool} for name, pool in planned.items()]
+
+    def defaults(self, change: Change) -> Body:
+        return managed_cluster_defaults.of(change)
+
+    async def provision(self, change: Change) -> Body:
+        """Control plane first, then the pools that the body names; what it named is kept as the pools' own from then on."""
+        cluster, services = change.resource, change.services
+        if cluster is None:
+            raise ValueError("a change is provisioned with its stored record")
+        properties = cluster.body["properties"]
+        identity = managed_cluster_node_group.make(change, properties["nodeResourceGroup"])
+        named = {pool["name"]: {key: pool[key] for key in pool if key != "name"} for pool in properties.get(_POOLS) or []}
+        pools = managed_cluster_pools.written(cluster, named, services)
+        try:
+            shape = cluster_shape(cluster, services, change.as_of)
+            await services.clusters.apply(shape)
+            services.cluster_pools.configure(cluster.key, shape)
+            await managed_cluster_pools.run(pools, cluster, change.as_of, services)
+        finally:
+            managed_cluster_pools.give_up(pools, services)
+        cluster.private["version"] = shape.kubernetes_version
+        properties.pop(_POOLS, None)
+        unique = cluster.service.get("properties", {}).get("resourceUID") or uuid.uuid4().hex[:24]
+        made: Body = {"resourceUID": unique, "identityProfile": identity, **managed_cluster_defaults.names(cluster, unique)}
+        if (properties.get("oidcIssuerProfile") or {}).get("enabled"):
+            made["oidcIssuerProfile"] = {"issuerURL": services.clusters.issuer(cluster.key)}
+        return merged(attached_identities.own(cluster, services), {"properties": made})
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await services.cluster_pools.forget(resource.key)
+        await services.clusters.remove(resource.key)
+        await managed_cluster_node_group.remove(resource.properties["nodeResourceGroup"], resource.id, services)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        properties = {name: value for name, value in body["properties"].items() if name != _POOLS}
+        pools = managed_cluster_pools.of(resource.key, services)
+        shown = [{"name": pool.id.name, **managed_cluster_pools.shown(pool, services)} for pool in pools]
+        properties[_POOLS] = shown or body["properties"].get(_POOLS) or []
+        properties["maxAgentPools"] = managed_cluster_pools.MOST_POOLS
+        properties["powerState"] = {"code": power(resource)}
+        if resource.private.get("version"):
+            properties["currentKubernetesVersion"] = resource.private["version"]
+        return {**body, "eTag": managed_cluster_pools.etag(resource), "properties": properties}
+
+    async def stop(self, resource: Resource, call: Call) -> Answer:
+        if power(resource) == STOPPED:
+            raise wrong_power(resource.state, STOPPED, "stopping")
+        return Answer(status=202, work=lambda: self.resume_action("stop", resource, call.services))
+
+    async def start(self, resource: Resource, call: Call) -> Answer:
+        if power(resource) == RUNNING:
+            raise wrong_power(resource.state, RUNNING, "starting")
+        return Answer(status=202, work=lambda: self.resume_action("start", resource, call.services))
+
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> None:
+        """Nodes rest before their control plane does, and work again after it."""
+        stopping = action == "stop"
+        _mark(resource, "Stopping" if stopping else "Starting", services)
+        ended = "Failed"
+        try:
+            if stopping:
+                await services.cluster_pools.pause(resource.key)
+                await services.clusters.stop(resource.key)
+            else:
+                await services.clusters.start(resource.key)
+                await services.cluster_pools.resume(resource.key)
+            resource.private["power"] = STOPPED if stopping else RUNNING
+            ended = "Succeeded"
+        finally:
+            _mark(resource, ended, services)
+
+
+def power(cluster: Resource) -> str:
+    return str(cluster.private.get("power") or RUNNING)
+
+
+def _mark(resource: Resource, state: str, services: Services) -> None:
+    resource.state, resource.changed_at = state, services.clock.stamp()
+    services.store.put(resource)

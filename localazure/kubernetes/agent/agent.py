@@ -1,0 +1,165 @@
+"""The agent: the nodes that are wanted, and the pods that are bound to them.
+
+In: a cluster's folder. Out: everything that its kubelets would do, until the agent is asked to end. What pods run goes on then,
+and the next agent takes it up.
+"""
+
+import asyncio
+import logging
+import shutil
+from typing import Any
+
+from localazure.kubernetes.agent import orphans, settings
+from localazure.kubernetes.agent.events import Events
+from localazure.kubernetes.agent.images import Registry
+from localazure.kubernetes.agent.kubelet_api import KubeletApi
+from localazure.kubernetes.agent.node import Node
+from localazure.kubernetes.agent.pod import Pod
+from localazure.kubernetes.agent.reflected import Pods
+from localazure.kubernetes.agent.settings import Changes, Files
+from localazure.kubernetes.agent.streams import Streams
+from localazure.kubernetes.client import KubeApi, KubeError
+
+Body = dict[str, Any]
+log = logging.getLogger(__name__)
+_LOOK_SECONDS = 0.1  # between two looks whether a file was replaced
+_AGAIN_SECONDS = 2.0
+_GONE = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
+
+
+class Agent:
+    """Of one cluster."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        files.own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.settings = settings.read(files.settings)
+        self.api = KubeApi.of_agent(files.settings)
+        self.events = Events()
+        self.nodes: dict[str, Node] = {}
+        self.pods: dict[str, Pod] = {}
+        self.reflected = Pods(lambda: self.api, self._told)
+        self._registry = self._new_registry()
+        self._workers: dict[str, asyncio.Task[None]] = {}
+        self._removals: set[asyncio.Task[None]] = set()
+        self._kubelet = KubeletApi(self, Streams(self.settings.programs, files.own))
+
+    def _new_registry(self) -> Registry:
+        return Registry(self.settings.embedded, self.settings.embedded_authority, self.settings.token)
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        tasks = [
+            asyncio.create_task(self.reflected.run()),
+            asyncio.create_task(self.events.run(self.api)),
+            asyncio.create_task(self._look()),
+            asyncio.create_task(self._end_orphans()),
+        ]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in [*tasks, *self._workers.values(), *self._removals]:
+                task.cancel()
+            await asyncio.wait([*tasks, *self._workers.values(), *self._removals])
+            await asyncio.gather(*(node.stop() for node in self.nodes.values()))
+            await self._kubelet.close()
+            await self.api.close()
+
+    async def _end_orphans(self) -> None:
+        await self.reflected.synced.wait()
+        await orphans.end(self.files.pods, self.reflected.known)
+
+    # Nodes
+
+    async def _look(self) -> None:
+        """Follows the two files."""
+        about, wanted = Changes(self.files.settings), Changes(self.files.nodes)
+        about.any()
+        while True:
+            if about.any():
+                self.settings = settings.read(self.files.settings)
+                self._registry = self._new_registry()
+                for pod in self.pods.values():
+                    pod.registry = self._registry
+            if wanted.any():
+                await self._apply(settings.nodes(self.files.nodes))
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _apply(self, records: dict[str, Body]) -> None:
+        for name in [name for name in self.nodes if name not in records]:
+            task = asyncio.create_task(self._remove(self.nodes.pop(name)))
+            self._removals.add(task)
+            task.add_done_callback(self._removals.discard)
+        for name, record in records.items():
+            if name in self.nodes:
+                if self.nodes[name].record != record:
+                    self.nodes[name].apply(record)
+                continue
+            node = Node(record, self.files, self.settings, {one.number for one in self.nodes.values()})
+            port = await self._kubelet.serve(node)
+            self.nodes[name] = node
+            node.start(self.api, port)
+            for pod in list(self.reflected.known.values()):
+                self._told(pod, False)
+
+    async def _remove(self, node: Node) -> None:
+        """The machine is gone: its object first, so that nothing is placed on it any more, then what was on it."""
+        await node.remove(self.api)
+        await self._kubelet.unserve(node.name)
+        left = [pod for pod in self.reflected.known.values() if pod["spec"].get("nodeName") == node.name]
+        for pod in left:
+            if pod["metadata"]["uid"] in self.pods:
+                self.pods[pod["metadata"]["uid"]].gone()
+        await asyncio.gather(*(self._forget(pod) for pod in left))
+        workers = [self._workers[uid] for pod in left if (uid := pod["metadata"]["uid"]) in self._workers]
+        if workers:
+            await asyncio.wait(workers)
+        if node.name not in self.nodes:  # another machine by this name may be there by now
+            await asyncio.to_thread(shutil.rmtree, node.folder, ignore_errors=True)
+
+    async def _forget(self, pod: Body) -> None:
+        metadata = pod["metadata"]
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+        try:
+            if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+                status = {"phase": "Failed", "conditions": [_GONE]}
+                await self.api.patch(f"{path}/status", {"metadata": {"uid": metadata["uid"]}, "status": status}, kind="strategic")
+            await self.api.delete(path, grace_seconds=0, uid=metadata["uid"])
+        except KubeError as error:
+            log.warning("pod %s/%s of a node that is gone: %s", metadata["namespace"], metadata["name"], error)
+
+    # Pods
+
+    def _told(self, body: Body, gone: bool) -> None:
+        uid = body["metadata"]["uid"]
+        known = self.pods.get(uid)
+        if known is not None:
+            if gone:
+                known.gone()
+            else:
+                known.update(body)
+            return
+        node = self.nodes.get(body["spec"].get("nodeName", ""))
+        if not gone and node is not None:
+            self._begin(body, node)
+
+    def _begin(self, body: Body, node: Node) -> None:
+        uid = body["metadata"]["uid"]
+        pod = Pod(body, node, self.api, self._registry, self.events, self.files.pods / uid)
+        self.pods[uid] = pod
+        self._workers[uid] = asyncio.create_task(self._work(pod), name=f"{pod.namespace}/{pod.name}")
+
+    async def _work(self, pod: Pod) -> None:
+        """An error of our own with one pod is no reason to leave the others."""
+        try:
+            await pod.run()
+        except Exception:
+            log.exception("pod %s/%s", pod.namespace, pod.name)
+            await asyncio.sleep(_AGAIN_SECONDS)
+        finally:
+            self.pods.pop(pod.uid, None)
+            self._workers.pop(pod.uid, None)
+        body = self.reflected.known.get(pod.uid)
+        if body is not None and pod.node.name in self.nodes:
+            self._told(body, False)

@@ -1,0 +1,334 @@
+"""One container of a pod: its image, its runs one after the other, its probes, until it has ended for good.
+
+In: the container's part of the spec and its pod. Out: its `ContainerState`, and its exit code. A container that an earlier agent
+began is taken up where it is. Behaviour: kubelet v1.36.2, pkg/kubelet/kuberuntime and pkg/kubelet/images.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from localazure.folder import read_json
+from localazure.kubernetes import infrastructure
+from localazure.kubernetes.agent import handlers, probes, process_spec, program_search, runs, times
+from localazure.kubernetes.agent.environment import ConfigError, expanded, program, variables
+from localazure.kubernetes.agent.handlers import Beside
+from localazure.kubernetes.agent.pod_status import CREATING, ContainerState, is_sidecar, should_restart
+from localazure.kubernetes.agent.pulling import Pulling
+from localazure.kubernetes.agent.runs import ActorRun, Known, ProcessRun, Run
+from localazure.kubernetes.devices import StartError
+
+if TYPE_CHECKING:
+    from localazure.kubernetes.agent.pod import Pod
+
+Body = dict[str, Any]
+_FIRST_BACKOFF, _MOST_BACKOFF, _BACKOFF_RESET = 10.0, 300.0, 600.0
+_CONFIG_SECONDS = 2.0  # between two tries to make a container whose configuration lacks something
+_KEPT = 2  # runs whose logs stay
+
+
+class Container:
+    """One of a pod's. `life` is run once in an agent's life."""
+
+    def __init__(self, pod: "Pod", spec: Body, *, init: bool) -> None:
+        self.pod = pod
+        self.spec = spec
+        self.init = init
+        self.name: str = spec["name"]
+        self.state = ContainerState(self.name)
+        self.run: Run | None = None
+        self._attempt = -1
+        self._backoff = 0.0
+        self._probing: asyncio.Task[None] | None = None
+        self._beginning: asyncio.Future[ProcessRun] | None = None
+        self._took_up = False
+
+    @property
+    def path(self) -> str:
+        """In events."""
+        return f"spec.{'initContainers' if self.init else 'containers'}{{{self.name}}}"
+
+    def known(self, attempt: int) -> Known:
+        return runs.known(self.pod.folder, self.pod.uid, self.name, attempt)
+
+    # Its life
+
+    async def life(self) -> int:
+        """Until it has ended and isn't to run again. Its last exit code."""
+        await self.take_up()
+        due = self.run is None and self.state.terminated is None
+        while True:
+            if due:
+                await self._begin()
+            due = True
+            terminated = self.state.terminated
+            if self.run is not None:
+                self._probing = asyncio.create_task(self._probe())
+                terminated = await self.run.ended()
+                await self._stop_probing()
+                self.run = None
+                self.state.end(terminated)
+                self.state.ready = self.init and terminated["exitCode"] == 0
+            assert terminated is not None, "a container that isn't running has ended"
+            code = int(terminated["exitCode"])
+            self.pod.changed()
+            if not should_restart(self.pod.body, self.spec, code, init=self.init):
+                return code
+            await self._back_off(terminated)
+
+    async def take_up(self) -> None:
+        """Finds what an earlier agent began."""
+        if self._took_up:
+            return
+        self._took_up = True
+        numbers = runs.attempts(self.pod.folder, self.name)
+        if not numbers:
+            return
+        self._attempt = self.state.restarts = numbers[-1]
+        self._backoff = _FIRST_BACKOFF if self._attempt else 0.0
+        if len(numbers) > 1:
+            self.state.last = self._ended_before(self.known(numbers[-2]))
+        known = self.known(self._attempt)
+        record = read_json(known.folder / "run.json") or {}
+        self.state.image, self.state.image_id = record.get("image_name", ""), record.get("image_id", "")
+        self.state.container_id = known.container_id
+        if record.get("terminated"):
+            self.state.end(record["terminated"])
+            self.state.ready = self.init and record["terminated"]["exitCode"] == 0
+            return
+        if record.get("kind") == "process":
+            self.run = await ProcessRun.adopt(known, message_from_log=self._message_from_log)
+        elif record.get("kind") == "actor":
+            self.run = await self._act(known)
+        if isinstance(self.run, ProcessRun) and self.run.is_over:
+            terminated, self.run = await self.run.ended(), None
+            self.state.end(terminated)
+            self.state.ready = self.init and terminated["exitCode"] == 0
+        elif self.run is not None:
+            self.state.run(self.run.since, known.container_id)
+            told = self._told_before(known.container_id)
+            self.state.ready, self.state.started = bool(told.get("ready")), bool(told.get("started"))
+
+    def _told_before(self, container_id: str) -> Body:
+        """What its status was when an earlier agent told it: a kubelet's restart makes nothing unready."""
+        status = self.pod.body.get("status") or {}
+        told = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
+        return next((one for one in told if one["name"] == self.name and one.get("containerID") == container_id), {})
+
+    def _ended_before(self, known: Known) -> Body | None:
+        record = read_json(known.folder / "run.json") or {}
+        if record.get("terminated"):
+            return record["terminated"]
+        state = read_json(known.folder / "state.json") or {}
+        return ProcessRun(known, None, False).terminated() if state.get("current") else None
+
+    async def _begin(self) -> None:
+        """Starts the next run, or notes one that couldn't be started."""
+        pulling = Pulling(self.pod, self)
+        image = await pulling.image()
+        env = await self._variables()
+        self._attempt += 1
+        self.state.restarts = self._attempt
+        known = self.known(self._attempt)
+        try:
+            self.run = await self._act(known) if image is None else await self._process(known, image, env)
+        except StartError as error:
+            message = str(error)
+            self._event("Warning", "Failed", f"Error: {message}")
+            self.state.container_id = known.container_id
+            self.state.end(runs.note_failure(known, "StartError", message))
+            return
+        self._event("Normal", "Created", "Container created")
+        self._event("Normal", "Started", "Container started")
+        assert self.run is not None, "an actor or a process was begun"
+        self.state.run(self.run.since, known.container_id)
+        self.pod.changed()
+        for old in runs.attempts(self.pod.folder, self.name)[:-_KEPT]:
+            runs.forget(self.known(old))
+        await self._post_start()
+
+    async def _variables(self) -> dict[str, str]:
+        """Until all that they are made of is there."""
+        while True:
+            try:
+                return await variables(self.spec, self.pod.body, self.pod.sources, self.pod.surroundings)
+            except ConfigError as error:
+                self.state.wait("CreateContainerConfigError", str(error))
+                self._event("Warning", "Failed", f"Error: {error}")
+                self.pod.changed()
+                await asyncio.sleep(_CONFIG_SECONDS)
+
+    async def _process(self, known: Known, image: Body, env: Mapping[str, str]) -> ProcessRun:
+        pod, devices = self.pod, self.pod.node.devices
+        given = {**env, **pod.port_variables(self.spec, env)}
+        name = f"{pod.namespace}/{pod.name}"
+        gpu_env = devices.environment(pod.uid, self.name, env, host_pid=bool(pod.body["spec"].get("hostPID")), pod=name)
+        process = process_spec.Process(
+            container=self.spec,
+            image=process_spec.image_of(image),
+            env=given,
+            gpu_env=gpu_env,
+            programs=devices.programs(pod.uid, self.name),
+            mounts=process_spec.mounts_of(self.spec, pod.volumes),
+            uid=pod.uid,
+            grace_seconds=float(pod.grace_seconds),
+        )
+        spec = process.on_disk(known.folder)
+        if why := program_search.missing(spec, known.folder):
+            raise StartError(f"failed to create containerd task: failed to create shim task: {why}: unknown")
+        record = {"image": image, "image_name": self.state.image, "image_id": self.state.image_id}
+        beginning = ProcessRun.begin(known, spec, record, message_from_log=self._message_from_log)
+        self._beginning = asyncio.ensure_future(beginning)  # who is deleted meanwhile has something to end
+        return await asyncio.shield(self._beginning)
+
+    async def _act(self, known: Known) -> ActorRun | None:
+        env = await self._variables()
+        command, args = program(self.spec, env)
+        actor = infrastructure.actor(self.spec["image"], command or (), args or ())
+        if actor is None:
+            return None
+        context = infrastructure.ActorContext(
+            node=self.pod.node.record,
+            pod=self.pod.body,
+            container=self.spec,
+            env=env,
+            mounts=self.pod.mounted(self.spec, env),
+            ports=self.pod.ports_of(self.spec),
+            devices=self.pod.node.devices,
+            api=self.pod.api,
+            log=lambda _: None,  # the run's own
+            argv=[*(command or ()), *(args or ())],
+        )
+        record = {"image_name": self.state.image, "image_id": self.state.image_id}
+        return ActorRun.begin(known, actor, context, record)
+
+    @property
+    def _message_from_log(self) -> bool:
+        return self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+
+    async def _back_off(self, terminated: Body) -> None:
+        """Waits before the next run: not before the first, then 10 seconds, doubled each time up to 300."""
+        ran = times.seconds(terminated["finishedAt"]) - times.seconds(terminated["startedAt"])
+        if terminated["startedAt"] != runs.NEVER and ran > _BACKOFF_RESET:
+            self._backoff = 0.0
+        wait, self._backoff = self._backoff, min(max(_FIRST_BACKOFF, self._backoff * 2), _MOST_BACKOFF)
+        if not wait:
+            return
+        whole = f"{int(wait // 60)}m{int(wait % 60)}s" if wait >= 60 else f"{int(wait)}s"
+        pod = f"{self.pod.name}_{self.pod.namespace}({self.pod.uid})"
+        self._event("Warning", "BackOff", f"Back-off restarting failed container {self.name} in pod {pod}")
+        self.state.wait("CrashLoopBackOff", f"back-off {whole} restarting failed container={self.name} pod={pod}")
+        self.pod.changed()
+        await asyncio.sleep(wait)
+
+    # Its probes and hooks
+
+    async def _probe(self) -> None:
+        if self.init and not is_sidecar(self.spec):
+            return
+        if infrastructure.known(self.spec["image"]):
+            plain = {name: probe for name, probe in self.spec.items() if not name.endswith("Probe") or "httpGet" in probe}
+        else:
+            plain = self.spec
+        told = probes.Told(self._has_started, self._is_ready, self._is_unhealthy, self._restart)
+        await probes.run(plain, self.once, told)
+
+    def _has_started(self) -> None:
+        self.state.started = True
+        self.pod.changed()
+
+    def _is_ready(self, ready: bool) -> None:
+        self.state.ready = ready
+        self.pod.changed()
+
+    def _is_unhealthy(self, probe: str, why: str) -> None:
+        self._event("Warning", "Unhealthy", f"{probe} probe failed: {why}")
+
+    async def _restart(self, probe: str) -> None:
+        self._event("Normal", "Killing", f"Container {self.name} failed {probe} probe, will be restarted")
+        if self.run is not None:
+            await self.run.end(self.pod.grace_seconds)
+
+    async def once(self, handler: Body, seconds: float) -> str:
+        """Does a probe's or hook's handler. Why it failed, or ""."""
+        beside = self.beside()
+        return await handlers.once(handler, beside, seconds) if beside else "the container is gone"
+
+    def beside(self) -> Beside | None:
+        """How things of the present run are reached."""
+        if self.run is None:
+            return None
+        folder = self.run.known.folder
+        record = read_json(folder / "run.json") or {}
+        ports = self.pod.ports_of(self.spec)
+
+        def port(asked: Any) -> int:
+            named = {one["name"]: one["containerPort"] for one in self.spec.get("ports") or () if one.get("name")}
+            number = named.get(asked, asked)
+            if not str(number).isdigit():
+                raise ValueError(f"unable to find port by name {asked}")
+            return ports.get(int(number), int(number))
+
+        if record.get("kind") != "process":
+            return Beside(lambda words: words, {}, str(folder), port)
+        spec = read_json(folder / "spec.json") or {}
+        return Beside(lambda words: process_spec.beside(words, record, spec, folder), spec["env"], spec["workdir"], port)
+
+    async def _post_start(self) -> None:
+        hook = (self.spec.get("lifecycle") or {}).get("postStart")
+        if hook and (why := await self.once(hook, self.pod.grace_seconds)):
+            self._event("Warning", "FailedPostStartHook", "PostStartHook failed")
+            self._event("Normal", "Killing", f"FailedPostStartHook: {why}"[:200])
+            if self.run is not None:
+                await self.run.end(self.pod.grace_seconds)
+
+    async def stop(self, seconds: float, message: str = "") -> None:
+        """Ends the present run: its hook, its signal, and the kill when the time is over. The state says how it ended."""
+        await self.take_up()
+        await self._stop_probing()
+        if self._beginning is not None and not self._beginning.done():
+            self.run = await self._beginning
+        run = self.run
+        if run is None:
+            return
+        self._event("Normal", "Killing", message or f"Stopping container {self.name}")
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        hook = (self.spec.get("lifecycle") or {}).get("preStop")
+        if hook and seconds and (await self.once(hook, seconds)):
+            self._event("Warning", "FailedPreStopHook", "PreStopHook failed")
+        await run.end(max(0.0, until - loop.time()))
+        self.run = None
+        self.state.end(await run.ended())
+        self.state.ready = self.init and (self.state.terminated or {}).get("exitCode") == 0
+        self.pod.changed()
+
+    async def leave(self) -> None:
+        """The agent ends, and what runs goes on."""
+        await self._stop_probing()
+        if isinstance(self.run, ActorRun):
+            await self.run.leave()
+
+    async def _stop_probing(self) -> None:
+        if self._probing is not None and self._probing is not asyncio.current_task():
+            self._probing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._probing
+        self._probing = None
+
+    def _event(self, kind: str, reason: str, message: str) -> None:
+        self.pod.event(kind, reason, message, self.path)
+
+    def waits_for_init(self) -> None:
+        """Its pod has init containers that haven't ended."""
+        if self.state.waiting and self.state.waiting[0] == CREATING:
+            self.state.waiting = ("PodInitializing", "")
+
+
+def resolved_mounts(container: Body, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Volume, path in the container and part of the volume, of each mount."""
+    return [
+        (one["name"], one["mountPath"], one.get("subPath") or expanded(one.get("subPathExpr", ""), env))
+        for one in container.get("volumeMounts") or ()
+    ]

@@ -1,0 +1,103 @@
+"""What a probe or a hook does once: a command beside the container, a request, a connection. Out: why it failed, or "".
+
+Behaviour: kubelet v1.36.2, pkg/kubelet/prober and pkg/probe.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+Body = dict[str, Any]
+_ANSWER_BYTES = 10 * 1024  # pkg/probe/http: of an answer or an output in an event
+_HOST = "127.0.0.1"
+
+
+class Beside(NamedTuple):
+    """How things of one container are reached."""
+
+    argv: Callable[[list[str]], list[str]]  # a command with the container's own paths
+    env: Mapping[str, str]
+    folder: str
+    port: Callable[[Any], int]  # the port of this machine for a number or a name
+
+
+async def once(handler: Body, beside: Beside, seconds: float) -> str:
+    """Does what is asked, within so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            if "exec" in handler:
+                return await _command(handler["exec"].get("command") or [], beside)
+            if "httpGet" in handler:
+                return await _http(handler["httpGet"], beside)
+            if "tcpSocket" in handler:
+                return await _connection(beside.port(handler["tcpSocket"]["port"]))
+            if "sleep" in handler:
+                await asyncio.sleep(handler["sleep"]["seconds"])
+                return ""
+    except TimeoutError:
+        return f"command timed out after {seconds:g}s" if "exec" in handler else "context deadline exceeded"
+    except (OSError, ValueError) as error:
+        return str(error.strerror or error) if isinstance(error, OSError) else str(error)
+    return "the embedded Azure does not implement probes of the kind grpc"
+
+
+async def _command(words: list[str], beside: Beside) -> str:
+    argv = beside.argv(words)
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=beside.folder,
+        env=dict(beside.env),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return "" if process.returncode == 0 else output.decode("utf-8", errors="replace").strip()[:_ANSWER_BYTES]
+
+
+async def _http(given: Body, beside: Beside) -> str:
+    port, scheme = beside.port(given["port"]), (given.get("scheme") or "HTTP").lower()
+    path = given.get("path") or "/"
+    address = f"{scheme}://{_HOST}:{port}{path}"
+    trust = ssl._create_unverified_context() if scheme == "https" else None  # noqa: S323 - a kubelet doesn't check it either
+    try:
+        reader, writer = await asyncio.open_connection(_HOST, port, ssl=trust)
+    except OSError as error:
+        return f'Get "{address}": dial tcp {_HOST}:{port}: connect: {_lower(error)}'
+    try:
+        headers = {"Host": f"{_HOST}:{port}", "User-Agent": "kube-probe/1.36", "Accept": "*/*", "Connection": "close"}
+        headers |= {one["name"]: one["value"] for one in given.get("httpHeaders") or ()}
+        head = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
+        writer.write(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+        await writer.drain()
+        first = (await reader.readline()).split()
+    finally:
+        writer.close()
+    if len(first) < 2 or not first[1].isdigit():
+        return f'Get "{address}": EOF'
+    status = int(first[1])
+    return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
+
+
+async def _connection(port: int) -> str:
+    try:
+        _, writer = await asyncio.open_connection(_HOST, port)
+    except OSError as error:
+        return f"dial tcp {_HOST}:{port}: connect: {_lower(error)}"
+    writer.close()
+    return ""
+
+
+def _lower(error: OSError) -> str:
+    return (os.strerror(error.errno) if error.errno else str(error)).lower()

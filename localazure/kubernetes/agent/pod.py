@@ -1,0 +1,316 @@
+"""One pod on one of our nodes, from its admission to its end.
+
+In: the Pod as the API server has it, and its node. Out: its containers running one after the other and together, its status
+reported, and the pod gone when it is deleted. Behaviour: kubelet v1.36.2, pkg/kubelet/pod_workers.go and kubelet.go (SyncPod).
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from localazure.folder import read_json
+from localazure.kubernetes import infrastructure
+from localazure.kubernetes.agent import pod_status, quantities, records, times, volumes
+from localazure.kubernetes.agent.container import Container, resolved_mounts
+from localazure.kubernetes.agent.environment import Surroundings
+from localazure.kubernetes.agent.node_forms import ADDRESS
+from localazure.kubernetes.agent.reporting import Reporting
+from localazure.kubernetes.agent.sources import Sources
+from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.devices import RefusedError
+
+if TYPE_CHECKING:
+    from localazure.kubernetes.agent.events import Events
+    from localazure.kubernetes.agent.images import Registry
+    from localazure.kubernetes.agent.node import Node
+
+Body = dict[str, Any]
+log = logging.getLogger(__name__)
+_MOUNT_SECONDS, _MOST_MOUNT_SECONDS = 0.5, 122.0  # pkg/util/goroutinemap/exponentialbackoff
+_REFRESH_SECONDS = 60.0  # ConfigMaps, Secrets and tokens in volumes
+_ENDED = ("Succeeded", "Failed")
+_UNKNOWN = {  # pkg/kubelet/status/status_manager.go, TerminatePod
+    "exitCode": 137,
+    "reason": "ContainerStatusUnknown",
+    "message": "The container could not be located when the pod was terminated",
+    "startedAt": None,
+    "finishedAt": None,
+}
+_GONE_GRACE = 2.0  # of a pod whose object is gone already
+
+
+class Pod:
+    """Its worker. `body` is replaced when the API server tells of a change."""
+
+    def __init__(self, body: Body, node: "Node", api: KubeApi, registry: "Registry", events: "Events", folder: Path) -> None:
+        self.body = body
+        self.uid: str = body["metadata"]["uid"]
+        self.name: str = body["metadata"]["name"]
+        self.namespace: str = body["metadata"]["namespace"]
+        self.node = node
+        self.api = api
+        self.registry = registry
+        self.folder = folder
+        self.volumes = folder / ".volumes"
+        self.sources = Sources(api, self.namespace)
+        self._events = events
+        self.inits = [Container(self, one, init=True) for one in body["spec"].get("initContainers") or ()]
+        self.mains = [Container(self, one, init=False) for one in body["spec"]["containers"]]
+        self.over = False  # nothing of it starts any more
+        self.failure: tuple[str, str] | None = None  # reason and message of a pod that fails as a whole
+        self.mounted_all = False
+        self.start_time = str((body.get("status") or {}).get("startTime") or times.now())
+        self._record: Body = {}
+        self._ending = asyncio.Event()  # it is deleted
+        self._object_gone = False
+        self._reporting = Reporting(self)
+        self.changed = self._reporting.changed
+
+    @property
+    def containers(self) -> list[Container]:
+        return [*self.inits, *self.mains]
+
+    @property
+    def states(self) -> dict[str, pod_status.ContainerState]:
+        return {one.name: one.state for one in self.containers}
+
+    @property
+    def grace_seconds(self) -> int:
+        return int(self.body["spec"].get("terminationGracePeriodSeconds", 30))
+
+    @property
+    def ip(self) -> str:
+        return ADDRESS if self.body["spec"].get("hostNetwork") else str(self._record.get("ip", ""))
+
+    @property
+    def surroundings(self) -> Surroundings:
+        server = self.node.settings
+        return Surroundings(ADDRESS, self.ip, self.node.allocatable, server.api_host, server.api_port)
+
+    # What it is told
+
+    def update(self, body: Body) -> None:
+        self.body = body
+        if body["metadata"].get("deletionTimestamp"):
+            self._ending.set()
+
+    def gone(self) -> None:
+        """Its object isn't there any more, or its machine."""
+        self._object_gone = True
+        self._ending.set()
+
+    # Its life
+
+    async def run(self) -> None:
+        """Until it is gone. Where it is cancelled, because the agent ends, its processes go on."""
+        reporting = asyncio.create_task(self._reporting.run())
+        self.update(self.body)
+        try:
+            await self._live()
+            await self._ending.wait()
+            await self._end()
+            if not self._object_gone:
+                await self._reporting.last()
+                await self._delete()
+            self.node.forget(self.uid)
+            await asyncio.to_thread(volumes.remove, self.folder)
+        except BaseException:
+            await asyncio.gather(*(one.leave() for one in self.containers))
+            raise
+        finally:
+            reporting.cancel()
+
+    async def _live(self) -> None:
+        """Until it has ended by itself, or is deleted."""
+        life = asyncio.create_task(self._life())
+        ending = asyncio.create_task(self._ending.wait())
+        try:
+            await asyncio.wait([life, ending], return_when=asyncio.FIRST_COMPLETED)
+            if life.done():
+                life.result()
+        finally:
+            for task in (life, ending):
+                task.cancel()
+            await asyncio.wait([life, ending])
+
+    async def _life(self) -> None:
+        if (self.body.get("status") or {}).get("phase") in _ENDED:
+            self.over = True
+        elif not self._admitted():
+            return
+        for one in self.containers:
+            await one.take_up()
+        if self.over:
+            return
+        self.mounted_all = self.volumes.exists()
+        self.changed()
+        deadline = self.body["spec"].get("activeDeadlineSeconds")
+        left = None if deadline is None else max(0.0, times.seconds(self.start_time) + deadline - times.seconds(times.micro()))
+        refreshing = asyncio.create_task(self._refresh())
+        try:
+            async with asyncio.timeout(left):
+                await self._mount()
+                await self._run_containers()
+        except TimeoutError:
+            message = "Pod was active on the node longer than the specified deadline"
+            self.event("Normal", "DeadlineExceeded", message)
+            self.failure = ("DeadlineExceeded", message)
+        finally:
+            refreshing.cancel()
+        await asyncio.gather(*(one.stop(self.grace_seconds) for one in self.containers))
+        self._over()
+
+    def _over(self) -> None:
+        self.over = True
+        for one in self.mains:
+            if one.state.waiting:
+                one.state.end(one.state.last or _UNKNOWN)
+        self.node.devices.release(self.uid)
+        self.changed()
+
+    def _admitted(self) -> bool:
+        """Whether the node takes it: its address, its ports, its devices, all of it kept for the next agent."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        known = read_json(self.folder / "pod.json")
+        self._record = known or self._new_record()
+        if known is None:
+            try:
+                for one in self.containers:
+                    self.node.devices.allocate(self.uid, one.name, _extended(one.spec), self._reusable(one))
+            except RefusedError as error:
+                self.node.devices.release(self.uid)
+                self.failure = (error.reason, error.message)
+                self.event("Warning", error.reason, error.message)
+                self.over = True
+                self.changed()
+                return False
+            records.write(self.folder / "pod.json", self._record)
+        return True
+
+    def _reusable(self, container: Container) -> list[str]:
+        return [one.name for one in self.inits if one is not container and not pod_status.is_sidecar(one.spec)]
+
+    def _new_record(self) -> Body:
+        ports = {one.name: self.node.ports(one.spec) for one in self.containers}
+        return {
+            "namespace": self.namespace,
+            "name": self.name,
+            "node": self.node.name,
+            "ip": self.node.address(self.uid),
+            "ports": {name: {str(inside): ours for inside, ours in found.items()} for name, found in ports.items()},
+        }
+
+    async def _mount(self) -> None:
+        wait = _MOUNT_SECONDS
+        while True:
+            try:
+                await volumes.prepare(self.body, self._place())
+                self.mounted_all = True
+                self.changed()
+                return
+            except volumes.MountError as error:
+                self.event("Warning", "FailedMount", str(error))
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _MOST_MOUNT_SECONDS)
+
+    def _place(self) -> volumes.Place:
+        lenient = all(infrastructure.known(one.spec["image"]) for one in self.containers)
+        return volumes.Place(self.api, self.sources, self.surroundings, self.node.host, self.volumes, lenient)
+
+    async def _refresh(self) -> None:
+        while True:
+            await asyncio.sleep(_REFRESH_SECONDS)
+            with contextlib.suppress(Exception):  # what can't be read now stays as it is
+                await volumes.refresh(self.body, self._place())
+
+    async def _run_containers(self) -> None:
+        """Init containers one after the other, sidecars until the end, then the others together."""
+        sidecars: dict[Container, asyncio.Task[int]] = {}
+        mains: list[asyncio.Task[int]] = []
+        if self.inits:
+            for one in self.mains:
+                one.waits_for_init()
+        try:
+            begun = any(one.run or one.state.terminated for one in self.mains)
+            for one in self.inits:
+                if pod_status.is_sidecar(one.spec):
+                    sidecars[one] = asyncio.create_task(one.life())
+                    await self._until_started(one, sidecars[one])
+                elif not begun and await one.life() != 0:
+                    return
+            mains = [asyncio.create_task(one.life()) for one in self.mains]
+            await asyncio.gather(*mains)
+            for one, life in reversed(sidecars.items()):
+                life.cancel()  # or it would run again
+                await asyncio.wait([life])
+                await one.stop(self.grace_seconds)
+        finally:
+            for task in [*mains, *sidecars.values()]:
+                task.cancel()
+            if mains or sidecars:
+                await asyncio.wait([*mains, *sidecars.values()])
+
+    async def _until_started(self, container: Container, life: asyncio.Task[int]) -> None:
+        while not container.state.started and not life.done():
+            await self._reporting.next_change()
+
+    async def _end(self) -> None:
+        """Everything that still runs ends within the time that whoever deleted the pod has left it."""
+        grace = self.body["metadata"].get("deletionGracePeriodSeconds")
+        seconds = _GONE_GRACE if self._object_gone else float(self.grace_seconds if grace is None else grace)
+        mains = [one for one in self.containers if not pod_status.is_sidecar(one.spec) or not one.init]
+        await asyncio.gather(*(one.stop(seconds) for one in mains))
+        for one in reversed([one for one in self.inits if pod_status.is_sidecar(one.spec)]):
+            await one.stop(seconds)
+        self._over()
+
+    async def _delete(self) -> None:
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
+        while not self._object_gone:
+            try:
+                await self.api.delete(path, grace_seconds=0, uid=self.uid)
+                return
+            except KubeError as error:
+                log.warning("pod %s/%s can't be deleted: %s", self.namespace, self.name, error)
+                await asyncio.sleep(1)
+
+    # What its containers ask
+
+    def ports_of(self, container: Body) -> dict[int, int]:
+        """The ports of this machine that stand for a container's."""
+        return {int(inside): ours for inside, ours in self._record.get("ports", {}).get(container["name"], {}).items()}
+
+    @property
+    def all_ports(self) -> dict[int, int]:
+        return {inside: ours for one in self.containers for inside, ours in self.ports_of(one.spec).items()}
+
+    def port_variables(self, container: Body, env: Mapping[str, str]) -> dict[str, str]:
+        """`PORT` leads to the first declared port and `PORT_<number>` to each, unless the pod says another thing by that name."""
+        ports = self.ports_of(container)
+        if not ports:
+            return {}
+        first = int((container.get("ports") or [{}])[0].get("containerPort", 0))
+        said = env.get("PORT", "")
+        found = {f"PORT_{inside}": str(ours) for inside, ours in ports.items()}
+        if not said or (said.isdigit() and int(said) in ports):
+            found["PORT"] = str(ports[int(said)] if said else ports[first])
+        return found
+
+    def mounted(self, container: Body, env: Mapping[str, str]) -> dict[str, Path]:
+        """Where the mounts of a container lie, for what is acted out."""
+        return {
+            path: (self.volumes / name / part if part else self.volumes / name)
+            for name, path, part in resolved_mounts(container, env)
+        }
+
+    def event(self, kind: str, reason: str, message: str, container: str = "") -> None:
+        self._events.of_pod(self.body, kind, reason, message, container)
+
+
+def _extended(container: Body) -> dict[str, int]:
+    """The resources that a container limits beside those that every node has."""
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return {name: quantities.whole(amount) for name, amount in limits.items() if "/" in name}

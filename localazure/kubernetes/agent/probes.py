@@ -1,0 +1,93 @@
+"""The probes of one running container: startup first, then readiness and liveness side by side.
+
+In: the container's part of the pod's spec. Out: calls that it has started, is ready or isn't, or is to be restarted.
+Behaviour: kubelet v1.36.2, pkg/kubelet/prober/worker.go.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+Body = dict[str, Any]
+
+
+class Told(NamedTuple):
+    """Who hears of it."""
+
+    started: Callable[[], None]
+    ready: Callable[[bool], None]
+    unhealthy: Callable[[str, str], None]  # which probe, and why
+    restart: Callable[[str], Awaitable[None]]  # which probe has failed too often
+
+
+async def run(container: Body, once: Callable[[Body, float], Awaitable[str]], told: Told) -> None:
+    """Until it is cancelled, or the container is to be restarted. `once` tries a probe: why it failed, or ""."""
+    startup = container.get("startupProbe")
+    if startup and not await _until(startup, "Startup", once, told):
+        await told.restart("startup")
+        return
+    told.started()
+    loops = []
+    if container.get("livenessProbe"):
+        loops.append(asyncio.create_task(_live(container["livenessProbe"], once, told)))
+    if container.get("readinessProbe"):
+        loops.append(asyncio.create_task(_ready(container["readinessProbe"], once, told)))
+    else:
+        told.ready(True)
+    try:
+        await asyncio.gather(*loops)
+    finally:
+        for loop in loops:
+            loop.cancel()
+
+
+async def _until(probe: Body, name: str, once: Callable[[Body, float], Awaitable[str]], told: Told) -> bool:
+    """Whether it succeeds before it has failed too often."""
+    await asyncio.sleep(probe.get("initialDelaySeconds", 0))
+    failures, successes = 0, 0
+    while True:
+        why = await once(probe, probe.get("timeoutSeconds", 1))
+        if why:
+            failures, successes = failures + 1, 0
+            told.unhealthy(name, why)
+        else:
+            failures, successes = 0, successes + 1
+        if successes >= probe.get("successThreshold", 1):
+            return True
+        if failures >= probe.get("failureThreshold", 3):
+            return False
+        await asyncio.sleep(probe.get("periodSeconds", 10))
+
+
+async def _live(probe: Body, once: Callable[[Body, float], Awaitable[str]], told: Told) -> None:
+    await asyncio.sleep(probe.get("initialDelaySeconds", 0))
+    failures = 0
+    while failures < probe.get("failureThreshold", 3):
+        why = await once(probe, probe.get("timeoutSeconds", 1))
+        failures = failures + 1 if why else 0
+        if why:
+            told.unhealthy("Liveness", why)
+        if failures < probe.get("failureThreshold", 3):
+            await asyncio.sleep(probe.get("periodSeconds", 10))
+    await told.restart("liveness")
+
+
+async def _ready(probe: Body, once: Callable[[Body, float], Awaitable[str]], told: Told) -> None:
+    await asyncio.sleep(probe.get("initialDelaySeconds", 0))
+    failures, successes, ready = 0, 0, False
+    while True:
+        why = await once(probe, probe.get("timeoutSeconds", 1))
+        if why:
+            failures, successes = failures + 1, 0
+            told.unhealthy("Readiness", why)
+        else:
+            failures, successes = 0, successes + 1
+        before = ready
+        if successes >= probe.get("successThreshold", 1):
+            ready = True
+        elif failures >= probe.get("failureThreshold", 3):
+            ready = False
+        if ready != before:
+            told.ready(ready)
+        # One that isn't ready yet is asked again sooner, so that a pod is ready when it is.
+        await asyncio.sleep(probe.get("periodSeconds", 10) if ready else min(1, probe.get("periodSeconds", 10)))

@@ -1,0 +1,124 @@
+"""What a container's process is started with: its image, program, variables and mounts, in the form that a shim reads.
+
+In: the container's part of the pod's spec, its image, its variables. Out: the content of `spec.json`; and programs of `exec` and
+of probes beside the container, with its variables and its paths.
+"""
+
+import dataclasses
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from localazure.containers.container_spec import ContainerSpec
+from localazure.containers.images import Image
+from localazure.containers.mounts import Mount
+from localazure.kubernetes.agent import quantities
+from localazure.kubernetes.agent.environment import program
+
+Body = dict[str, Any]
+
+
+def image_of(record: Body) -> Image:
+    """As `record` below has it, which is also what the embedded Azure answers."""
+    return Image(
+        digest=record["digest"],
+        root=Path(record["root"]),
+        environment=Path(record["environment"]) if record["environment"] else None,
+        entrypoint=tuple(record["entrypoint"]),
+        cmd=tuple(record["cmd"]),
+        env=dict(record["env"]),
+        workdir=record["workdir"],
+    )
+
+
+def record_of(image: Image) -> Body:
+    paths = {"root": str(image.root), "environment": str(image.environment) if image.environment else None}
+    return {**dataclasses.asdict(image), **paths, "entrypoint": list(image.entrypoint), "cmd": list(image.cmd)}
+
+
+class Process(NamedTuple):
+    """One container that is to be a process."""
+
+    container: Body
+    image: Image
+    env: Mapping[str, str]
+    gpu_env: Mapping[str, str]  # over all others
+    programs: Path | None  # first on PATH
+    mounts: tuple[Mount, ...]
+    uid: str
+    grace_seconds: float
+
+    def on_disk(self, folder: Path) -> Body:
+        """`folder`: of the run."""
+        content = self._spec(self._words()).on_disk(folder)
+        content["env"] |= self.gpu_env
+        if self.programs is not None:
+            content["env"]["PATH"] = f"{self.programs}:{content['env']['PATH']}"
+        return content
+
+    def _words(self) -> tuple[str, ...]:
+        command, args = program(self.container, {**self.image.env, **self.env})
+        if command is None:
+            return (*self.image.entrypoint, *(self.image.cmd if args is None else args))
+        return (*command, *(args or ()))
+
+    def _spec(self, words: Sequence[str]) -> ContainerSpec:
+        workdir = self.container.get("workingDir") or self.image.workdir
+        limit = ((self.container.get("resources") or {}).get("limits") or {}).get("memory")
+        return ContainerSpec(
+            name=self.container["name"],
+            image=dataclasses.replace(self.image, workdir=workdir),
+            command=tuple(words),
+            env=self.env,
+            restart_policy="Never",
+            run=self.uid,
+            mounts=self.mounts,
+            memory_bytes=quantities.whole(limit) if limit else 0,
+            stop_seconds=self.grace_seconds,
+        )
+
+
+def mounts_of(container: Body, volumes: Path) -> tuple[Mount, ...]:
+    """What a container mounts. A part of a volume (`subPath`) is a link beside the volumes, named after it."""
+    found: list[Mount] = []
+    for one in container.get("volumeMounts") or ():
+        name = one["name"]
+        if one.get("subPath"):
+            part = f"{name}--{one['subPath'].strip('/').replace('/', '-')}"
+            _link(volumes / part, volumes / name / one["subPath"].strip("/"))
+            name = part
+        found.append(Mount(name, one["mountPath"].rstrip("/") or "/"))
+    return tuple(found)
+
+
+def _link(link: Path, target: Path) -> None:
+    if not target.exists():
+        target.mkdir(parents=True, exist_ok=True)
+    if not link.is_symlink():
+        link.symlink_to(target)
+
+
+def beside(words: Sequence[str], record: Body, spec: Body, folder: Path) -> list[str]:
+    """A program that runs beside a container, with its paths led as the container's own are."""
+    image = image_of(record["image"])
+    mounts = tuple(Mount(Path(target).name, path) for path, target in spec["mounts"])
+    asked = ContainerSpec(name="beside", image=image, command=tuple(words), env={}, run="", mounts=mounts)
+    return [str(word) for word in asked.on_disk(folder)["argv"]]
+
+
+def found(words: Sequence[str], spec: Body) -> str:
+    """Why a program beside a running container can't be started, or ""."""
+    there = shutil.which(words[0], path=spec["env"].get("PATH")) if words else None
+    if there is None:
+        name = words[0] if words else ""
+        return (
+            "failed to exec in container: OCI runtime exec failed: exec failed: unable to start container process: "
+            f'exec: "{name}": executable file not found in $PATH: unknown'
+        )
+    return ""
+
+
+def whole(program_name: str, spec: Body) -> str:
+    """Where a program that was found lies."""
+    return shutil.which(program_name, path=spec["env"].get("PATH")) or program_name

@@ -1,0 +1,106 @@
+"""What the agent is told, in the cluster's folder: `agent.json` about the cluster, `nodes.json` about the nodes that are wanted.
+
+Both are replaced whole by the embedded Azure and read again when they change.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+Body = dict[str, Any]
+VERSION = "v1.36.2"
+
+
+class Files(NamedTuple):
+    """Where everything of one cluster lies."""
+
+    root: Path
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "agent.json"
+
+    @property
+    def nodes(self) -> Path:
+        return self.root / "nodes.json"
+
+    @property
+    def pods(self) -> Path:
+        """A folder for each pod, by its uid; in it one for each run of a container, as the containers' runtime knows them."""
+        return self.root / "pods"
+
+    @property
+    def own(self) -> Path:
+        return self.root / "agent"
+
+    def node(self, name: str) -> Path:
+        return self.own / "nodes" / name
+
+
+class Settings(NamedTuple):
+    """`agent.json`."""
+
+    key: str  # the cluster's ARM id, in lower case
+    name: str
+    server: str
+    authority: Path
+    serving: tuple[Path, Path]  # certificate and key of the nodes' own port
+    client_authority: Path  # who may call that port
+    programs: Path
+    embedded: str  # the embedded Azure's URL; empty: there is none
+    embedded_authority: Path
+    token: str  # with which the agent is known there
+
+    @property
+    def api_host(self) -> str:
+        return str(urlsplit(self.server).hostname)
+
+    @property
+    def api_port(self) -> str:
+        return str(urlsplit(self.server).port)
+
+
+def read(path: Path) -> Settings:
+    given = json.loads(path.read_text(encoding="utf-8"))
+    embedded = given.get("embedded") or {}
+    return Settings(
+        key=given["key"],
+        name=given["name"],
+        server=given["server"],
+        authority=Path(given["ca"]),
+        serving=(Path(given["serving"]["certificate"]), Path(given["serving"]["key"])),
+        client_authority=Path(given["client_ca"]),
+        programs=Path(given["programs"]),
+        embedded=embedded.get("url") or "",
+        embedded_authority=Path(embedded.get("ca") or ""),
+        token=embedded.get("token") or "",
+    )
+
+
+def nodes(path: Path) -> dict[str, Body]:
+    """The records of the wanted nodes, by name."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return {one["name"]: one for one in found["nodes"]}
+
+
+class Changes:
+    """Whether a file was replaced since the last time that somebody asked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = (0, 0, 0)
+
+    def any(self) -> bool:
+        try:
+            status = self._path.stat()
+            now = (status.st_mtime_ns, status.st_ino, status.st_size)
+        except FileNotFoundError:
+            now = None
+        if now == self._seen:
+            return False
+        self._seen = now
+        return True

@@ -1,0 +1,88 @@
+"""Whether a pod could run on a node, in the words of the scheduler. Pure.
+
+In: a pod, a node, what of it is free. Out: the reason against it, such as `Insufficient nvidia.com/gpu`; "" where it fits.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from localazure.kubernetes.autoscaler_views import Amounts, NodeView, PodView
+
+NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+UNSCHEDULABLE = "node(s) were unschedulable"
+_HARD = ("NoSchedule", "NoExecute")
+_PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOf")
+
+
+def against(pod: PodView, node: NodeView, free: Amounts) -> str:
+    """Why the pod can't run there; "" where it can."""
+    if node.unschedulable:
+        return UNSCHEDULABLE
+    for taint in node.taints:
+        if taint.get("effect") in _HARD and not tolerated(taint, pod.tolerations):
+            value = taint.get("value") or ""
+            return (
+                "node(s) had untolerated taint(s)"
+                if not taint.get("key")
+                else f"node(s) had untolerated taint {{{taint['key']}: {value}}}"
+            )
+    if not wanted(pod, node):
+        return NO_AFFINITY
+    for name, amount in sorted(pod.requests.items()):
+        if amount > free.get(name, Fraction(0)):
+            return "Too many pods" if name == "pods" else f"Insufficient {name}"
+    return ""
+
+
+def lasting_taints(taints: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
+    """Those that a new node of the same pool would have, too."""
+    return tuple(one for one in taints if not str(one.get("key", "")).startswith(_PASSING))
+
+
+def tolerated(taint: Mapping[str, str], tolerations: Sequence[Mapping[str, Any]]) -> bool:
+    for one in tolerations:
+        if one.get("effect") and one["effect"] != taint.get("effect"):
+            continue
+        if one.get("key") and one["key"] != taint.get("key"):
+            continue
+        operator = one.get("operator") or "Equal"
+        if operator == "Exists" or (one.get("key") and (one.get("value") or "") == (taint.get("value") or "")):
+            return True
+    return False
+
+
+def wanted(pod: PodView, node: NodeView) -> bool:
+    """Whether the pod's selector and required affinity take the node."""
+    if any(node.labels.get(name) != value for name, value in pod.selector.items()):
+        return False
+    return not pod.affinity or any(_term(term, node) for term in pod.affinity)
+
+
+def _term(term: Mapping[str, Any], node: NodeView) -> bool:
+    expressions, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
+    if not expressions and not fields:
+        return False
+    return all(_expression(one, node.labels) for one in expressions) and all(
+        _expression(one, {"metadata.name": node.name}) for one in fields
+    )
+
+
+def _expression(one: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = one["key"], one.get("values") or []
+    have = labels.get(key)
+    match one["operator"]:
+        case "In":
+            return have in values
+        case "NotIn":
+            return have not in values
+        case "Exists":
+            return have is not None
+        case "DoesNotExist":
+            return have is None
+        case "Gt" | "Lt" as operator:
+            if have is None or not have.lstrip("-").isdigit() or not values:
+                return False
+            return int(have) > int(values[0]) if operator == "Gt" else int(have) < int(values[0])
+        case _:
+            return False

@@ -1,0 +1,271 @@
+"""The Kubernetes clusters of one state folder: each a control plane of its own, known by its ARM id.
+
+In: what a cluster is asked to be. Out: one that answers; kubeconfigs and a client for it. A cluster is remembered in its folder:
+it is found again after a restart of the embedded Azure, and its port and certificates stay what they are.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from localazure.arm.errors import ArmError
+from localazure.folder import SECRET_MODE, read_json, write_json
+from localazure.kubernetes import (
+    cluster_records,
+    control_plane,
+    control_plane_files,
+    control_plane_parts,
+    kubeconfigs,
+    programs,
+)
+from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.cluster_records import RUNNING, STOPPED, Record, Records, ports_of, shape_of
+from localazure.kubernetes.control_plane_files import Outside
+from localazure.kubernetes.control_plane_folder import ClusterFolder, id_of
+from localazure.kubernetes.control_plane_parts import Issuers
+from localazure.kubernetes.model import ClusterShape
+
+READY_SECONDS = 120.0
+_POLL_SECONDS = 0.1
+_ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"  # what pods of a new cluster wait for
+_ADMIN_BINDING = "aks-cluster-admin-binding-aad"
+log = logging.getLogger(__name__)
+
+
+class Surroundings(NamedTuple):
+    """Where clusters are, and what they meet there."""
+
+    folder: Path  # all clusters
+    programs: Callable[[], Path | None]
+    url: str = ""  # the embedded Azure; empty: none, so that there is neither Entra nor Azure RBAC
+    authority: Path = Path()  # the certificate that vouches for it
+    issuer: str = ""  # of Entra's tokens
+    agent: Callable[[ClusterFolder], Sequence[str]] = control_plane_parts.agent_command
+
+
+class Clusters:
+    """Starts, stops and finds clusters. Calls for one cluster wait for each other."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._around = surroundings
+        self._records = Records(surroundings.folder)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._apis: dict[str, KubeApi] = {}
+        self._starting: set[asyncio.Task[None]] = set()
+
+    # What there is
+
+    def folder(self, key: str) -> Path:
+        return self._records.folder(key).root
+
+    def exists(self, key: str) -> bool:
+        return self._records.find(key) is not None
+
+    def power(self, key: str) -> str:
+        return str(self._records.of(key)["power"])
+
+    def shape(self, key: str) -> ClusterShape:
+        return shape_of(self._records.of(key))
+
+    def records(self) -> list[ClusterShape]:
+        return [shape_of(record) for record in self._records.all()]
+
+    def server(self, key: str) -> str:
+        """Where its API answers."""
+        return control_plane_files.server_of(ports_of(self._records.of(key)))
+
+    def issuer(self, key: str) -> str:
+        """Who vouches for its service accounts: workload identity's OIDC issuer."""
+        return self._issuers(self._records.folder(key)).issuer
+
+    def kubeconfig(self, key: str, who: str, form: str = "") -> str:
+        """What AKS hands out, as YAML. `who`: "admin", "user", "monitoring"; `form`: "exec" or "azure"."""
+        return kubeconfigs.handed_out(self.shape(key), self.server(key), self._records.folder(key).pki, who, form)
+
+    def api(self, key: str) -> KubeApi:
+        """A client with every right, kept and closed here."""
+        key = key.lower()
+        server = self.server(key)
+        if key not in self._apis or self._apis[key].server != server:
+            pki = self._records.folder(key).pki
+            pair = pki.pair("admin")
+            self._apis[key] = KubeApi(server, pki.authority, pair.certificate, pair.key)
+        return self._apis[key]
+
+    def agent_key(self, token: str) -> str | None:
+        """The cluster whose node agent has this token."""
+        return self._records.key_with(cluster_records.AGENT, token)
+
+    def key_of_webhook(self, identifier: str, secret: str) -> str | None:
+        """The cluster with this id, where `secret` is what its API server asks with."""
+        key = self._records.key_with(cluster_records.WEBHOOK, secret)
+        return key if key is not None and id_of(key) == identifier else None
+
+    def key_of(self, identifier: str) -> str | None:
+        """The cluster with this id."""
+        return self._records.key_of(identifier)
+
+    # What is done with them
+
+    async def apply(self, shape: ClusterShape) -> None:
+        """Makes the cluster this one, and returns when it answers. ArmError where it can't be run on this machine."""
+        if self._around.programs() is None:
+            raise _no_programs()
+        async with self._locks[shape.key.lower()]:
+            folder = self._records.folder(shape.key)
+            folder.make()
+            record = self._records.asked_for(shape)
+            if record["power"] == RUNNING:
+                await self._run(folder, record)
+                await self._await_ready(shape.key)
+                await self._bind_admins(shape)
+
+    async def stop(self, key: str) -> None:
+        """Ends the control plane and all pods; what is stored stays."""
+        await self._switch(key, STOPPED)
+
+    async def start(self, key: str) -> None:
+        """Runs a stopped cluster again; returns when it answers."""
+        await self._switch(key, RUNNING)
+
+    async def remove(self, key: str) -> None:
+        """Ends everything of the cluster and forgets it."""
+        async with self._locks[key.lower()]:
+            await self._close_api(key)
+            await control_plane.remove(self._records.folder(key))
+
+    async def started(self) -> None:
+        """Takes up what an earlier server left: clusters that run are found, and those that should are started, in time."""
+        for record in self._records.all():
+            if record["power"] == RUNNING:
+                task = asyncio.create_task(self._take_up(str(record["key"])))
+                self._starting.add(task)
+                task.add_done_callback(self._starting.discard)
+
+    async def stopping(self) -> None:
+        """Leaves the clusters to their supervisors."""
+        for task in list(self._starting):
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        for key in list(self._apis):
+            await self._close_api(key)
+
+    async def _take_up(self, key: str) -> None:
+        try:
+            async with self._locks[key]:
+                record = self._records.find(key)
+                if record is not None and record["power"] == RUNNING:
+                    await self._run(self._records.folder(key), record)
+        except (ArmError, OSError) as error:
+            log.warning("cluster %s was not started: %s", key, error)
+
+    async def _switch(self, key: str, power: str) -> None:
+        async with self._locks[key.lower()]:
+            folder, record = self._records.folder(key), self._records.of(key)
+            record["power"] = power
+            self._records.write(record)
+            if power == RUNNING:
+                await self._run(folder, record)
+                await self._await_ready(key)
+            else:
+                await self._close_api(key)
+                await control_plane.end(folder)
+                await control_plane.end_pods(folder)
+
+    async def _run(self, folder: ClusterFolder, record: Record) -> None:
+        programs_folder = self._around.programs()
+        if programs_folder is None:
+            raise _no_programs()
+        await asyncio.to_thread(folder.pki.make)
+        if not control_plane.state(folder):
+            cluster_records.replace_taken_ports(record)
+            self._records.write(record)
+        shape, ports = shape_of(record), ports_of(record)
+        outside = self._outside(folder, record)
+        control_plane_files.write(folder, ports, shape, outside)
+        self._write_clients(folder, record, programs_folder)
+        parts = control_plane_parts.parts(folder, ports, programs_folder, self._issuers(folder), self._around.agent(folder))
+        settings = {"url": self._around.url, "entra": shape.entra, "azureRbac": shape.azure_rbac}
+        if await control_plane.run(folder, parts, settings):
+            log.info("cluster %s: control plane started, port %s", shape.key, ports.api_server)
+
+    async def _await_ready(self, key: str) -> None:
+        """Until pods can be made in it. ArmError where that doesn't come about."""
+        api = self.api(key)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + READY_SECONDS
+        while loop.time() < deadline:
+            try:
+                if await api.find(_ACCOUNT):
+                    return
+            except KubeError as error:
+                log.debug("cluster %s: %s", key, error)
+            await asyncio.sleep(_POLL_SECONDS)
+        why = control_plane.last_words(self._records.folder(key))
+        raise ArmError(500, "InternalOperationError", f"The control plane of the cluster didn't become ready: {why}.")
+
+    async def _bind_admins(self, shape: ClusterShape) -> None:
+        """The groups of `adminGroupObjectIDs` are administrators by Kubernetes' own rules."""
+        path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/" + _ADMIN_BINDING
+        api = self.api(shape.key)
+        if not shape.admin_groups:
+            await api.delete(path)
+            return
+        group = "rbac.authorization.k8s.io"
+        binding = {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": _ADMIN_BINDING},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"apiGroup": group, "kind": "Group", "name": each} for each in shape.admin_groups],
+        }
+        await api.apply(path, binding, field_manager="aks")
+
+    def _write_clients(self, folder: ClusterFolder, record: Record, programs_folder: Path) -> None:
+        pki, server = folder.pki, control_plane_files.server_of(ports_of(record))
+        write_json(folder.admin_kubeconfig, kubeconfigs.by_files(server, pki.authority, pki.pair("admin")), SECRET_MODE)
+        client, serving = pki.pair("agent"), pki.pair("kubelet")
+        settings = {
+            "key": record["key"],
+            "name": record["shape"]["name"],
+            "server": server,
+            "ca": str(pki.authority),
+            "client": {"certificate": str(client.certificate), "key": str(client.key)},
+            "serving": {"certificate": str(serving.certificate), "key": str(serving.key)},
+            "client_ca": str(pki.authority),
+            "programs": str(programs_folder),
+            "embedded": {
+                "url": self._around.url,
+                "ca": str(self._around.authority),
+                "token": record["secrets"][cluster_records.AGENT],
+            },
+        }
+        if read_json(folder.agent_settings) != settings:
+            write_json(folder.agent_settings, settings, SECRET_MODE)
+
+    def _outside(self, folder: ClusterFolder, record: Record) -> Outside | None:
+        if not self._around.url:
+            return None
+        webhook = f"{self._around.url}/kubernetes/authorization/{folder.id}"
+        secret = record["secrets"][cluster_records.WEBHOOK]
+        return Outside(self._around.url, self._around.authority, self._around.issuer, webhook, secret)
+
+    def _issuers(self, folder: ClusterFolder) -> Issuers:
+        if not self._around.url:
+            return Issuers("https://kubernetes.default.svc.cluster.local", "")
+        issuer = f"{self._around.url}/kubernetes/oidc/{folder.id}/"
+        return Issuers(issuer, f"{issuer}openid/v1/jwks")
+
+    async def _close_api(self, key: str) -> None:
+        api = self._apis.pop(key.lower(), None)
+        if api is not None:
+            await api.close()
+
+
+def _no_programs() -> ArmError:
+    return ArmError(
+        501, "NotImplemented", f"The embedded Azure has no Kubernetes on this machine yet: `{programs.MAKE}` builds it, once."
+    )

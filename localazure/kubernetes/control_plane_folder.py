@@ -1,0 +1,81 @@
+"""The folder of one cluster: every path in it.
+
+The layout is what control plane, node agent and pools agree on; who writes what is said at each path.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from localazure.kubernetes.pki import Pki
+
+_ID_DIGITS = 12
+
+
+def id_of(key: str) -> str:
+    """Short and the same for every spelling of an ARM id: it stands in folder names and addresses."""
+    return hashlib.sha256(key.lower().encode()).hexdigest()[:_ID_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFolder:
+    """All paths of one cluster. Nothing is made here."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, clusters: Path, key: str) -> "ClusterFolder":
+        """A name that a person recognises and that no two clusters share."""
+        return cls(clusters / f"{key.rsplit('/', 1)[-1]}-{id_of(key)}")
+
+    @property
+    def id(self) -> str:
+        return self.root.name.rpartition("-")[2]
+
+    @property
+    def record(self) -> Path:
+        """Which cluster this is, what it is asked to be, whether it is to run, its ports, its secrets."""
+        return self.root / "cluster.json"
+
+    @property
+    def agent_settings(self) -> Path:
+        """Where the node agent finds the API server and the embedded Azure."""
+        return self.root / "agent.json"
+
+    @property
+    def nodes(self) -> Path:
+        """The nodes that there shall be; written by the pools."""
+        return self.root / "nodes.json"
+
+    @property
+    def admin_kubeconfig(self) -> Path:
+        return self.root / "admin.kubeconfig"
+
+    @property
+    def pki(self) -> Pki:
+        return Pki(self.root / "pki")
+
+    @property
+    def etcd(self) -> Path:
+        return self.root / "etcd"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def supervisor(self) -> Path:
+        """The supervisor's own folder: spec.json, state.json, lock; and the configuration of the parts."""
+        return self.root / "control-plane"
+
+    @property
+    def pods(self) -> Path:
+        """What the pods' processes write; the node agent's."""
+        return self.root / "pods"
+
+    def log(self, part: str) -> Path:
+        return self.logs / f"{part}.log"
+
+    def make(self) -> None:
+        for folder in (self.root.parent, self.root, self.etcd, self.logs, self.supervisor, self.pods):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)

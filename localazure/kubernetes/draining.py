@@ -1,0 +1,85 @@
+"""Nodes on their way out: cordoned, tainted, emptied as `kubectl drain` does it, and their pods when the machine is gone.
+
+In: an API and a node's name. Out: nothing; what can't be evicted within its time goes with the node.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+from localazure.kubernetes.client import Body, KubeApi, KubeError
+
+_POLL_SECONDS = 0.2
+_TOO_MANY = 429  # a disruption budget says not now
+_NOT_MOVED = ("DaemonSet", "Node")
+
+
+async def cordon(api: KubeApi, node: str) -> None:
+    with contextlib.suppress(KubeError):
+        await api.patch(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
+
+
+async def taint(api: KubeApi, node: str, key: str, value: str) -> None:
+    """Adds a taint that keeps further pods away."""
+    found = await api.find(f"/api/v1/nodes/{node}")
+    if found is None:
+        return
+    taints = [one for one in found["spec"].get("taints") or [] if one["key"] != key]
+    with contextlib.suppress(KubeError):
+        await api.patch(
+            f"/api/v1/nodes/{node}", {"spec": {"taints": [*taints, {"key": key, "value": value, "effect": "NoSchedule"}]}}
+        )
+
+
+async def pods_to_move(api: KubeApi, node: str) -> list[tuple[str, str]]:
+    """Namespace and name of those that `kubectl drain` evicts."""
+    listed = await api.list("/api/v1/pods", fields=f"spec.nodeName={node}")
+    return [
+        (one["metadata"]["namespace"], one["metadata"]["name"])
+        for one in listed["items"]
+        if not any(owner.get("kind") in _NOT_MOVED for owner in one["metadata"].get("ownerReferences", []))
+        and one.get("status", {}).get("phase") not in ("Succeeded", "Failed")
+    ]
+
+
+async def drain(api: KubeApi, node: str, pods: Sequence[tuple[str, str]], seconds: float) -> None:
+    """Evicts these pods and waits until they are gone, no longer than this."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    await asyncio.gather(*(_evict(api, node, namespace, name, deadline) for namespace, name in pods))
+
+
+async def _evict(api: KubeApi, node: str, namespace: str, name: str, deadline: float) -> None:
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+    asked = False
+    while asyncio.get_running_loop().time() < deadline:
+        try:
+            if not asked:
+                await api.create(f"{path}/eviction", body)
+                asked = True
+            found = await api.find(path)
+            if found is None or found["spec"].get("nodeName") != node:
+                return
+        except KubeError as error:
+            if error.status == 404:
+                return
+            if error.status != _TOO_MANY:
+                raise
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def lose_pods(api: KubeApi, node: str) -> None:
+    """The machine is gone: its pods fail and go, as the garbage collector of pods does it some time later."""
+    with contextlib.suppress(KubeError):
+        listed = await api.list("/api/v1/pods", fields=f"spec.nodeName={node}")
+        await asyncio.gather(*(_lose(api, one) for one in listed["items"]))
+
+
+async def _lose(api: KubeApi, pod: Body) -> None:
+    meta = pod["metadata"]
+    path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+    why = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
+    with contextlib.suppress(KubeError):
+        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+            await api.patch(f"{path}/status", {"status": {"phase": "Failed", "conditions": [why]}}, kind="strategic")
+        await api.delete(path, grace_seconds=0)

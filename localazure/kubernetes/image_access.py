@@ -1,0 +1,96 @@
+"""Which image a container of a cluster means, and whether the cluster may pull it: what node agents ask of the embedded Azure.
+
+In: an image's name and the pod's own credentials, with the token of a cluster's agent. Out: the image as a record, or a refusal
+in the words of a container runtime. A registry of ours is pulled from with the cluster's kubelet identity, or as its admin user
+with a pull secret. The runtime's sentences are containerd's (core/remotes/docker).
+"""
+
+import hmac
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from formats import image_reference
+from formats.image_reference import ImageReference
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Body, Resource
+from localazure.kinds import job_images, registry_access
+from localazure.kubernetes.agent import process_spec
+from localazure.kubernetes.agent.images import PATH
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from localazure.services import Services
+
+_BEARER = "Bearer "
+
+
+class RefusedError(Exception):
+    """The message is what a container runtime would say."""
+
+
+def routes(services: "Services") -> "list[BaseRoute]":
+    async def pull(request: Request) -> Response:
+        given = request.headers.get("authorization", "")
+        key = services.clusters.agent_key(given.removeprefix(_BEARER)) if given.startswith(_BEARER) else None
+        if key is None:
+            return JSONResponse({"message": "This is for the node agents of clusters."}, 401)
+        asked = await request.json()
+        try:
+            return JSONResponse(await record(str(asked["image"]), list(asked.get("credentials") or ()), key, services))
+        except RefusedError as error:
+            return JSONResponse({"message": str(error)}, 400)
+
+    return [Route(PATH, pull, methods=["POST"])]
+
+
+async def record(text: str, credentials: list[Body], cluster: str, services: "Services") -> Body:
+    """The image. RefusedError where the cluster can't have it."""
+    reference = image_reference.parse(text)
+    if reference is None:
+        raise RefusedError(f'failed to pull and unpack image "{text}": invalid reference format')
+    if not job_images.is_public(reference):
+        _check(reference, credentials, cluster, services)
+    try:
+        return process_spec.record_of(await job_images.pull(text, services))
+    except ArmError as error:
+        raise RefusedError(f'failed to pull and unpack image "{reference}": {error.message}') from error
+
+
+def _check(reference: ImageReference, credentials: list[Body], cluster: str, services: "Services") -> None:
+    registry = registry_access.registry_at(reference.registry, services)
+    begin = f'failed to pull and unpack image "{reference}": failed to resolve reference "{reference}": '
+    if registry is None:
+        known = "it has the images that its own registries built, and the public ones of its documentation"
+        raise RefusedError(f"{begin}the embedded Azure reaches no registry {reference.registry}: {known}")
+    if not _may_pull(registry, credentials, cluster, services):
+        address = f"https://{reference.registry}/oauth2/token?scope=repository%3A{reference.repository}%3Apull"
+        refused = f"failed to authorize: failed to fetch anonymous token: unexpected status from GET request to {address}"
+        why = f"neither the cluster's kubelet identity nor a pull secret of the pod may pull from {registry.id.name}"
+        raise RefusedError(f"{begin}{refused}: 401 Unauthorized ({why})")
+    if services.images.find(str(reference)) is None:
+        raise RefusedError(f"{begin}{reference}: not found")
+
+
+def _may_pull(registry: Resource, credentials: list[Body], cluster: str, services: "Services") -> bool:
+    principal = _kubelet_identity(cluster, services)
+    if principal and registry_access.principal_may_pull(principal, registry, services):
+        return True
+    login = f"{registry.id.name}{job_images.LOGIN_SUFFIX}".lower()
+    own = [one for one in credentials if hmac.compare_digest(str(one.get("server", "")).encode(), login.encode())]
+    return any(registry_access.is_admin(registry, str(one["username"]), str(one["password"])) for one in own)
+
+
+def _kubelet_identity(cluster: str, services: "Services") -> str:
+    """The object id of the identity that nodes pull with."""
+    found = services.store.get(cluster)
+    if found is None:
+        return ""
+    for properties in (found.service.get("properties") or {}, found.body.get("properties") or {}):
+        identity = (properties.get("identityProfile") or {}).get("kubeletidentity") or {}
+        if identity.get("objectId"):
+            return str(identity["objectId"])
+    return ""

@@ -1,0 +1,96 @@
+"""What an actor gets: the container that it stands for, its node, and ways to the outside.
+
+An actor is one program of an infrastructure image, acted out as a coroutine inside the node agent.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from localazure.kubernetes.client import Event, KubeApi
+from localazure.kubernetes.devices import NodeDevices
+
+
+@dataclass(slots=True, kw_only=True)
+class ActorContext:
+    """One container."""
+
+    node: Mapping[str, Any]  # its record of nodes.json
+    pod: Mapping[str, Any]
+    container: Mapping[str, Any]  # its part of the pod's spec
+    env: Mapping[str, str]
+    mounts: Mapping[str, Path]  # where it is mounted: folder or file of this machine
+    ports: Mapping[int, int]  # of the container: a port of loopback
+    devices: NodeDevices
+    api: KubeApi
+    log: Callable[[str], None]  # a line of its output
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)  # it is asked to end
+    argv: Sequence[str] = ()  # command and arguments as resolved; empty: the image's own
+
+    @property
+    def node_name(self) -> str:
+        return str(self.node["name"])
+
+    def path(self, inside: str) -> Path | None:
+        """Where a path of the container lies on this machine; None outside its mounts."""
+        for mount in sorted(self.mounts, key=len, reverse=True):
+            if inside == mount or inside.startswith(mount.rstrip("/") + "/"):
+                rest = inside[len(mount) :].lstrip("/")
+                return self.mounts[mount] / rest if rest else self.mounts[mount]
+        return None
+
+    def read(self, inside: str) -> str:
+        """The text of a file of the container. OSError as Go spells it where it isn't there."""
+        path = self.path(inside)
+        if path is None or not path.exists():
+            raise FileNotFoundError(f"open {inside}: no such file or directory")
+        if path.is_dir():
+            raise IsADirectoryError(f"read {inside}: is a directory")
+        return path.read_text(encoding="utf-8")
+
+    def klog(self, text: str, *, level: str = "I", where: str = "main.go:1") -> None:
+        """A line as programs in Go log it; the first line alone has the head."""
+        now = datetime.now(UTC)
+        head = f"{level}{now:%m%d %H:%M:%S.%f}       1 {where}] "
+        for number, line in enumerate(text.split("\n")):
+            self.log(f"{head if number == 0 else ''}{line}")
+
+    async def pause(self, seconds: float | None = None) -> bool:
+        """Waits so long, or for ever. True: the container is asked to end."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.stopping.wait(), seconds)
+        return self.stopping.is_set()
+
+    async def events(self, path: str, *, labels: str = "", fields: str = "") -> AsyncIterator[Event]:
+        """What happens to objects, as `KubeApi.follow` tells it, until the container is asked to end."""
+        following = cast("AsyncGenerator[Event, None]", self.api.follow(path, labels=labels, fields=fields))
+        ending = asyncio.ensure_future(self.stopping.wait())
+        try:
+            while True:
+                told = asyncio.ensure_future(anext(following))
+                await asyncio.wait((ending, told), return_when=asyncio.FIRST_COMPLETED)
+                if ending.done():
+                    told.cancel()
+                    await asyncio.gather(told, return_exceptions=True)
+                    return
+                yield told.result()
+        finally:
+            ending.cancel()
+            await asyncio.gather(ending, return_exceptions=True)
+            await following.aclose()
+
+
+class Actor(Protocol):
+    """One program."""
+
+    async def run(self, context: ActorContext) -> int:
+        """Until the container ends by itself or is asked to. The exit code."""
+        ...
+
+
+class WrongUseError(Exception):
+    """The program ends at once with exit code 1, after this line."""

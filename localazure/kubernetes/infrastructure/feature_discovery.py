@@ -1,0 +1,115 @@
+"""GPU feature discovery, acted out: the labels of its node's GPUs, in a file for node feature discovery or as a NodeFeature.
+
+Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+
+from localazure.kubernetes.infrastructure import flags, labels, signals
+from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
+from localazure.kubernetes.infrastructure.device_map import DeviceMapError
+from localazure.kubernetes.infrastructure.device_plugin import first_of, read_config
+from localazure.kubernetes.infrastructure.plugin_config import ConfigError
+
+PROGRAM = "gpu-feature-discovery"
+OUTPUT = "/etc/kubernetes/node-feature-discovery/features.d/gfd"
+MACHINE = "Virtual Machine"  # what the firmware of Azure's machines says of itself
+SLEEP_SECONDS = 60.0
+NODE_FEATURES = "/apis/nfd.k8s-sigs.io/v1alpha1"
+NODE_OF_FEATURES = "nfd.node.kubernetes.io/node-name"
+
+
+class FeatureDiscovery:
+    """One run of the program."""
+
+    def __init__(self, version: tuple[int, int], arguments: Sequence[str]) -> None:
+        self._version = version
+        self._arguments = arguments
+
+    async def run(self, context: ActorContext) -> int:
+        again = asyncio.Event()
+        with signals.taken(context, PROGRAM, again.set):
+            try:
+                said = flags.said(flags.FEATURE_DISCOVERY, self._arguments, context.env)
+                return await self._discover(context, said, again)
+            except (ConfigError, DeviceMapError, WrongUseError) as error:
+                context.klog(str(error), level="E", where="main.go:154")
+                return 1
+            finally:
+                context.klog("Exiting", where="main.go:192")
+
+    async def _discover(self, context: ActorContext, said: Mapping[str, str], again: asyncio.Event) -> int:
+        context.klog("Starting OS watcher.", where="main.go:195")
+        wait = _seconds(said.get("sleep-interval"))
+        while True:
+            again.clear()
+            context.klog("Loading configuration.", where="main.go:200")
+            try:
+                config = read_config(context, said, self._version)
+            except ConfigError as error:
+                raise ConfigError(f"unable to load config: {error}") from error
+            context.klog(f"\nRunning with config:\n{json.dumps(config.shown, indent=2)}", where="main.go:212")
+            context.klog("Start running", where="main.go:248")
+            state = context.devices.programs_of.state()
+            found = labels.of_gpus(context.devices.gpus, config, state["driver_version"], state["cuda_version"], MACHINE)
+            if not found:
+                context.klog("No labels generated from any source", level="W", where="main.go:300")
+            if not flags.switch(said, "no-timestamp"):
+                found = {"nvidia.com/gfd.timestamp": str(int(time.time())), **found}
+            context.klog("Creating Labels", where="main.go:303")
+            await self._write(context, said, found)
+            if flags.switch(said, "oneshot"):
+                return 0
+            context.klog(f"Sleeping for {int(wait)}s", where="main.go:312")
+            if await first_of(context, (again,), wait):
+                context.klog("Received signal terminated, shutting down.", where="main.go:328")
+                return 0
+
+    async def _write(self, context: ActorContext, said: Mapping[str, str], found: Mapping[str, str]) -> None:
+        if flags.switch(said, "use-node-feature-api"):
+            await self._as_object(context, said, found)
+            return
+        path = context.path(said.get("output-file") or OUTPUT)
+        if path is None:
+            raise ConfigError(f"failed to write labels: stat {said.get('output-file') or OUTPUT}: no such file or directory")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{name}={value}\n" for name, value in found.items()), encoding="utf-8")
+
+    async def _as_object(self, context: ActorContext, said: Mapping[str, str], found: Mapping[str, str]) -> None:
+        node, namespace = said.get("node-name"), said.get("namespace")
+        if not node:
+            raise ConfigError("failed to create label outputer: required flag node-name not set")
+        collection = f"{NODE_FEATURES}/namespaces/{namespace or 'default'}/nodefeatures"
+        name = f"nvidia-features-for-{node}"
+        before = await context.api.find(f"{collection}/{name}")
+        body = before or {
+            "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
+            "kind": "NodeFeature",
+            "metadata": {"name": name, "namespace": namespace or "default"},
+        }
+        body["metadata"].setdefault("labels", {})[NODE_OF_FEATURES] = node
+        body["spec"] = {"features": {"flags": {}, "attributes": {}, "instances": {}}, "labels": dict(found)}
+        if before is None:
+            owners = [one for one in context.pod["metadata"].get("ownerReferences", []) if one.get("uid")]
+            if owners:
+                body["metadata"]["ownerReferences"] = owners
+        try:
+            await (context.api.create(collection, body) if before is None else context.api.replace(f"{collection}/{name}", body))
+        except Exception as error:
+            done = "create" if before is None else "update"
+            raise ConfigError(f"failed to {done} NodeFeature object {name!r}: {getattr(error, 'message', error)}") from error
+
+
+def _seconds(text: str | None) -> float:
+    """A duration as Go writes it."""
+    if not text:
+        return SLEEP_SECONDS
+    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+    for unit, factor in units.items():
+        number = text.removesuffix(unit)
+        if text.endswith(unit) and number.replace(".", "", 1).isdigit():
+            return max(1.0, float(number) * factor)
+    raise WrongUseError(f'could not parse "{text}" as duration value for flag sleep-interval: parse error')

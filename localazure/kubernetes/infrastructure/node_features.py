@@ -1,0 +1,154 @@
+"""Node feature discovery, acted out: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes.
+
+In: NodeFeature objects (their type has to be there), and on each node the files below `features.d`. Out: node labels. Labels that
+an object no longer has are taken away. Behaviour: kubernetes-sigs/node-feature-discovery; the features of processor and system
+that its worker finds by itself are left out.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from localazure.kubernetes.client import KubeError
+from localazure.kubernetes.infrastructure.context import ActorContext
+from localazure.kubernetes.infrastructure.feature_discovery import NODE_FEATURES, NODE_OF_FEATURES
+
+FEATURES_FOLDER = "/etc/kubernetes/node-feature-discovery/features.d"
+OWN_LABELS = "nfd.node.kubernetes.io/feature-labels"  # annotation: the labels that the master has put on the node
+DEFAULT_PREFIX = "feature.node.kubernetes.io/"
+_LOOK_SECONDS = 1.0
+_AGAIN_SECONDS = 2.0
+
+
+class Master:
+    """`nfd-master`."""
+
+    async def run(self, context: ActorContext) -> int:
+        context.klog('"Node Feature Discovery Master"', where="nfd-master.go:283")
+        features: dict[tuple[str, str], Mapping[str, Any]] = {}
+        while not context.stopping.is_set():
+            try:
+                async for event in context.events(f"{NODE_FEATURES}/nodefeatures"):
+                    await self._happened(context, event.type, event.object, features)
+            except KubeError as error:
+                context.klog(f'"failed to list NodeFeatures" err="{error.message}"', level="E", where="nfd-api-controller.go:160")
+                await context.pause(_AGAIN_SECONDS)
+        return 0
+
+    async def _happened(
+        self, context: ActorContext, kind: str, told: Mapping[str, Any], features: dict[tuple[str, str], Mapping[str, Any]]
+    ) -> None:
+        if kind == "SYNCED":
+            nodes = {_node(one) for one in features.values()}
+            features.clear()
+            for one in told.get("items", []):
+                features[_key(one)] = one
+                nodes.add(_node(one))
+        else:
+            nodes = {_node(told)}
+            if kind == "DELETED":
+                features.pop(_key(told), None)
+            else:
+                features[_key(told)] = told
+        for node in sorted(nodes - {""}):
+            of_node = [one for _, one in sorted(features.items()) if _node(one) == node]
+            await _label(context, node, wanted(of_node))
+
+
+def wanted(features: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The labels that a node's objects ask for. Names without a prefix get the default one; kubernetes.io ones aren't taken."""
+    labels: dict[str, str] = {}
+    for one in features:
+        for name, value in (one.get("spec", {}).get("labels") or {}).items():
+            full = name if "/" in name else DEFAULT_PREFIX + name
+            prefix = full.partition("/")[0]
+            ours = prefix == DEFAULT_PREFIX.rstrip("/") or prefix.endswith("." + DEFAULT_PREFIX.rstrip("/"))
+            if ours or not (prefix == "kubernetes.io" or prefix.endswith(".kubernetes.io")):
+                labels[full] = str(value)
+    return labels
+
+
+async def _label(context: ActorContext, node: str, labels: Mapping[str, str]) -> None:
+    found = await context.api.find(f"/api/v1/nodes/{node}")
+    if found is None:
+        return
+    noted = (found["metadata"].get("annotations") or {}).get(OWN_LABELS, "")
+    before = [name if "/" in name else DEFAULT_PREFIX + name for name in noted.split(",") if name]
+    now = found["metadata"].get("labels") or {}
+    change: dict[str, str | None] = {name: value for name, value in labels.items() if now.get(name) != value}
+    change |= {name: None for name in before if name not in labels and name in now}
+    names = ",".join(sorted(name.removeprefix(DEFAULT_PREFIX) for name in labels))
+    if not change and noted == names:
+        return
+    try:
+        body = {"metadata": {"labels": change, "annotations": {OWN_LABELS: names}}}
+        await context.api.patch(f"/api/v1/nodes/{node}", body)
+        context.klog(f'"node updated" nodeName="{node}"', where="nfd-master.go:1215")
+    except KubeError as error:
+        context.klog(f'"failed to update node" nodeName="{node}" err="{error.message}"', level="E", where="nfd-master.go:1201")
+
+
+class Worker:
+    """`nfd-worker`."""
+
+    async def run(self, context: ActorContext) -> int:
+        context.klog('"Node Feature Discovery Worker"', where="nfd-worker.go:227")
+        namespace = str(context.pod["metadata"].get("namespace") or "default")
+        before: dict[str, str] | None = None
+        while True:
+            labels = await asyncio.to_thread(_from_files, context)
+            if labels != before and await self._tell(context, namespace, labels):
+                before = labels
+            if await context.pause(_LOOK_SECONDS):
+                return 0
+
+    async def _tell(self, context: ActorContext, namespace: str, labels: Mapping[str, str]) -> bool:
+        collection = f"{NODE_FEATURES}/namespaces/{namespace}/nodefeatures"
+        try:
+            found = await context.api.find(f"{collection}/{context.node_name}")
+            body = found or {
+                "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
+                "kind": "NodeFeature",
+                "metadata": {
+                    "name": context.node_name,
+                    "namespace": namespace,
+                    "labels": {NODE_OF_FEATURES: context.node_name},
+                },
+            }
+            body["spec"] = {"features": {"flags": {}, "attributes": {}, "instances": {}}, "labels": dict(labels)}
+            if found is None:
+                await context.api.create(collection, body)
+            else:
+                await context.api.replace(f"{collection}/{context.node_name}", body)
+        except KubeError as error:
+            context.klog(f'"failed to advertise features" err="{error.message}"', level="E", where="nfd-worker.go:322")
+            return False
+        return True
+
+
+class Idle:
+    """A program that has nothing to do here: the pause container, and nfd-gc."""
+
+    async def run(self, context: ActorContext) -> int:
+        await context.pause()
+        return 0
+
+
+def _from_files(context: ActorContext) -> dict[str, str]:
+    folder = context.path(FEATURES_FOLDER)
+    labels: dict[str, str] = {}
+    for file in sorted(folder.iterdir()) if folder is not None and folder.is_dir() else ():
+        if file.is_file() and not file.name.startswith("."):
+            for line in file.read_text(encoding="utf-8").splitlines():
+                name, _, value = line.strip().partition("=")
+                if name and not name.startswith("#"):
+                    labels[name] = value or "true"
+    return labels
+
+
+def _key(feature: Mapping[str, Any]) -> tuple[str, str]:
+    return feature["metadata"].get("namespace", ""), feature["metadata"]["name"]
+
+
+def _node(feature: Mapping[str, Any]) -> str:
+    return (feature["metadata"].get("labels") or {}).get(NODE_OF_FEATURES, "")

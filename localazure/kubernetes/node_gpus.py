@@ -1,0 +1,97 @@
+"""The GPUs of one node, as its driver tells of them: their names, ids, memory and MIG instances.
+
+In: the node's record of nodes.json. Out: `gpus`, the cards in the order of their indices; none where the node has no GPU or no
+driver. The same node always has the same ids, which are made of its name.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+_NAMESPACE = uuid.UUID("7a1f2a52-7e2b-5d0c-9a53-0f7c3b8f7d10")  # of the ids below; chosen once
+_INSTANCE_SHARE = 0.95  # of the memory in a profile's name, that an instance can use: 9728 MiB of 1g.10gb
+
+
+class Card(NamedTuple):
+    """What nvidia-smi says of a model."""
+
+    name: str
+    memory_mib: int
+    watts: int  # the power limit
+
+
+_CARDS = {  # by the catalog's name and GiB; names and MiB as nvidia-smi prints them, seen in users' listings
+    ("K80", 12): Card("Tesla K80", 11441, 149),
+    ("M60", 8): Card("Tesla M60", 8192, 150),
+    ("P40", 24): Card("Tesla P40", 24576, 250),
+    ("P100", 16): Card("Tesla P100-PCIE-16GB", 16384, 250),
+    ("V100", 16): Card("Tesla V100-PCIE-16GB", 16384, 250),
+    ("V100", 32): Card("Tesla V100-SXM2-32GB", 32768, 300),
+    ("T4", 16): Card("Tesla T4", 15360, 70),
+    ("A10", 24): Card("NVIDIA A10-24Q", 24512, 150),
+    ("A100", 40): Card("NVIDIA A100-SXM4-40GB", 40960, 400),
+    ("A100", 80): Card("NVIDIA A100 80GB PCIe", 81920, 300),
+    ("H100", 80): Card("NVIDIA H100 80GB HBM3", 81559, 700),
+    ("H100", 94): Card("NVIDIA H100 NVL", 95830, 400),
+    ("H200", 141): Card("NVIDIA H200", 143771, 700),
+}
+
+
+class Instance(NamedTuple):
+    """A MIG instance of a GPU."""
+
+    number: int  # among the GPU's instances, from 0
+    uuid: str  # MIG-...
+    profile: str  # 1g.10gb
+    memory_mib: int
+
+
+class NodeGpu(NamedTuple):
+    """One GPU of a node."""
+
+    number: int  # among the node's, from 0
+    uuid: str  # GPU-...
+    name: str
+    memory_mib: int
+    watts: int
+    compute_capability: str
+    instances: tuple[Instance, ...] = ()  # cut by MIG; then programs run on these alone
+    mig_capable: bool = False
+
+
+def gpus(node: Mapping[str, Any]) -> list[NodeGpu]:
+    """The NVIDIA GPUs that the node's driver sees."""
+    if not node.get("driver") or node.get("gpu_vendor", "nvidia") != "nvidia":
+        return []
+    card = _card(node)
+    return [
+        NodeGpu(
+            number=number,
+            uuid=f"GPU-{_id(node, number)}",
+            name=card.name,
+            memory_mib=card.memory_mib,
+            watts=card.watts,
+            compute_capability=str(node.get("compute_capability") or ""),
+            instances=_instances(node, number),
+            mig_capable=bool(node.get("mig_capable")),
+        )
+        for number in range(int(node.get("gpus") or 0))
+    ]
+
+
+def _card(node: Mapping[str, Any]) -> Card:
+    name, memory = str(node.get("gpu_name") or ""), int(node.get("gpu_memory_gib") or 0)
+    return _CARDS.get((name, memory)) or Card(str(node.get("gpu_model") or name), memory * 1024, 300)
+
+
+def _instances(node: Mapping[str, Any], index: int) -> tuple[Instance, ...]:
+    mig = node.get("mig") or {}
+    memory = int(float(mig.get("memory_gib") or 0) * 1024 * _INSTANCE_SHARE)
+    return tuple(
+        Instance(number, f"MIG-{_id(node, f'{index}:{number}')}", str(mig["profile"]), memory)
+        for number in range(int(mig.get("instances") or 0))
+    )
+
+
+def _id(node: Mapping[str, Any], what: object) -> uuid.UUID:
+    return uuid.uuid5(_NAMESPACE, f"{node['name']}/{node.get('created', '')}/{what}")

@@ -1,0 +1,280 @@
+"""What a node of a pool is: the machine's size, what AKS keeps of it for itself, and the labels and taints that AKS puts on it.
+
+In: a pool and its cluster. Out: `template`, all that the pool's nodes share, and `record`, one node of nodes.json. Sizes without
+a GPU, which the catalog doesn't list, are read from their names.
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from catalog.facts import Fact
+from catalog.services.aks import spot, system_pools
+from catalog.services.aks.sizes import listing
+from catalog.sizes import SIZES
+from catalog.sizes.model import Size, Vendor
+from catalog.sources import Dated, Source
+from localazure.kubernetes.model import ClusterShape, PoolShape, Taint
+from localazure.services import SUBSCRIPTION
+
+RESERVATIONS = Source(
+    "Microsoft Learn, articles/aks/node-resource-reservations.md, AKS 1.29 and later", Dated.OBSERVED, date(2026, 11, 22)
+)
+_SEEN_NODE = Source(
+    "carverauto/threadr issue 68, kubectl describe node of a Standard_NC4as_T4_v3", Dated.OBSERVED, date(2024, 4, 5)
+)
+_CPU_RESERVED = {1: 60, 2: 100, 4: 140, 8: 180, 16: 260, 32: 420, 64: 740}  # by cores: millicores
+_MB, _MIB, _GIB = 10**6, 2**20, 2**30
+_POD_BYTES, _BASE_BYTES, _EVICTION_BYTES = 20 * _MB, 50 * _MB, 100 * _MIB
+_SEEN_SHARE = Fraction(28736340, 28 * 2**20)  # of a machine's memory, that its kernel leaves
+_DISK_SHARE = Fraction(129886128 * 2**10, 128 * _GIB)  # of a disk, that its file system leaves
+_GIB_A_VCPU = {"D": 4, "DC": 4, "E": 8, "EC": 8, "F": 2, "FX": 12, "B": 4, "L": 8, "M": 16, "A": 2}
+_OLD_SIZES = {  # of the first two versions, whose names don't say the vCPUs: vCPUs and GiB
+    "Standard_DS2_v2": (2, 7),
+    "Standard_D2_v2": (2, 7),
+    "Standard_DS3_v2": (4, 14),
+    "Standard_D3_v2": (4, 14),
+    "Standard_DS4_v2": (8, 28),
+    "Standard_DS5_v2": (16, 56),
+    "Standard_B2s": (2, 4),
+    "Standard_B2ms": (2, 8),
+    "Standard_B4ms": (4, 16),
+    "Standard_B8ms": (8, 32),
+    "Standard_A2_v2": (2, 4),
+    "Standard_A4_v2": (4, 8),
+}
+_DEFAULT_MACHINE = (4, 16)  # where the name says nothing
+GPU_LABEL = "accelerator"
+NODE_IMAGE = "AKSUbuntu-2404gen2containerd-202608.14.0"
+
+FACTS: tuple[Fact, ...] = (
+    Fact("kube-reserved memory", "the lesser of 20 MB x pods + 50 MB and 25 % of the memory", RESERVATIONS),
+    Fact("memory and disk that a node shows of 28 GiB and 128 GiB", "28736340Ki, 129886128Ki", _SEEN_NODE),
+)
+
+
+class Machine(NamedTuple):
+    """What a size has."""
+
+    vcpus: int
+    memory_gib: int
+    architecture: str = "amd64"
+    gpus: int = 0
+    size: Size | None = None
+
+
+def machine(vm_size: str) -> Machine:
+    """By the catalog, else by the name."""
+    size = SIZES.find(vm_size)
+    if size is not None and size.vcpus and size.memory_gib:
+        arch = "arm64" if size.series.architecture == "Arm64" else "amd64"
+        return Machine(size.vcpus, size.memory_gib, arch, math.ceil(size.gpu_count or 0), size)
+    if vm_size in _OLD_SIZES:
+        return Machine(*_OLD_SIZES[vm_size])
+    match = re.fullmatch(r"Standard_([A-Z]+)[0-9]+(?:-[0-9]+)?([a-z]*).*", vm_size)
+    vcpus = system_pools.vcpus(vm_size)
+    if match is None or vcpus is None:
+        return Machine(*_DEFAULT_MACHINE)
+    family = _GIB_A_VCPU.get(match[1], 4)
+    return Machine(vcpus, vcpus * (2 if "l" in match[2] else family), "arm64" if "p" in match[2] else "amd64")
+
+
+def quota_vcpus(vm_size: str) -> int:
+    """The vCPUs of one machine that count against quotas."""
+    size = SIZES.find(vm_size)
+    return (size.quota_vcpus if size else None) or machine(vm_size).vcpus
+
+
+def quota_family(vm_size: str) -> str:
+    size = SIZES.find(vm_size)
+    return size.series.quota_family if size else system_pools.family(vm_size)
+
+
+def scale_set(cluster_key: str, pool: PoolShape) -> str:
+    """`aks-gpu-12345678-vmss`; on Windows `aksgpu`."""
+    if pool.os_type == "Windows":
+        return f"aks{pool.name}"
+    digest = hashlib.sha256(f"{cluster_key}/{pool.name}".encode()).hexdigest()
+    return f"aks-{pool.name}-{10**7 + int(digest[:12], 16) % (9 * 10**7)}-vmss"
+
+
+def node_name(cluster_key: str, pool: PoolShape, instance: int) -> str:
+    """The name of an instance's node, which counts in letters and digits."""
+    return scale_set(cluster_key, pool) + _base36(instance).rjust(6, "0")
+
+
+def template(pool: PoolShape, cluster: ClusterShape) -> dict[str, Any]:
+    """All that the nodes of a pool share."""
+    what = machine(pool.vm_size)
+    gpu = what.size.gpu if what.size else None
+    profile = gpu.mig.get(pool.mig_profile) if gpu and pool.mig_profile else None
+    row = listing(what.size) if what.size and gpu else None
+    capacity, allocatable = _resources(what, pool)
+    nvidia = gpu is not None and gpu.vendor is Vendor.NVIDIA
+    each = what.size.gpu_memory_each_gib if what.size and gpu else None
+    return {
+        "pool": pool.name,
+        "vm_size": pool.vm_size,
+        "vmss": scale_set(cluster.key, pool),
+        "cpu": what.vcpus,
+        "memory_gib": what.memory_gib,
+        "architecture": what.architecture,
+        "gpus": what.gpus,
+        "gpu_vendor": gpu.vendor.lower() if gpu else "",
+        "gpu_name": gpu.name if gpu else "",
+        "gpu_model": gpu.model if gpu else "",
+        "gpu_memory_gib": int(each) if each else (gpu.memory_gib if gpu else 0),
+        "compute_capability": gpu.compute_capability if gpu else "",
+        "mig_capable": bool(gpu and gpu.mig),
+        "mig_profile": pool.mig_profile,
+        "mig": {"profile": profile.name, "instances": profile.instances, "memory_gib": profile.memory_gib} if profile else None,
+        "driver": bool(nvidia and pool.gpu_driver and (row is None or row.installs_driver)),
+        "driver_version": row.driver.version if row and row.driver else "",
+        "max_pods": pool.max_pods,
+        "capacity": capacity,
+        "allocatable": allocatable,
+        "spot": pool.spot,
+        "location": cluster.location,
+        "resource_group": cluster.node_resource_group,
+        "os_image": "Windows Server 2022 Datacenter" if pool.os_type == "Windows" else "Ubuntu 24.04.2 LTS",
+        "os_type": pool.os_type,
+        "labels": labels(pool, cluster, what),
+        "taints": taints(pool),
+    }
+
+
+def record(pool: PoolShape, cluster: ClusterShape, instance: int, created: str) -> dict[str, Any]:
+    """One node of nodes.json."""
+    node = template(pool, cluster)
+    name = node_name(cluster.key, pool, instance)
+    zone = f"{cluster.location}-{pool.zones[instance % len(pool.zones)]}" if pool.zones else ""
+    machine_id = (
+        f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{cluster.node_resource_group}/providers/Microsoft.Compute/"
+        f"virtualMachineScaleSets/{node['vmss']}/virtualMachines/{instance}"
+    )
+    shown = zone or "0"
+    own = {
+        "kubernetes.io/hostname": name,
+        "topology.kubernetes.io/zone": shown,
+        "failure-domain.beta.kubernetes.io/zone": shown,
+        "topology.disk.csi.azure.com/zone": zone,
+    }
+    return {
+        "name": name,
+        **node,
+        "instance_id": str(instance),
+        "resource_id": machine_id,
+        "provider_id": f"azure://{machine_id}",
+        "zone": zone,
+        "created": created,
+        "labels": {**node["labels"], **own},
+    }
+
+
+def labels(pool: PoolShape, cluster: ClusterShape, what: Machine) -> dict[str, str]:
+    """Those of every node of the pool: AKS's own over the pool's."""
+    image = pool.node_image or NODE_IMAGE
+    system = pool.os_type.lower()
+    found = {
+        **pool.labels,
+        "agentpool": pool.name,
+        "kubernetes.azure.com/agentpool": pool.name,
+        "kubernetes.azure.com/cluster": cluster.node_resource_group,
+        "kubernetes.azure.com/mode": pool.mode.lower(),
+        "kubernetes.azure.com/node-image-version": image,
+        "kubernetes.azure.com/nodepool-type": "VirtualMachineScaleSets",
+        "kubernetes.azure.com/os-sku": pool.os_sku,
+        "kubernetes.azure.com/role": "agent",
+        "kubernetes.azure.com/sku-cpu": str(what.vcpus),
+        "kubernetes.azure.com/sku-memory": str(what.memory_gib * 1024),
+        "kubernetes.azure.com/storageprofile": "managed",
+        "kubernetes.azure.com/storagetier": "Premium_LRS",
+        "storageprofile": "managed",
+        "storagetier": "Premium_LRS",
+        "kubernetes.io/arch": what.architecture,
+        "kubernetes.io/os": system,
+        "beta.kubernetes.io/arch": what.architecture,
+        "beta.kubernetes.io/os": system,
+        "beta.kubernetes.io/instance-type": pool.vm_size,
+        "node.kubernetes.io/instance-type": pool.vm_size,
+        "topology.kubernetes.io/region": cluster.location,
+        "failure-domain.beta.kubernetes.io/region": cluster.location,
+    }
+    if what.size and what.size.gpu:
+        vendor = what.size.gpu.vendor.lower()
+        found[f"kubernetes.azure.com/{GPU_LABEL}"] = vendor
+        if what.size.gpu.vendor is Vendor.NVIDIA:
+            found[GPU_LABEL] = vendor
+    if pool.spot:
+        found[spot.LABEL[0]] = spot.LABEL[1]
+    return found
+
+
+def taints(pool: PoolShape) -> list[dict[str, str]]:
+    """The pool's, with AKS's own of Spot nodes."""
+    found = [one._asdict() for one in pool.taints]
+    if pool.spot:
+        key, _, rest = spot.TAINT.partition("=")
+        value, _, effect = rest.partition(":")
+        own = {"key": key, "value": value, "effect": effect}
+        if own not in found:
+            found.append(own)
+    return found
+
+
+def _resources(what: Machine, pool: PoolShape) -> tuple[dict[str, str], dict[str, str]]:
+    """Capacity and allocatable, without extended resources."""
+    memory = int(what.memory_gib * _GIB * _SEEN_SHARE) // 1024
+    disk = int(pool.os_disk_gb * _GIB * _DISK_SHARE) // 1024
+    reserved = min(_POD_BYTES * pool.max_pods + _BASE_BYTES, what.memory_gib * _GIB // 4)
+    free = memory - (reserved + _EVICTION_BYTES) // 1024
+    pods = str(pool.max_pods)
+    none = {"hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+    capacity = {"cpu": str(what.vcpus), "ephemeral-storage": f"{disk}Ki", **none, "memory": f"{memory}Ki", "pods": pods}
+    return capacity, {
+        "cpu": f"{what.vcpus * 1000 - cpu_reserved(what.vcpus)}m",
+        "ephemeral-storage": str(disk * 1024 * 9 // 10),
+        **none,
+        "memory": f"{free}Ki",
+        "pods": pods,
+    }
+
+
+def cpu_reserved(cores: int) -> int:
+    """Millicores; between two rows of the table on a line, beyond it on the last line."""
+    rows = sorted(_CPU_RESERVED.items())
+    if cores <= rows[0][0]:
+        return rows[0][1]
+    upper = next((number for number, row in enumerate(rows) if row[0] >= cores), len(rows) - 1)
+    (low, less), (high, more) = rows[upper - 1], rows[upper]
+    return less + (cores - low) * (more - less) // (high - low)
+
+
+def _base36(number: int) -> str:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    text = ""
+    while True:
+        number, rest = divmod(number, 36)
+        text = digits[rest] + text
+        if not number:
+            return text
+
+
+def as_shape(stored: Mapping[str, Any]) -> PoolShape:
+    """A pool as it was kept."""
+    whole = {**stored, "taints": tuple(Taint(**one) for one in stored["taints"]), "zones": tuple(stored["zones"])}
+    return PoolShape(**whole)
+
+
+def stored(pool: PoolShape) -> dict[str, Any]:
+    """A pool as it is kept."""
+    return {
+        **pool._asdict(),
+        "labels": dict(pool.labels),
+        "zones": list(pool.zones),
+        "taints": [one._asdict() for one in pool.taints],
+    }

@@ -1,0 +1,345 @@
+"""`nvidia-smi` of a GPU that is acted out, as a container of the node sees it: lists, queries and the usual table.
+
+Run as `python -I -S nvidia_smi.py GPUS_JSON POD/CONTAINER ARGUMENTS…`; the first two are in the script that the container finds.
+Formats are those of nvidia-smi 580. It answers `-L`, `--query-gpu`, `--query-compute-apps`, `pmon -c 1`, `-i` and the table; the
+rest it refuses. Of processes a container sees its own, and all on its GPUs where its pod has `hostPID`, as under a driver that
+tells processes in containers.
+"""
+
+# ruff: noqa: PTH120, PTH123 - it prints, and pathlib would cost each call its time
+
+import json
+import os
+import sys
+import time
+
+if __name__ == "__main__":  # alone, the process knows the standard library only
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+
+from localazure.kubernetes import gpu_usage
+
+NOT_AVAILABLE = "[N/A]"
+NO_DEVICES = "No devices were found"
+IDLE_CELSIUS, WARM_CELSIUS = 30, 45  # and as much warmer as the GPU is busy
+GPU_FIELDS = {  # name: unit in the table's head
+    "timestamp": "",
+    "driver_version": "",
+    "cuda_version": "",
+    "count": "",
+    "name": "",
+    "gpu_name": "",
+    "index": "",
+    "uuid": "",
+    "gpu_uuid": "",
+    "serial": "",
+    "gpu_serial": "",
+    "pci.bus_id": "",
+    "gpu_bus_id": "",
+    "compute_cap": "",
+    "compute_mode": "",
+    "mig.mode.current": "",
+    "mig.mode.pending": "",
+    "persistence_mode": "",
+    "pstate": "",
+    "memory.total": "MiB",
+    "memory.used": "MiB",
+    "memory.free": "MiB",
+    "memory.reserved": "MiB",
+    "utilization.gpu": "%",
+    "utilization.memory": "%",
+    "temperature.gpu": "",
+    "power.draw": "W",
+    "power.limit": "W",
+    "clocks.sm": "MHz",
+    "clocks.mem": "MHz",
+    "clocks.max.memory": "MHz",
+    "clocks.max.mem": "MHz",
+    "clocks.max.sm": "MHz",
+    "ecc.errors.uncorrected.volatile.total": "",
+}
+APP_FIELDS = {
+    "timestamp": "",
+    "gpu_name": "",
+    "gpu_bus_id": "",
+    "gpu_serial": "",
+    "gpu_uuid": "",
+    "pid": "",
+    "process_name": "",
+    "name": "",
+    "used_gpu_memory": "MiB",
+    "used_memory": "MiB",
+}
+
+
+class WrongUseError(Exception):
+    """The program ends with exit code 1 and this on its output."""
+
+
+def main(state_file, key, arguments):
+    with open(state_file, encoding="utf-8") as file:
+        state = json.load(file)
+    try:
+        told = answer(state, key, arguments)
+    except WrongUseError as error:
+        print(error)
+        return 1
+    if told:
+        print(told)
+    return 0
+
+
+def answer(state, key, arguments, look=gpu_usage.sampled):
+    """What the program prints. `look`: finds the processes of the node's containers."""
+    monitored = arguments[:1] == ["pmon"]
+    options = _monitoring(arguments[1:]) if monitored else _options(arguments)
+    own = state["containers"].get(key, {"gpus": [], "ids": [], "host_pid": False})
+    gpus = _chosen([gpu for gpu in state["gpus"] if gpu["uuid"] in own["gpus"]], options.get("id"))
+    if not gpus:
+        raise WrongUseError(NO_DEVICES)
+    if "list" in options:
+        return "\n".join(_listed(gpu, own) for gpu in gpus)
+    found = look(state["programs"])
+    if "query-gpu" in options:
+        rows = [_gpu_row(gpu, gpus, state, found) for gpu in gpus]
+        return _csv(options, "query-gpu", GPU_FIELDS, rows)
+    apps = _apps(state, key, own, gpus, found)
+    if monitored:
+        return _shares(gpus, apps, options)
+    if "query-compute-apps" in options:
+        return _csv(options, "query-compute-apps", APP_FIELDS, apps)
+    return _table(state, gpus, apps, found)
+
+
+_FLAGS = {"-L": "list", "--list-gpus": "list", "-i": "id", "--id": "id"}
+_WITH_VALUE = ("id", "query-gpu", "query-compute-apps", "format")
+
+
+def _options(arguments):
+    options = {}
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        name, joined, value = word.partition("=")
+        name = _FLAGS.get(name, name.removeprefix("--"))
+        if name in _WITH_VALUE:
+            if not joined:
+                if not words:
+                    raise WrongUseError(f"Option {word} is missing its value.\n")
+                value = words.pop(0)
+            options[name] = value
+        elif word in _FLAGS:
+            options[name] = ""
+        else:
+            raise WrongUseError(f'Invalid combination of input arguments. Please run "nvidia-smi -h" for help.\n({word})')
+    return options
+
+
+def _monitoring(words):
+    """`pmon`'s own options. It tells of now, once; the real one goes on for ever unless it is told how often."""
+    found = dict(zip(words[::2], words[1::2], strict=False))
+    if len(words) % 2 or set(found) - {"-c", "-s", "-i"} or found.get("-c") != "1" or set(found.get("-s", "u")) - set("um"):
+        raise WrongUseError("Invalid combination of input arguments. (pmon takes -c 1, -s u, m or um, and -i here)")
+    return {"id": found["-i"], "show": found.get("-s", "u")} if "-i" in found else {"show": found.get("-s", "u")}
+
+
+def _shares(gpus, apps, options):
+    used, held = "u" in options["show"], "m" in options["show"]
+    names = (
+        ["gpu", "pid", "type"] + (["sm", "mem", "enc", "dec", "jpg", "ofa"] if used else []) + (["fb", "ccpm"] if held else [])
+    )
+    units = ["Idx", "#", "C/G"] + (["%"] * 6 if used else []) + (["MB", "MB"] if held else [])
+    rows = []
+    for gpu in gpus:
+        own = [app for app in apps if app["index"] == gpu["index"]]
+        for app in own or [{"pid": "-", "type": "-", "share": "-", "used_memory": "-", "process_name": "-"}]:
+            cells = [gpu["index"], app["pid"], app["type"]]
+            cells += ([app["share"]] + ["-"] * 5 if used else []) + ([app["used_memory"], "-"] if held else [])
+            rows.append((cells, app["process_name"].rpartition("/")[2]))
+    widths = [5, 10, 5] + [6] * (len(names) - 3)
+
+    def line(cells, last):
+        return " ".join(str(cell).rjust(width) for cell, width in zip(cells, widths, strict=True)) + f"    {last}"
+
+    return "\n".join(["#" + line(names, "command")[1:], "#" + line(units, "name")[1:], *(line(*row) for row in rows)])
+
+
+def _chosen(gpus, asked):
+    """Those of the container's GPUs that `-i` names; indices count from the container's first."""
+    numbered = [{**gpu, "index": number} for number, gpu in enumerate(gpus)]
+    if asked is None:
+        return numbered
+    wanted = [one.strip() for one in asked.split(",")]
+    return [gpu for gpu in numbered if {str(gpu["index"]), gpu["uuid"], _bus(gpu)} & set(wanted)]
+
+
+def _listed(gpu, own):
+    lines = [f"GPU {gpu['index']}: {gpu['name']} (UUID: {gpu['uuid']})"]
+    instances = [one for one in gpu["instances"] if one["uuid"] in own["ids"] or gpu["uuid"] in own["ids"]]
+    lines += [f"  MIG {one['profile']:<12}Device  {number}: (UUID: {one['uuid']})" for number, one in enumerate(instances)]
+    return "\n".join(lines)
+
+
+def _bus(gpu):
+    return f"{gpu['index'] + 1:08X}:00:00.0"
+
+
+def _gpu_row(gpu, gpus, state, found):
+    busy, used = gpu_usage.of_gpu(gpu, state["containers"], found)
+    cut = bool(gpu["instances"])
+    mig = ("Enabled" if cut else "Disabled") if gpu["mig_capable"] else NOT_AVAILABLE
+    total = gpu["memory_mib"]
+    return {
+        "timestamp": time.strftime("%Y/%m/%d %H:%M:%S.000"),
+        "driver_version": state["driver_version"],
+        "cuda_version": state["cuda_version"],
+        "count": str(len(gpus)),
+        "name": gpu["name"],
+        "gpu_name": gpu["name"],
+        "index": str(gpu["index"]),
+        "uuid": gpu["uuid"],
+        "gpu_uuid": gpu["uuid"],
+        "serial": NOT_AVAILABLE,
+        "gpu_serial": NOT_AVAILABLE,
+        "pci.bus_id": _bus(gpu),
+        "gpu_bus_id": _bus(gpu),
+        "compute_cap": gpu["compute_capability"] or NOT_AVAILABLE,
+        "compute_mode": {"E. Process": "Exclusive_Process"}.get(gpu["compute_mode"], gpu["compute_mode"]),
+        "mig.mode.current": mig,
+        "mig.mode.pending": mig,
+        "persistence_mode": "Enabled",
+        "pstate": "P0" if busy else "P8",
+        "memory.total": str(total),
+        "memory.used": str(used),
+        "memory.free": str(total - used),
+        "memory.reserved": "0",
+        "utilization.gpu": NOT_AVAILABLE if cut else str(busy),
+        "utilization.memory": NOT_AVAILABLE if cut else str(min(busy, 100 * used // total if total else 0)),
+        "temperature.gpu": str(celsius(busy)),
+        "power.draw": f"{watts(gpu, busy):.2f}",
+        "power.limit": f"{gpu['watts']:.2f}",
+        "clocks.sm": NOT_AVAILABLE,
+        "clocks.mem": NOT_AVAILABLE,
+        "clocks.max.memory": NOT_AVAILABLE,
+        "clocks.max.mem": NOT_AVAILABLE,
+        "clocks.max.sm": NOT_AVAILABLE,
+        "ecc.errors.uncorrected.volatile.total": "0",
+    }
+
+
+def celsius(busy):
+    """A temperature of show."""
+    return IDLE_CELSIUS + (WARM_CELSIUS - IDLE_CELSIUS) * busy // 100
+
+
+def watts(gpu, busy):
+    """A power of show: an eighth of the limit when idle."""
+    return gpu["watts"] / 8 + gpu["watts"] * 7 / 8 * busy / 100
+
+
+def _apps(state, key, own, gpus, found):
+    """A row for each process on one of these GPUs that the container may see."""
+    rows = []
+    for gpu in gpus:
+        ids = {gpu["uuid"], *(one["uuid"] for one in gpu["instances"])}
+        mps = gpu["compute_mode"] != "Default"
+        for one in sorted(found, key=lambda process: process.pid):
+            seen = state["containers"].get(one.container, {"ids": []})["ids"]
+            if not ids & set(seen) or not (one.container == key or own["host_pid"]):
+                continue
+            memory = str(min(one.memory_mib // len(seen), gpu["memory_mib"]))
+            rows.append(
+                {
+                    "timestamp": time.strftime("%Y/%m/%d %H:%M:%S.000"),
+                    "gpu_name": gpu["name"],
+                    "gpu_bus_id": _bus(gpu),
+                    "gpu_serial": NOT_AVAILABLE,
+                    "gpu_uuid": gpu["uuid"],
+                    "pid": str(one.pid),
+                    "process_name": one.name,
+                    "name": one.name,
+                    "used_gpu_memory": memory,
+                    "used_memory": memory,
+                    "index": gpu["index"],
+                    "share": min(100, round(100 * one.share / len(seen))),
+                    "type": "M+C" if mps else "C",
+                }
+            )
+    return rows
+
+
+def _csv(options, query, known, rows):
+    fields = [one.strip() for one in options[query].split(",")]
+    for field in fields:
+        if field not in known:
+            raise WrongUseError(f'Field "{field}" is not a valid field to query.\n')
+    form = [one.strip() for one in options.get("format", "").split(",")]
+    if "csv" not in form:
+        raise WrongUseError('"--format=" switch is missing. Please run "nvidia-smi -h" for help.\n')
+    lines = []
+    if "noheader" not in form:
+        lines.append(", ".join(f"{_spelt(field)} [{known[field]}]" if known[field] else _spelt(field) for field in fields))
+    lines += [", ".join(_cell(row[field], known[field], "nounits" in form) for field in fields) for row in rows]
+    return "\n".join(lines)
+
+
+def _spelt(field):
+    """Heads have `used_gpu_memory` and `name`, whatever they were asked by."""
+    return {"used_memory": "used_gpu_memory", "gpu_name": "name"}.get(field, field)
+
+
+def _cell(value, unit, bare):
+    return value if bare or not unit or value == NOT_AVAILABLE else f"{value} {unit}"
+
+
+def _table(state, gpus, apps, found):
+    line = "+" + "-" * 89 + "+"
+    rows = [
+        time.strftime("%a %b %e %H:%M:%S %Y"),
+        line,
+        f"| {_heading(state):<87} |",
+        "|" + "-" * 41 + "+" + "-" * 24 + "+" + "-" * 22 + "+",
+        "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |",
+        "| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |",
+        "|                                         |                        |               MIG M. |",
+        "|" + "=" * 41 + "+" + "=" * 24 + "+" + "=" * 22 + "|",
+    ]
+    for gpu in gpus:
+        rows += _table_of(gpu, _gpu_row(gpu, gpus, state, found))
+    rows += ["", line, f"| {'Processes:':<87} |"]
+    rows.append(f"| {' GPU   GI   CI              PID   Type   Process name                        GPU Memory':<87} |")
+    rows.append(f"| {'        ID   ID                                                               Usage':<87} |")
+    rows.append("|" + "=" * 89 + "|")
+    for app in apps:
+        left = f" {app['index']:>3}   N/A  N/A {app['pid']:>16} {app['type']:>6}   {app['process_name'][-34:]:<35}"
+        rows.append(f"| {left + app['used_memory'].rjust(7) + 'MiB':<87} |")
+    if not apps:
+        rows.append(f"| {' No running processes found':<87} |")
+    return "\n".join([*rows, line])
+
+
+def _heading(state):
+    driver, cuda = state["driver_version"], state["cuda_version"]
+    return f"NVIDIA-SMI {driver:<22} Driver Version: {driver:<14} CUDA Version: {cuda}"
+
+
+def _table_of(gpu, row):
+    busy = row["utilization.gpu"]
+    busy = "N/A" if busy == NOT_AVAILABLE else f"{busy}%"
+    power = f"{float(row['power.draw']):.0f}W / {gpu['watts']:>4}W"
+    left = f"N/A  {row['temperature.gpu']:>3}C    {row['pstate']:<4}"
+    memory = f"{row['memory.used']}MiB / {row['memory.total']:>6}MiB"
+    mode = f"{busy:>8} {gpu['compute_mode']:>11}"
+    return [
+        _cells(f"{gpu['index']:>3}  {gpu['name'][:24]:<24}{'On':>9}", f"{_bus(gpu):>18} Off", f"{'0':>20}"),
+        _cells(left + power.rjust(39 - len(left)), f"{memory:>22}", mode),
+        _cells("", "", f"{row['mig.mode.current'].strip('[]'):>20}"),
+        "+" + "-" * 41 + "+" + "-" * 24 + "+" + "-" * 22 + "+",
+    ]
+
+
+def _cells(left, middle, right):
+    return f"| {left[:39]:<39} | {middle[:22]:<22} | {right[:20]:<20} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

@@ -1,0 +1,255 @@
+"""Create, read, update and delete one object, and try each out without doing it.
+
+In: a kind, inputs with their marks of secrets, an earlier state. Out: `State`s for the engine. An object that is there although
+the operation failed raises `PartialError` with what is known of it: the engine keeps it, and the next `up` completes it.
+"""
+
+from collections.abc import Callable, Sequence
+
+from localazure.kubernetes_plugin import objects, state
+from localazure.kubernetes_plugin.api import ApiError
+from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
+from localazure.kubernetes_plugin.ignored import without_ignored
+from localazure.kubernetes_plugin.kinds import Kind
+from localazure.kubernetes_plugin.objects import Object
+from localazure.kubernetes_plugin.settings import Settings
+from localazure.kubernetes_plugin.values import live_inputs, received, sent
+from localazure.kubernetes_plugin.waiting.waiter import NotReadyError, Waiting, check_for, reasons_of, until_gone, until_ready
+from localazure.plugin.errors import PartialError, State
+from localazure.plugin.wire import UNKNOWN, Properties, opened
+
+_RETRIES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # while what an object needs isn't there yet
+_LEGACY_MANAGERS = ("kubectl", "before-first-apply", "pulumi-kubernetes", "pulumi-resource-kubernetes")
+_CONFLICT_HELP = (
+    "https://www.pulumi.com/registry/packages/kubernetes/how-to-guides/managing-resources-with-server-side-apply/"
+    "#handle-field-conflicts-on-existing-resources"
+)
+_NOT_INPUTS = frozenset({"status"})
+_NOT_INPUT_ANNOTATIONS = frozenset(
+    {
+        "deployment.kubernetes.io/revision",
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "deprecated.daemonset.template.generation",
+    }
+)
+
+
+class ExistsError(Exception):
+    """An object of that name is there already."""
+
+
+class Resources:
+    """The operations, for one provider configuration."""
+
+    def __init__(self, waiting: Waiting, settings: Settings) -> None:
+        self._waiting = waiting
+        self._cluster: Cluster = waiting.cluster
+        self._settings = settings
+
+    # Creating
+
+    def create(self, urn: str, kind: Kind, marked: Properties, timeout_s: float) -> State:
+        """The object when it is ready. ApiError, NoMatchError, ExistsError: it isn't there. PartialError: it is, not ready."""
+        inputs = opened(sent(marked))
+        manager = state.manager_for(inputs)
+        live = self._retried(lambda: self._applied_new(kind, inputs, manager, dry_run=False), urn)
+        return self._awaited(urn, kind, marked, inputs, live, manager, timeout_s, created=True)
+
+    def try_create(self, kind: Kind, marked: Properties) -> Properties:
+        """What the object would be. ApiError, ExistsError."""
+        inputs = opened(sent(marked))
+        manager = state.manager_for(inputs)
+        live = self._applied_new(kind, inputs, manager, dry_run=True)
+        shown = {key: value for key, value in live.items() if key != "status"}
+        # A dry run makes these up; the object that will be has others.
+        unknown = dict.fromkeys(("uid", "resourceVersion", "creationTimestamp"), UNKNOWN)
+        shown["metadata"] = {**{k: v for k, v in objects.metadata(live).items() if k != "managedFields"}, **unknown}
+        return state.outputs(marked, shown, manager)
+
+    def _applied_new(self, kind: Kind, inputs: Object, manager: str, *, dry_run: bool) -> Object:
+        path = self._cluster.path_of(kind, inputs)
+        if not self._settings.upsert and self._cluster.api.find(path) is not None:
+            plural = self._cluster.resource(kind).plural
+            group = f"{plural}.{kind.group}" if kind.group else plural
+            raise ExistsError(f'{group} "{objects.name(inputs)}" already exists')
+        return self._applied(path, inputs, manager, dry_run=dry_run)
+
+    # Updating
+
+    def update(
+        self, urn: str, kind: Kind, marked: Properties, old: Properties, ignored: Sequence[str], timeout_s: float
+    ) -> State:
+        """The object when it is as asked. PartialError: it is there, and isn't."""
+        before, inputs = state.kept(old), opened(sent(marked))
+        manager = state.manager_for(inputs, before.manager)
+        path = self._cluster.path_of(kind, inputs)
+        live = self._found(path, inputs)
+        try:
+            applied = self._applied(path, without_ignored(inputs, live, ignored, manager), manager, dry_run=False)
+        except ApiError as error:
+            # The object is as it was: so is what is kept of its inputs, and the next `up` finds the same difference.
+            own = objects.identity(live)
+            unchanged = state.with_secrets_of(received(before.inputs), marked)
+            kept = State(own, state.outputs(unchanged, live, manager, before.api_version), unchanged)
+            reason = f'the Kubernetes API server reported that "{own}" failed to fully initialize or become live: {error}'
+            raise PartialError(kept, reason) from error
+        return self._awaited(urn, kind, marked, inputs, applied, manager, timeout_s, created=False)
+
+    def try_update(self, kind: Kind, marked: Properties, old: Properties, ignored: Sequence[str]) -> Properties:
+        """What the object would be. ApiError."""
+        before, inputs = state.kept(old), opened(sent(marked))
+        manager = state.manager_for(inputs, before.manager)
+        path = self._cluster.path_of(kind, inputs)
+        body = without_ignored(inputs, self._found(path, inputs), ignored, manager) if ignored else inputs
+        return state.outputs(marked, self._applied(path, body, manager, dry_run=True), manager, before.api_version)
+
+    # Reading and deleting
+
+    def read(self, kind: Kind, engine_id: str, old_inputs: Properties, old: Properties) -> State | None:
+        """The object as it is, None where it is gone. Without old inputs (an import) all that it says is taken for inputs.
+
+        PartialError: it is there, and isn't ready.
+        """
+        before = state.kept(old, old_inputs)
+        space, own = objects.namespace_and_name(engine_id)
+        live = self._cluster.api.find(self._cluster.path(kind, space or objects.namespace(before.inputs), own))
+        if live is None:
+            return None
+        inputs = opened(sent(old_inputs)) or before.inputs
+        marked = state.with_secrets_of(received(live_inputs(live, inputs) if inputs else _imported(live)), old_inputs)
+        found = State(
+            engine_id, state.outputs(marked, live, state.manager_for(inputs, before.manager), before.api_version), marked
+        )
+        check = check_for(self._cluster, kind, inputs) if inputs else None
+        ready = check(live) if check else None
+        if ready is not None and not ready.ready:
+            said = ready.failed or ready.waiting
+            reason = f"Resource '{objects.identity(live)}' was created but failed to initialize"
+            raise PartialError(found, reason, [said, *reasons_of(self._waiting, kind, live)])
+        return found
+
+    def delete(self, urn: str, kind: Kind, engine_id: str, old: Properties, timeout_s: float) -> None:
+        """Ends when the object is gone. PartialError: it is there still. What isn't there is gone."""
+        before = state.kept(old)
+        space, own = objects.namespace_and_name(engine_id)
+        path = self._cluster.path(kind, space, own)
+        live = self._cluster.api.find(path)
+        if live is None:
+            return
+        try:
+            self._cluster.api.delete(path, _propagation(before.inputs))
+        except ApiError as error:
+            if error.status == 403 and "may not be deleted" in str(error) and before.manager:
+                self._let_go(path, live, before.manager)
+                return
+            if error.status != 404:
+                raise
+        try:
+            until_gone(self._waiting, urn, kind, live, before.inputs, timeout_s)
+        except NotReadyError as error:
+            inputs = state.with_secrets_of(received(before.inputs), old.get("__inputs") or {})
+            kept = State(engine_id, state.outputs(inputs, error.live, before.manager, before.api_version), inputs)
+            raise PartialError(kept, str(error), error.more) from error
+
+    def unready_job(self, kind: Kind, live: Object) -> bool:
+        """Whether a Job that is to be replaced when it isn't done (`pulumi.com/replaceUnready`) isn't done."""
+        found = self._cluster.api.find(self._cluster.path_of(kind, live))
+        check = check_for(self._cluster, kind, {})
+        return found is not None and check is not None and not check(found).ready
+
+    # What they share
+
+    def _awaited(
+        self,
+        urn: str,
+        kind: Kind,
+        marked: Properties,
+        inputs: Object,
+        live: Object,
+        manager: str,
+        timeout_s: float,
+        *,
+        created: bool,
+    ) -> State:
+        try:
+            ready = until_ready(self._waiting, urn, kind, live, inputs, timeout_s)
+        except NotReadyError as error:
+            own = objects.identity(error.live)
+            reason = (
+                f'resource "{urn}" was successfully created, but the Kubernetes API server reported that it failed to fully '
+                f"initialize or become live: {error}"
+                if created
+                else f'the Kubernetes API server reported that "{own}" failed to fully initialize or become live: {error}'
+            )
+            raise PartialError(State(own, state.outputs(marked, error.live, manager), marked), reason, error.more) from error
+        return State(objects.identity(ready), state.outputs(marked, ready, manager), marked)
+
+    def _found(self, path: str, inputs: Object) -> Object:
+        live = self._cluster.api.find(path)
+        if live is None:
+            raise ApiError(
+                404, "NotFound", f'"{objects.identity(inputs)}" is not in the cluster any more; `pulumi refresh` tells the stack'
+            )
+        return live
+
+    def _applied(self, path: str, inputs: Object, manager: str, *, dry_run: bool) -> Object:
+        # A dry run changes nothing, so it may always overwrite: a replacement's would meet what it replaces.
+        force = dry_run or self._forced(inputs)
+        try:
+            return self._cluster.api.apply(path, inputs, manager=manager, force=force, dry_run=dry_run)
+        except ApiError as error:
+            if error.status != 409 or error.reason != "Conflict":
+                raise
+            if _owners(error) and all(each.startswith(_LEGACY_MANAGERS) for each in _owners(error)):
+                return self._cluster.api.apply(path, inputs, manager=manager, force=True, dry_run=dry_run)
+            message = f"Server-Side Apply field conflict detected. See {_CONFLICT_HELP} for troubleshooting help: {error}"
+            raise ApiError(error.status, error.reason, message, error.details) from None
+
+    def _forced(self, inputs: Object) -> bool:
+        said = objects.annotation(inputs, objects.PATCH_FORCE)
+        return said == "true" if said else self._settings.patch_force
+
+    def _let_go(self, path: str, live: Object, manager: str) -> None:
+        """Owns no field of the object any more, so that the server takes away what only this program had set."""
+        own = {key: objects.metadata(live)[key] for key in ("name", "namespace") if key in objects.metadata(live)}
+        nothing = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": own}
+        self._cluster.api.apply(path, nothing, manager=manager, force=False, dry_run=False)
+
+    def _retried(self, attempt: Callable[[], Object], urn: str) -> Object:
+        """What an object needs (its namespace, its definition) may be on its way: a program needn't say what comes first."""
+        for pause in _RETRIES_S:
+            try:
+                return attempt()
+            except (ApiError, NoMatchError) as error:
+                if isinstance(error, ApiError) and error.status != 404 and not _account_missing(error):
+                    raise
+                self._waiting.say(urn, f"creation failed and is tried again: {error}")
+            if self._waiting.stopping.wait(pause):
+                break
+        return attempt()
+
+
+def _propagation(inputs: Object) -> str:
+    said = objects.annotation(inputs, objects.DELETION_PROPAGATION).lower()
+    return {"orphan": "Orphan", "background": "Background"}.get(said, "Foreground")
+
+
+def _owners(error: ApiError) -> list[str]:
+    """The managers that a conflict names: `conflict with "NAME" using v1`."""
+    messages = [str(each.get("message", "")) for each in error.details.get("causes") or []]
+    return [each.split('"')[1] for each in messages if each.startswith('conflict with "')]
+
+
+def _account_missing(error: ApiError) -> bool:
+    """A pod right after its namespace: the default account is made a moment later."""
+    return error.status == 403 and "error looking up service account" in str(error)
+
+
+def _imported(live: Object) -> Properties:
+    """All of a live object that a program could have said."""
+    metadata = {key: value for key, value in objects.metadata(live).items() if key not in objects.SERVER_METADATA}
+    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _NOT_INPUT_ANNOTATIONS}
+    metadata = {key: value for key, value in metadata.items() if key != "annotations"} | (
+        {"annotations": annotations} if annotations else {}
+    )
+    return {**{key: value for key, value in live.items() if key not in _NOT_INPUTS}, "metadata": metadata}

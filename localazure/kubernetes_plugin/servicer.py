@@ -1,0 +1,320 @@
+"""The provider's gRPC service: requests of the engine in, calls of this package's plain functions, answers out.
+
+What isn't here (components, parameters, schemas) answers UNIMPLEMENTED, which the engine takes.
+Source of the contract: pulumi/proto/pulumi/provider.proto.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import NamedTuple, NoReturn
+
+import grpc
+from google.protobuf.empty_pb2 import Empty
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+
+from localazure.kubernetes_plugin import objects, state
+from localazure.kubernetes_plugin.api import READ_S, Api, ApiError, UnreachableError
+from localazure.kubernetes_plugin.changes import changes, delete_first
+from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
+from localazure.kubernetes_plugin.config_diff import config_diff
+from localazure.kubernetes_plugin.engine_log import EngineLog
+from localazure.kubernetes_plugin.kinds import Kind, kind_of, token_of
+from localazure.kubernetes_plugin.naming import named
+from localazure.kubernetes_plugin.resources import ExistsError, Resources
+from localazure.kubernetes_plugin.settings import Settings, configuration_problems, read_settings
+from localazure.kubernetes_plugin.values import received, sent
+from localazure.kubernetes_plugin.waiting.waiter import Waiting
+from localazure.plugin.answers import answering_errors, diff_response
+from localazure.plugin.diff import Diff
+from localazure.plugin.naming import Autonaming, Mode
+from localazure.plugin.wire import Properties, from_struct, has_unknown, is_unknown, opened, to_struct
+
+PACKAGE = "pulumi-kubernetes"
+_Options = provider_pb2.CheckRequest.AutonamingOptions
+_MODES = {_Options.PROPOSE: Mode.PROPOSE, _Options.ENFORCE: Mode.ENFORCE, _Options.DISABLE: Mode.DISABLE}
+_FORGET = 'rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment variable set to "true"'
+
+_answers_errors = answering_errors(ApiError, UnreachableError, NoMatchError, ExistsError, LookupError, ValueError)
+
+
+class Work(NamedTuple):
+    """What a configured provider works with."""
+
+    settings: Settings
+    cluster: Cluster
+    resources: Resources
+
+
+class Provider(provider_pb2_grpc.ResourceProviderServicer):
+    """`kubernetes` for any API server. `stop` is called when the engine cancels."""
+
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, log: EngineLog | None = None, stop: Callable[[], None] | None = None
+    ) -> None:
+        self._environment = os.environ if environment is None else environment
+        self._log = log or EngineLog()
+        self._stop = stop
+        self._stopping = threading.Event()
+        self._warned = threading.Event()
+        self._work: Work | None = None
+
+    # The plugin and its configuration
+
+    def GetPluginInfo(self, request: Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:  # noqa: N802, ARG002
+        return plugin_pb2.PluginInfo(version=version(PACKAGE))
+
+    def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
+        self._log.attach(request.address)
+        return Empty()
+
+    def CheckConfig(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
+        configuration = {key: value for key, value in from_struct(request.news).items() if not has_unknown(value)}
+        problems = configuration_problems(_strings(configuration), self._environment)
+        failures = [provider_pb2.CheckFailure(reason=problem) for problem in problems]
+        return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
+
+    @_answers_errors
+    def DiffConfig(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
+        old = from_struct(request.old_inputs) or from_struct(request.olds)
+        found = config_diff(old, from_struct(request.news))
+        some = provider_pb2.DiffResponse.DIFF_SOME if found.changed else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=some, diffs=found.changed, replaces=found.replaces)
+
+    @_answers_errors
+    def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
+        given = from_struct(request.args) or {key.split(":")[-1]: value for key, value in request.variables.items()}
+        settings = read_settings(_strings(given), self._environment)
+        # Nothing is asked of the cluster yet: many a plan needs nothing of it.
+        api = Api(settings.access, read_s=settings.read_s or READ_S) if settings.access else None
+        cluster = Cluster(api, settings.problem)
+        self._work = Work(settings, cluster, Resources(Waiting(cluster, self._stopping, self._log.status), settings))
+        return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=True)
+
+    def Cancel(self, request: Empty, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
+        self.abandon()
+        if self._stop is not None:
+            self._stop()
+        return Empty()
+
+    def abandon(self) -> None:
+        """Ends waiting for the cluster: what is under way answers with what is known of it."""
+        self._stopping.set()
+
+    # Planning
+
+    @_answers_errors
+    def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
+        if self._settings.skip_update_unreachable and request.olds.fields and self._cluster.unreachable:
+            self._log.warning(request.urn, "the cluster is unreachable, so this object is left as it was (skipUpdateUnreachable)")
+            return provider_pb2.CheckResponse(inputs=request.olds)
+        marked = sent(from_struct(request.news, keep_secrets=True))
+        inputs, old = opened(marked), opened(sent(from_struct(request.olds)))
+        kind = kind_of(token_of(request.urn), inputs)
+        inputs = named(inputs, old, request.urn.split("::")[-1], request.randomSeed, _autonaming(request))
+        if not objects.namespace(inputs) and not is_unknown(inputs.get("metadata")) and self._cluster.namespaced(kind):
+            inputs["metadata"] = {**objects.metadata(inputs), "namespace": self._settings.namespace}
+        failures = [provider_pb2.CheckFailure(reason=each) for each in _problems(inputs)]
+        checked = received(state.with_secrets_of(inputs, marked))
+        return provider_pb2.CheckResponse(inputs=to_struct(checked), failures=failures)
+
+    @_answers_errors
+    def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
+        new = opened(sent(from_struct(request.news)))
+        before = state.kept(from_struct(request.olds), from_struct(request.old_inputs))
+        kind = kind_of(token_of(request.urn), new)
+        namespaced = self._cluster.namespaced(kind)
+        found = changes(
+            kind,
+            before.inputs,
+            new,
+            before.live,
+            config_map_mutable=self._settings.config_map_mutable,
+            secret_mutable=self._settings.secret_mutable,
+            namespaced=namespaced,
+        )
+        if not self._unready(request.urn, kind, new, before.live):
+            return diff_response(found)
+        first = delete_first(new, before.live, namespaced=namespaced)
+        return diff_response(Diff(found.changes, first), [f'metadata.annotations["{objects.REPLACE_UNREADY}"]'])
+
+    # Doing
+
+    @_answers_errors
+    def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:  # noqa: N802, ARG002
+        marked = from_struct(request.properties, keep_secrets=True)
+        kind = kind_of(token_of(request.urn), opened(marked))
+        if request.preview:
+            return provider_pb2.CreateResponse(properties=to_struct(self._tried_create(kind, marked)))
+        self._must_answer()
+        try:
+            made = self._resources.create(request.urn, kind, marked, request.timeout)
+        except NoMatchError as error:
+            raise ValueError(
+                f'creation of resource "{request.urn}" with kind {kind} failed because the Kubernetes API server reported that '
+                f"the apiVersion for this resource does not exist. Verify that any required CRDs have been created: {error}"
+            ) from None
+        except (ApiError, ExistsError, UnreachableError) as error:
+            raise ValueError(
+                f'resource "{request.urn}" was not successfully created by the Kubernetes API server: {error}'
+            ) from None
+        return provider_pb2.CreateResponse(id=made.id, properties=to_struct(made.outputs))
+
+    @_answers_errors
+    def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:  # noqa: N802, ARG002
+        if self._cluster.unreachable:
+            return self._read_unreachable(request)
+        inputs = from_struct(request.inputs, keep_secrets=True)
+        olds = from_struct(request.properties, keep_secrets=True)
+        kind = kind_of(token_of(request.urn), opened(inputs) or opened(olds))
+        try:
+            found = self._resources.read(kind, request.id, inputs, olds)
+        except NoMatchError:
+            found = None  # its definition is gone, and it with it
+        if found is None:
+            return provider_pb2.ReadResponse(id="")
+        return provider_pb2.ReadResponse(id=found.id, properties=to_struct(found.outputs), inputs=to_struct(found.inputs))
+
+    @_answers_errors
+    def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:  # noqa: N802, ARG002
+        marked, olds = from_struct(request.news, keep_secrets=True), from_struct(request.olds, keep_secrets=True)
+        kind = kind_of(token_of(request.urn), opened(marked))
+        ignored = list(request.ignoreChanges)
+        if request.preview:
+            return provider_pb2.UpdateResponse(properties=to_struct(self._tried_update(kind, marked, olds, ignored)))
+        self._must_answer()
+        try:
+            made = self._resources.update(request.urn, kind, marked, olds, ignored, request.timeout)
+        except (ApiError, UnreachableError, NoMatchError) as error:
+            raise ValueError(f'update of resource "{request.urn}" failed: {error}') from None
+        return provider_pb2.UpdateResponse(properties=to_struct(made.outputs))
+
+    @_answers_errors
+    def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
+        olds = from_struct(request.properties, keep_secrets=True)
+        if self._cluster.unreachable:
+            self._log.warning(request.urn, f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
+            if not self._settings.delete_unreachable:
+                raise ValueError(
+                    "configured Kubernetes cluster is unreachable. If the cluster was deleted, you can remove this resource from "
+                    f"Pulumi state by {_FORGET}"
+                )
+            self._log.info(request.urn, "the object is removed from the stack's state alone (deleteUnreachable)")
+            return Empty()
+        kind = kind_of(token_of(request.urn), state.kept(olds).live)
+        try:
+            self._resources.delete(request.urn, kind, request.id, olds, request.timeout)
+        except NoMatchError:
+            return Empty()  # its definition is gone, and it with it
+        return Empty()
+
+    @_answers_errors
+    def Invoke(self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext) -> provider_pb2.InvokeResponse:  # noqa: N802, ARG002
+        _refuse(request.tok)
+
+    @_answers_errors
+    def Construct(self, request: provider_pb2.ConstructRequest, context: grpc.ServicerContext) -> provider_pb2.ConstructResponse:  # noqa: N802, ARG002
+        _refuse(request.type)
+
+    # What the methods share
+
+    def _tried_create(self, kind: Kind, marked: Properties) -> Properties:
+        """What would be created. The inputs where only doing it could tell: with unknowns, without the namespace or the kind."""
+        self._warn_once()
+        if has_unknown(opened(marked)) or not self._cluster.has(kind):
+            return marked
+        try:
+            return self._resources.try_create(kind, marked)
+        except ExistsError:
+            return marked  # it may be what this object replaces
+        except ApiError as error:
+            if error.missing_namespace or error.status == 403:
+                return marked
+            raise
+
+    def _tried_update(self, kind: Kind, marked: Properties, olds: Properties, ignored: list[str]) -> Properties:
+        self._warn_once()
+        if has_unknown(opened(marked)) or not self._cluster.has(kind):
+            return marked
+        try:
+            return self._resources.try_update(kind, marked, olds, ignored)
+        except ApiError as error:
+            if error.status == 403:
+                return marked
+            raise
+
+    def _read_unreachable(self, request: provider_pb2.ReadRequest) -> provider_pb2.ReadResponse:
+        self._log.warning(request.urn, f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
+        if self._settings.delete_unreachable:
+            self._log.info(request.urn, "the object is removed from the stack's state alone (deleteUnreachable)")
+            return provider_pb2.ReadResponse(id="")
+        if self._settings.skip_update_unreachable:
+            return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
+        raise ValueError(
+            "failed to read resource state due to unreachable cluster. If the cluster was deleted, you can remove this resource "
+            f"from Pulumi state by {_FORGET}"
+        )
+
+    def _unready(self, urn: str, kind: Kind, new: Properties, live: Properties) -> bool:
+        if not objects.annotated(new, objects.REPLACE_UNREADY) or self._cluster.unreachable:
+            return False
+        if kind.name != "Job":
+            self._log.warning(urn, f"the annotation {objects.REPLACE_UNREADY} is for Jobs alone")
+            return False
+        try:
+            return self._resources.unready_job(kind, live)
+        except (ApiError, UnreachableError, NoMatchError):
+            return False
+
+    def _warn_once(self) -> None:
+        """A plan is made without the cluster as the real provider makes one, but not without a word."""
+        if self._cluster.unreachable and not self._warned.is_set():
+            self._warned.set()
+            self._log.warning("", f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
+
+    def _must_answer(self) -> None:
+        if self._cluster.unreachable:
+            raise ValueError(f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
+
+    @property
+    def _configured(self) -> Work:
+        if self._work is None:
+            raise ValueError("the provider was asked to work before it was configured")
+        return self._work
+
+    @property
+    def _settings(self) -> Settings:
+        return self._configured.settings
+
+    @property
+    def _cluster(self) -> Cluster:
+        return self._configured.cluster
+
+    @property
+    def _resources(self) -> Resources:
+        return self._configured.resources
+
+
+def _problems(inputs: Properties) -> list[str]:
+    if objects.metadata(inputs).get("generateName") and not objects.name(inputs):
+        return ["the `.metadata.generateName` field is not supported in Server-Side Apply mode"]
+    return []
+
+
+def _strings(configuration: Properties) -> dict[str, str]:
+    """Configuration as text: booleans of an explicit provider arrive as booleans or as JSON."""
+    return {key: value if isinstance(value, str) else str(value) for key, value in configuration.items()}
+
+
+def _autonaming(request: provider_pb2.CheckRequest) -> Autonaming:
+    if not request.HasField("autonaming"):
+        return Autonaming()
+    return Autonaming(_MODES[request.autonaming.mode], request.autonaming.proposed_name)
+
+
+def _refuse(token: str) -> NoReturn:
+    raise LookupError(
+        f"'{token}' is not implemented by this stand-in of pulumi-kubernetes, which has objects of the API alone (no Helm, YAML "
+        "files or Kustomize); for it install the real plugin: pulumi plugin install resource kubernetes"
+    )

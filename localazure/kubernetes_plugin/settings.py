@@ -1,0 +1,98 @@
+"""The provider's configuration: the real provider's keys, then the environment variables it reads.
+
+In: `kubernetes:` configuration or an explicit provider's arguments, and the environment. Out: `Settings`; a kubeconfig that can't
+be read is no error here, since a program may never need the cluster: it makes the cluster unreachable.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from localazure.kubernetes_plugin import kubeconfig
+from localazure.kubernetes_plugin.kubeconfig import Access
+
+_SWITCHES = {
+    "deleteUnreachable": "PULUMI_K8S_DELETE_UNREACHABLE",
+    "enableConfigMapMutable": "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
+    "enablePatchForce": "PULUMI_K8S_ENABLE_PATCH_FORCE",
+    "enableSecretMutable": "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
+    "enableServerSideApply": "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY",
+    "skipUpdateUnreachable": "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
+    "upsertExistingObjects": "PULUMI_K8S_UPSERT_EXISTING_OBJECTS",
+}
+_ON_BY_DEFAULT = frozenset({"enableServerSideApply"})
+
+
+class Settings(NamedTuple):
+    """A configuration that can be worked with."""
+
+    access: Access | None  # None: `problem` says why
+    problem: str
+    namespace: str  # of objects that say none; never empty
+    delete_unreachable: bool
+    skip_update_unreachable: bool
+    config_map_mutable: bool
+    secret_mutable: bool
+    patch_force: bool
+    upsert: bool
+    read_s: float  # how long a request may take; 0: the default
+
+
+def read_settings(configuration: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
+    """The settings, or ValueError with every problem in one message."""
+    problems = configuration_problems(configuration, environment)
+    if problems:
+        raise ValueError("; ".join(problems))
+    access, problem = _access(configuration, environment)
+    on = {key: _switch(key, configuration, environment) for key in _SWITCHES}
+    return Settings(
+        access=access,
+        problem=problem,
+        namespace=configuration.get("namespace") or (access.namespace if access else "") or "default",
+        delete_unreachable=on["deleteUnreachable"],
+        skip_update_unreachable=on["skipUpdateUnreachable"],
+        config_map_mutable=on["enableConfigMapMutable"],
+        secret_mutable=on["enableSecretMutable"],
+        patch_force=on["enablePatchForce"],
+        upsert=on["upsertExistingObjects"],
+        read_s=_timeout(configuration, environment),
+    )
+
+
+def configuration_problems(configuration: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """What this plugin doesn't do, in the user's words."""
+    problems: list[str] = []
+    if not _switch("enableServerSideApply", configuration, environment):
+        problems.append(
+            "kubernetes:enableServerSideApply is false, but this stand-in of pulumi-kubernetes applies server-side alone"
+        )
+    if configuration.get("renderYamlToDirectory"):
+        problems.append("kubernetes:renderYamlToDirectory is not implemented by this stand-in of pulumi-kubernetes")
+    try:
+        _timeout(configuration, environment)
+    except ValueError:
+        problems.append("kubernetes:kubeClientSettings takes an object with burst, qps and timeout (seconds)")
+    return problems
+
+
+def _access(configuration: Mapping[str, str], environment: Mapping[str, str]) -> tuple[Access | None, str]:
+    given = configuration.get("kubeconfig", "")
+    try:
+        config = kubeconfig.read(given, environment)
+        return kubeconfig.access(config, configuration.get("context", ""), configuration.get("cluster", "")), ""
+    except ValueError as error:
+        what = "failed to parse kubeconfig data in `kubernetes:config:kubeconfig`" if given else "unable to load a kubeconfig"
+        return None, f"{what}: {error}"
+
+
+def _timeout(configuration: Mapping[str, str], environment: Mapping[str, str]) -> float:
+    given = configuration.get("kubeClientSettings")
+    settings = json.loads(given) if given else {}
+    if not isinstance(settings, dict):
+        raise ValueError(given)
+    return float(settings.get("timeout") or environment.get("PULUMI_K8S_CLIENT_TIMEOUT") or 0)
+
+
+def _switch(key: str, configuration: Mapping[str, str], environment: Mapping[str, str]) -> bool:
+    found = configuration.get(key) or environment.get(_SWITCHES[key])
+    return found.strip().lower() == "true" if found else key in _ON_BY_DEFAULT

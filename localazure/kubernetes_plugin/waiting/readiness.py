@@ -1,0 +1,211 @@
+"""Whether an object is what it was asked to be: one plain function for each kind that takes its time.
+
+In: the object as it is. Out: ready, not yet (and what is missing), or never (and why). Kinds without a function are ready as soon
+as they are there, as in the real provider.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from localazure.kubernetes_plugin import objects
+from localazure.kubernetes_plugin.kinds import Kind
+from localazure.kubernetes_plugin.objects import Object, path
+from localazure.kubernetes_plugin.values import canonical
+
+
+class Readiness(NamedTuple):
+    """`waiting`: what isn't there yet. `failed`: why it never will be. Neither: ready."""
+
+    waiting: str = ""
+    failed: str = ""
+
+    @property
+    def ready(self) -> bool:
+        return not self.waiting and not self.failed
+
+
+READY = Readiness()
+Check = Callable[[Object], Readiness]
+
+
+def condition(thing: Object, kind: str) -> Mapping[str, Any]:
+    """The condition of a type, {} where the object has none."""
+    for each in path(thing, "status", "conditions") or []:
+        if each.get("type") == kind:
+            return each
+    return {}
+
+
+def holds(thing: Object, kind: str) -> bool:
+    return condition(thing, kind).get("status") == "True"
+
+
+def pod(thing: Object) -> Readiness:
+    phase = path(thing, "status", "phase")
+    if phase == "Succeeded" or (holds(thing, "PodScheduled") and holds(thing, "Ready")):
+        return READY
+    if phase == "Failed":
+        why = path(thing, "status", "message") or path(thing, "status", "reason") or "a container ended with an error"
+        return Readiness(failed=f"the pod failed: {why}")
+    missing = next((each for each in ("PodScheduled", "Initialized", "Ready") if not holds(thing, each)), "Ready")
+    words = {"PodScheduled": "scheduled", "Initialized": "initialized", "Ready": "ready"}[missing]
+    return Readiness(f"Waiting for Pod {_quoted(thing)} to be {words}")
+
+
+def job(thing: Object) -> Readiness:
+    if holds(thing, "Complete"):
+        return READY
+    failed = condition(thing, "Failed")
+    if failed.get("status") == "True":
+        return Readiness(failed=f"[{failed.get('reason', 'Failed')}] {failed.get('message', 'the Job failed')}")
+    if not path(thing, "status", "startTime"):
+        return Readiness(f"Waiting for Job {_quoted(thing)} to start")
+    counts = [f"{name.capitalize()}: {path(thing, 'status', name) or 0}" for name in ("active", "succeeded", "failed")]
+    return Readiness(f"Waiting for Job {_quoted(thing)} to succeed ({' | '.join(counts)})")
+
+
+def deployment(thing: Object) -> Readiness:
+    wanted = _count(thing, "spec", "replicas", default=1)
+    if not _observed(thing):
+        return Readiness(f"Waiting for the controller to see Deployment {_quoted(thing)}")
+    progressing = condition(thing, "Progressing")
+    rolled_out = progressing.get("reason") == "NewReplicaSetAvailable" or not progressing
+    updated, available = _count(thing, "status", "updatedReplicas"), _count(thing, "status", "availableReplicas")
+    replaced = updated >= wanted and _count(thing, "status", "replicas") == updated
+    if replaced and available >= wanted and (wanted == 0 or (rolled_out and holds(thing, "Available"))):
+        return READY
+    return Readiness(f"Waiting for Deployment {_quoted(thing)} to be available ({available}/{wanted} Pods available)")
+
+
+def stateful_set(thing: Object) -> Readiness:
+    wanted = _count(thing, "spec", "replicas", default=1)
+    if not _observed(thing):
+        return Readiness(f"Waiting for the controller to see StatefulSet {_quoted(thing)}")
+    ready = _count(thing, "status", "readyReplicas")
+    partition = path(thing, "spec", "updateStrategy", "rollingUpdate", "partition") or 0
+    on_delete = path(thing, "spec", "updateStrategy", "type") == "OnDelete"
+    same = path(thing, "status", "currentRevision") == path(thing, "status", "updateRevision")
+    updated = _count(thing, "status", "updatedReplicas") >= wanted - partition if partition else same
+    if ready >= wanted and _count(thing, "status", "replicas") == wanted and (updated or on_delete or wanted == 0):
+        return READY
+    return Readiness(f"Waiting for StatefulSet {_quoted(thing)} to be ready ({ready}/{wanted} Pods ready)")
+
+
+def daemon_set(thing: Object) -> Readiness:
+    if not _observed(thing) or path(thing, "status", "desiredNumberScheduled") is None:
+        return Readiness(f"Waiting for the controller to see DaemonSet {_quoted(thing)}")
+    wanted = _count(thing, "status", "desiredNumberScheduled")
+    counted = ["currentNumberScheduled", "numberAvailable", "numberReady"]
+    if path(thing, "spec", "updateStrategy", "type") != "OnDelete":
+        counted.append("updatedNumberScheduled")
+    least = min(_count(thing, "status", each) for each in counted)
+    if least >= wanted:
+        return READY
+    return Readiness(f"Waiting for DaemonSet {_quoted(thing)} to be ready ({least}/{wanted} Pods ready)")
+
+
+def replication_controller(thing: Object) -> Readiness:
+    wanted, available = _count(thing, "spec", "replicas", default=1), _count(thing, "status", "availableReplicas")
+    if available == wanted and _observed(thing):
+        return READY
+    return Readiness(f"Waiting for ReplicationController {_quoted(thing)} ({available}/{wanted} Pods available)")
+
+
+def volume(thing: Object) -> Readiness:
+    phase = path(thing, "status", "phase")
+    bound = phase in ("Available", "Bound")
+    return READY if bound else Readiness(f"Waiting for PersistentVolume {_quoted(thing)} to be available ({phase})")
+
+
+def claim(thing: Object) -> Readiness:
+    phase = path(thing, "status", "phase")
+    bound = phase == "Bound"
+    return READY if bound else Readiness(f"Waiting for PersistentVolumeClaim {_quoted(thing)} to be bound ({phase})")
+
+
+def quota(thing: Object) -> Readiness:
+    asked, known = path(thing, "spec", "hard") or {}, path(thing, "status", "hard") or {}
+    same = canonical({"hard": asked}) == canonical({"hard": known})
+    return READY if same else Readiness(f"Waiting for ResourceQuota {_quoted(thing)} to be counted")
+
+
+def token(thing: Object) -> Readiness:
+    if thing.get("type") != "kubernetes.io/service-account-token" or thing.get("data"):
+        return READY
+    return Readiness(f"Waiting for Secret {_quoted(thing)} to get its token")
+
+
+def definition(thing: Object) -> Readiness:
+    refused = condition(thing, "NamesAccepted")
+    if refused.get("status") == "False":
+        return Readiness(failed=f"[{refused.get('reason', '')}] {refused.get('message', '')}")
+    established = holds(thing, "Established")
+    return READY if established else Readiness(f"Waiting for CustomResourceDefinition {_quoted(thing)} to be established")
+
+
+def ingress(thing: Object) -> Readiness:
+    if path(thing, "status", "loadBalancer", "ingress"):
+        return READY
+    return Readiness(f"Waiting for Ingress {_quoted(thing)} to get an address")
+
+
+def service(thing: Object, slices: Iterable[Object] = ()) -> Readiness:
+    """`slices`: its EndpointSlices. What has no selector or is headless waits for none."""
+    kind = path(thing, "spec", "type") or "ClusterIP"
+    counts = kind != "ExternalName" and path(thing, "spec", "selector") and path(thing, "spec", "clusterIP") != "None"
+    if counts and not any(
+        path(each, "conditions", "ready") is not False for part in slices for each in part.get("endpoints") or []
+    ):
+        return Readiness(f"Waiting for Service {_quoted(thing)}: no ready Pod matches its selector")
+    if kind == "LoadBalancer" and not path(thing, "status", "loadBalancer", "ingress"):
+        return Readiness(f"Waiting for Service {_quoted(thing)} to get an address of a load balancer")
+    return READY
+
+
+CHECKS: dict[tuple[str, str], Check] = {
+    ("", "PersistentVolume"): volume,
+    ("", "PersistentVolumeClaim"): claim,
+    ("", "Pod"): pod,
+    ("", "ReplicationController"): replication_controller,
+    ("", "ResourceQuota"): quota,
+    ("", "Secret"): token,
+    ("", "Service"): service,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): definition,
+    ("apps", "DaemonSet"): daemon_set,
+    ("apps", "Deployment"): deployment,
+    ("apps", "StatefulSet"): stateful_set,
+    ("batch", "Job"): job,
+    ("networking.k8s.io", "Ingress"): ingress,
+}
+
+# How long each is waited for where nobody says otherwise.
+DEFAULT_S = 600.0
+SHORTER_S = {
+    ("", "PersistentVolume"): 300.0,
+    ("", "PersistentVolumeClaim"): 300.0,
+    ("", "ResourceQuota"): 60.0,
+    ("", "Secret"): 60.0,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): 60.0,
+}
+
+
+def check_of(kind: Kind) -> Check | None:
+    return CHECKS.get((kind.group, kind.name))
+
+
+def default_s(kind: Kind) -> float:
+    return SHORTER_S.get((kind.group, kind.name), DEFAULT_S)
+
+
+def _observed(thing: Object) -> bool:
+    return _count(thing, "status", "observedGeneration") >= (path(thing, "metadata", "generation") or 0)
+
+
+def _count(thing: Object, *keys: str, default: int = 0) -> int:
+    found = path(thing, *keys)
+    return found if isinstance(found, int) else default
+
+
+def _quoted(thing: Object) -> str:
+    own = objects.identity(thing).removeprefix(f"{objects.DEFAULT_NAMESPACE}/")
+    return f'"{own}"'

@@ -1,0 +1,187 @@
+"""Waiting for one object: until it is ready, until it is gone.
+
+In: a cluster, an object and how long. Out: the object as it is then; NotReadyError with what kept it. A server that doesn't
+answer for a moment is waited for; one that stays silent ends the waiting.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from localazure.kubernetes_plugin import objects
+from localazure.kubernetes_plugin.api import ApiError, UnreachableError
+from localazure.kubernetes_plugin.cluster import Cluster
+from localazure.kubernetes_plugin.kinds import Kind
+from localazure.kubernetes_plugin.objects import Object, path
+from localazure.kubernetes_plugin.waiting import conditions, readiness
+from localazure.kubernetes_plugin.waiting.readiness import READY, Check, Readiness
+from localazure.kubernetes_plugin.waiting.reasons import reasons
+
+_FIRST_S, _LONGEST_S = 0.05, 1.0  # between two looks
+_SILENT_S = 30.0  # how long a server may not answer
+_SAID_AFTER_S = 0.5  # what takes no longer isn't worth a line
+_SAID_EVERY_S = 5.0  # problems are told at least so far apart
+
+# Whose deletion isn't waited for either where waiting is turned off.
+_SKIPPED_DELETION = frozenset(
+    {("", "Namespace"), ("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment")}
+    | {("apps", "StatefulSet"), ("batch", "Job")}
+)
+
+
+class NotReadyError(Exception):
+    """The object is there, and isn't what it should be, or is there still. `more`: what was seen."""
+
+    def __init__(self, message: str, live: Object, more: list[str]) -> None:
+        super().__init__(message)
+        self.live = live
+        self.more = more
+
+
+class Waiting(NamedTuple):
+    """What all waiting of one provider shares."""
+
+    cluster: Cluster
+    stopping: threading.Event
+    say: Callable[[str, str], None]  # URN, line
+
+
+def check_for(cluster: Cluster, kind: Kind, inputs: Object) -> Check | None:
+    """What the object has to fulfil, None where its being there is enough. ValueError: an annotation can't be read."""
+    if objects.annotated(inputs, objects.SKIP_AWAIT):
+        return None
+    asked = objects.annotation(inputs, objects.WAIT_FOR)
+    own = readiness.check_of(kind)
+    if kind == Kind("", "v1", "Service"):
+        own = _service_check(cluster)
+    elif kind == Kind("", "v1", "PersistentVolumeClaim"):
+        own = _claim_check(cluster)
+    if not asked:
+        return own
+    wanted = conditions.asked(asked)
+    return wanted if own is None else lambda thing: first if not (first := own(thing)).ready else wanted(thing)
+
+
+def until_ready(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Object, timeout_s: float) -> Object:
+    """The object when it is ready. NotReadyError."""
+    check = check_for(waiting.cluster, kind, inputs)
+    if check is None:
+        return live
+    own_path = waiting.cluster.path_of(kind, live)
+    latest = live
+
+    def look() -> Readiness:
+        nonlocal latest
+        found = waiting.cluster.api.find(own_path)
+        if found is None:
+            return Readiness(failed="it was deleted while it was waited for")
+        latest = found
+        return check(found)
+
+    ended = _poll(waiting, urn, look, timeout_s or default_timeout(kind, inputs), lambda: reasons_of(waiting, kind, latest))
+    if ended.ready:
+        return latest
+    raise NotReadyError(_ended(ended, latest, waiting), latest, [*_lines(ended), *reasons_of(waiting, kind, latest)])
+
+
+def until_gone(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Object, timeout_s: float) -> None:
+    """NotReadyError where it is there still."""
+    if objects.annotated(inputs, objects.SKIP_AWAIT) and (kind.group, kind.name) in _SKIPPED_DELETION:
+        return
+    own_path, uid = waiting.cluster.path_of(kind, live), path(live, "metadata", "uid")
+    latest = live
+
+    def look() -> Readiness:
+        nonlocal latest
+        found = waiting.cluster.api.find(own_path)
+        if found is None or (uid and path(found, "metadata", "uid") != uid):
+            return READY
+        latest = found
+        return Readiness(f'Waiting for {kind.name} "{objects.identity(found)}" to be deleted')
+
+    ended = _poll(waiting, urn, look, timeout_s or default_timeout(kind, inputs), lambda: [])
+    if not ended.ready:
+        finalizers = ", ".join(path(latest, "metadata", "finalizers") or path(latest, "spec", "finalizers") or [])
+        held = [f"finalizers might be preventing deletion ({finalizers})"] if finalizers else []
+        said = [str(each["message"]) for each in path(latest, "status", "conditions") or [] if each.get("status") == "True"]
+        more = [*_lines(ended), *held, *(said if kind.name == "Namespace" else [])]
+        raise NotReadyError(_ended(ended, latest, waiting, f'timed out waiting for deletion of {kind} "{{}}"'), latest, more)
+
+
+def default_timeout(kind: Kind, inputs: Object) -> float:
+    """The annotation's, or the kind's own."""
+    text = objects.annotation(inputs, objects.TIMEOUT_SECONDS)
+    return float(text) if text.isdigit() and int(text) else readiness.default_s(kind)
+
+
+def reasons_of(waiting: Waiting, kind: Kind, live: Object) -> list[str]:
+    try:
+        return reasons(waiting.cluster.api, kind, live)
+    except UnreachableError:
+        return []
+
+
+def _poll(
+    waiting: Waiting, urn: str, look: Callable[[], Readiness], timeout_s: float, problems: Callable[[], list[str]]
+) -> Readiness:
+    """Looks until it is ready, failed, too late or cancelled. Says what is waited for, and problems as they come."""
+    began = answered = time.monotonic()
+    pause, said, told_at = _FIRST_S, "", began
+    found = Readiness("Waiting")
+    while True:
+        try:
+            found, answered = look(), time.monotonic()
+        except UnreachableError as error:
+            if time.monotonic() - answered > _SILENT_S:
+                return Readiness(failed=str(error))
+        except ApiError as error:
+            if error.status < 500 and error.status != 429:
+                return Readiness(failed=str(error))
+        now = time.monotonic()
+        if not found.waiting or now - began >= timeout_s or waiting.stopping.is_set():
+            if said:
+                waiting.say(urn, "")
+            return found
+        if now - told_at > (_SAID_EVERY_S if said else _SAID_AFTER_S):
+            line = next(iter(problems()), found.waiting) if said else found.waiting
+            if line != said:
+                waiting.say(urn, line)
+            said, told_at = line, now
+        waiting.stopping.wait(min(pause, max(began + timeout_s - now, 0.0)))
+        pause = min(pause * 1.5, _LONGEST_S)
+
+
+def _ended(found: Readiness, live: Object, waiting: Waiting, late: str = "'{}' timed out waiting to be Ready") -> str:
+    own = objects.identity(live)
+    if found.failed:
+        return f"Resource '{own}' was created but failed to initialize: {found.failed}"
+    return f'Resource operation was cancelled for "{own}"' if waiting.stopping.is_set() else late.format(own)
+
+
+def _lines(found: Readiness) -> list[str]:
+    return [found.waiting] if found.waiting else []
+
+
+def _service_check(cluster: Cluster) -> Check:
+    def check(thing: Object) -> Readiness:
+        space, own = objects.namespace(thing), objects.name(thing)
+        labels = f"kubernetes.io/service-name={own}"
+        slices = cluster.api.get(f"/apis/discovery.k8s.io/v1/namespaces/{space}/endpointslices", labelSelector=labels)
+        return readiness.service(thing, slices.get("items") or [])
+
+    return check
+
+
+def _claim_check(cluster: Cluster) -> Check:
+    """A claim whose class waits for its first consumer is bound when a pod wants it, not before."""
+
+    def check(thing: Object) -> Readiness:
+        found = readiness.claim(thing)
+        name = path(thing, "spec", "storageClassName")
+        if found.ready or not name:
+            return found
+        storage = cluster.api.find(f"/apis/storage.k8s.io/v1/storageclasses/{name}") or {}
+        return READY if storage.get("volumeBindingMode") == "WaitForFirstConsumer" else found
+
+    return check

@@ -1,0 +1,341 @@
+"""What the node agent makes of pods and nodes without a cluster: amounts, variables, statuses, logs, nodes."""
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localazure.kubernetes.agent import (
+    downward,
+    environment,
+    images,
+    leftovers,
+    logs,
+    node_forms,
+    pod_status,
+    probes,
+    program_search,
+    quantities,
+    settings,
+)
+from localazure.kubernetes.agent.pod_status import ContainerState
+
+POD: dict[str, Any] = {
+    "metadata": {"name": "p", "namespace": "n", "uid": "u", "labels": {"app": "x"}, "annotations": {"a/b": 'say "it"'}},
+    "spec": {"restartPolicy": "Always", "containers": [{"name": "main", "image": "i"}], "nodeName": "node"},
+}
+
+
+def pod(policy: str, *mains: dict[str, Any], inits: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    spec = {"restartPolicy": policy, "containers": [{"image": "i", **one} for one in mains]}
+    return {
+        "metadata": {"name": "p", "generation": 1},
+        "spec": {**spec, "initContainers": [{"image": "i", **one} for one in inits]},
+    }
+
+
+def ended(name: str, code: int) -> ContainerState:
+    state = ContainerState(name)
+    state.end({"exitCode": code, "reason": "Error" if code else "Completed"})
+    return state
+
+
+def going(name: str, *, ready: bool = True) -> ContainerState:
+    state = ContainerState(name)
+    state.run("2026-11-22T00:00:00Z", "processes://1")
+    state.ready = state.started = ready
+    return state
+
+
+def backing_off(name: str, code: int = 1) -> ContainerState:
+    state = ended(name, code)
+    state.wait("CrashLoopBackOff", "back-off 10s")
+    return state
+
+
+# Amounts
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("250m", 1), ("2", 2), ("1Ki", 1024), ("1.5Gi", 1610612736), ("1e3", 1000), ("5M", 5_000_000), ("100n", 1)],
+)
+def test_amounts_are_read_as_kubernetes_writes_them(text: str, amount: int) -> None:
+    assert quantities.whole(text) == amount
+
+
+def test_the_downward_api_divides_and_rounds_up() -> None:
+    container = {"name": "main", "resources": {"limits": {"cpu": "250m"}, "requests": {"memory": "1Mi"}}}
+    allocatable = {"memory": "2Gi"}
+    assert downward.resource(POD, {"resource": "limits.cpu", "divisor": "1m"}, container, allocatable) == "250"
+    assert downward.resource(POD, {"resource": "limits.cpu", "divisor": "0"}, container, allocatable) == "1"
+    assert downward.resource(POD, {"resource": "limits.memory", "divisor": "1Mi"}, container, allocatable) == "2048"
+    assert downward.resource(POD, {"resource": "requests.memory"}, container, allocatable) == "1048576"
+
+
+def test_the_downward_api_knows_labels_and_annotations_one_and_all() -> None:
+    assert downward.field(POD, "metadata.labels['app']", "h", "p") == "x"
+    assert downward.field(POD, "metadata.annotations", "h", "p") == 'a/b="say \\"it\\""'
+    assert downward.field(POD, "status.podIP", "h", "10.244.1.4") == "10.244.1.4"
+    with pytest.raises(downward.FieldError, match=r"spec\.hostname"):
+        downward.field(POD, "spec.hostname", "h", "p")
+
+
+# Variables
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [("$(A)", "1"), ("$$(A)", "$(A)"), ("$(B)", "$(B)"), ("$A", "$A"), ("x$(A)y$(A)", "x1y1"), ("$$$(A)", "$1"), ("$", "$")],
+)
+def test_references_to_variables_are_filled_in(text: str, filled: str) -> None:
+    assert environment.expanded(text, {"A": "1"}) == filled
+
+
+def test_command_and_arguments_are_kept_apart_because_each_replaces_a_part_of_the_images() -> None:
+    assert environment.program({"args": ["$(A)"]}, {"A": "1"}) == (None, ["1"])
+    assert environment.program({"command": ["run"]}, {}) == (["run"], None)
+
+
+def test_pull_secrets_are_read_in_both_of_their_forms() -> None:
+    auth = base64.b64encode(b"me:word:with:colons").decode()
+    new = {".dockerconfigjson": json.dumps({"auths": {"https://a.azurecr.local/v1/": {"auth": auth}}}).encode()}
+    assert images.credentials_of(new) == [images.Credential("a.azurecr.local", "me", "word:with:colons")]
+    old = {".dockercfg": json.dumps({"b.azurecr.local": {"username": "u", "password": "p"}}).encode()}
+    assert images.credentials_of(old) == [images.Credential("b.azurecr.local", "u", "p")]
+    assert images.credentials_of({"else": b"x"}) == []
+
+
+# Statuses
+
+
+@pytest.mark.parametrize(
+    ("policy", "states", "over", "phase"),
+    [
+        ("Always", [ContainerState("a")], False, "Pending"),
+        ("Always", [going("a")], False, "Running"),
+        ("Always", [going("a"), ContainerState("b")], False, "Pending"),
+        ("Always", [going("a"), backing_off("b")], False, "Running"),
+        ("Always", [ended("a", 0)], False, "Running"),
+        ("OnFailure", [ended("a", 0), ended("b", 1)], False, "Running"),
+        ("OnFailure", [ended("a", 0), ended("b", 0)], False, "Succeeded"),
+        ("Never", [ended("a", 0), ended("b", 1)], False, "Failed"),
+        ("Never", [ended("a", 0), going("b")], False, "Running"),
+        ("Always", [ended("a", 0)], True, "Succeeded"),
+        ("Always", [ended("a", 143)], True, "Failed"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, str | bool) else "-".join(one.name for one in value),
+)
+def test_the_phase_of_a_pod_follows_from_its_containers(
+    policy: str, states: list[ContainerState], over: bool, phase: str
+) -> None:
+    body = pod(policy, *({"name": one.name} for one in states))
+    assert pod_status.phase(body, {one.name: one for one in states}, over=over) == phase
+
+
+def test_a_pod_waits_for_its_init_containers_and_fails_with_them() -> None:
+    body = pod("Never", {"name": "main"}, inits=({"name": "before"}, {"name": "beside", "restartPolicy": "Always"}))
+    states = {"before": going("before"), "beside": ContainerState("beside"), "main": ContainerState("main")}
+    assert pod_status.phase(body, states, over=False) == "Pending"
+    assert pod_status.phase(body, {**states, "before": ended("before", 2)}, over=False) == "Failed"
+    done = {"before": ended("before", 0), "beside": going("beside"), "main": going("main")}
+    assert pod_status.phase(body, done, over=False) == "Running"
+    assert pod_status.phase(body, {**done, "main": ended("main", 0)}, over=False) == "Running"  # the sidecar ends after it
+    again = {**body, "spec": {**body["spec"], "restartPolicy": "Always"}}
+    assert pod_status.phase(again, {**states, "before": backing_off("before")}, over=False) == "Pending"
+
+
+def test_conditions_name_what_isnt_ready_and_keep_the_time_of_their_last_change() -> None:
+    body = pod("Always", {"name": "a"}, {"name": "b"})
+    told = {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    body["status"] = {"conditions": [told, {"type": "DisruptionTarget", "status": "True"}]}
+    states = {"a": going("a"), "b": going("b", ready=False)}
+    found = {one["type"]: one for one in pod_status.conditions(body, states, "Running", "2026-11-22T00:00:00Z", sandbox=True)}
+    assert found["Ready"]["reason"] == "ContainersNotReady"
+    assert found["Ready"]["message"] == "containers with unready status: [b]"
+    assert found["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+    assert found["DisruptionTarget"]["status"] == "True"
+
+
+def test_a_container_keeps_how_its_run_before_ended() -> None:
+    state = ended("a", 3)
+    state.wait("CrashLoopBackOff", "m")
+    assert state.state == {"waiting": {"reason": "CrashLoopBackOff", "message": "m"}}
+    assert (state.last or {})["exitCode"] == 3
+    state.run("t", "c")
+    assert (state.last or {})["exitCode"] == 3
+    assert state.state == {"running": {"startedAt": "t"}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "init", "again"),
+    [("Always", 0, False, True), ("Always", 0, True, False), ("Never", 1, True, False), ("OnFailure", 1, False, True)],
+)
+def test_who_runs_again_is_the_policys_matter(policy: str, code: int, init: bool, again: bool) -> None:
+    assert pod_status.should_restart(pod(policy, {"name": "a"}), {"name": "a"}, code, init=init) is again
+
+
+def test_a_containers_own_rules_come_first() -> None:
+    rules = [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]
+    container = {"name": "a", "restartPolicy": "Never", "restartPolicyRules": rules}
+    assert pod_status.should_restart(pod("Never", container), container, 42, init=False)
+    assert not pod_status.should_restart(pod("Never", container), container, 1, init=False)
+
+
+# Logs
+
+LINES = [f"2026-11-22T00:00:0{second}.000000Z line {second}\n" for second in range(5)]
+
+
+def told(log: Path, asked: logs.Asked) -> str:
+    async def gathered() -> bytes:
+        return b"".join([piece async for piece in logs.told(log, asked, lambda: True)])
+
+    return asyncio.run(gathered()).decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (logs.Asked(), "".join(f"line {second}\n" for second in range(5))),
+        (logs.Asked(tail=2), "line 3\nline 4\n"),
+        (logs.Asked(tail=0), ""),
+        (logs.Asked(since="2026-11-22T00:00:03.000000Z"), "line 3\nline 4\n"),
+        (logs.Asked(limit=9), "line 0\nli"),
+        (logs.Asked(tail=1, timestamps=True), LINES[-1]),
+        (logs.Asked(follow=True, tail=1), "line 4\n"),
+    ],
+    ids=["all", "tail", "nothing", "since", "limit", "stamped", "followed"],
+)
+def test_a_log_is_told_as_it_is_asked_for(asked: logs.Asked, answer: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("".join(LINES))
+    assert told(tmp_path / "log", asked) == answer
+
+
+def test_a_followed_log_goes_on_over_the_moment_in_which_its_older_half_is_dropped(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("".join(LINES[:3]))
+    over: list[bool] = []
+
+    async def gathered() -> list[bytes]:
+        found: list[bytes] = []
+        async for piece in logs.told(log, logs.Asked(follow=True), lambda: bool(over)):
+            found.append(piece)
+            if len(found) == 1:
+                new = tmp_path / "log.new"
+                new.write_text("".join(LINES[2:4]))
+                new.replace(log)
+            else:
+                over.append(True)
+        return found
+
+    assert b"".join(asyncio.run(gathered())) == b"line 0\nline 1\nline 2\nline 3\n"
+
+
+# Nodes
+
+NODE = {
+    "name": "node-0",
+    "cpu": 4,
+    "memory_gib": 28,
+    "max_pods": 250,
+    "labels": {"agentpool": "t4"},
+    "taints": [
+        {"key": "sku", "value": "gpu", "effect": "NoSchedule"},
+        {"key": "CriticalAddonsOnly", "value": "", "effect": "NoExecute"},
+    ],
+}
+
+
+def test_a_node_is_registered_with_its_labels_taints_and_amounts() -> None:
+    status = node_forms.status(NODE, 10250, {"nvidia.com/gpu": 4}, {"nvidia.com/gpu": 4}, "2026-11-22T00:00:00Z")
+    node = node_forms.new(NODE, "10.244.1.0/24", status)
+    assert node["metadata"]["labels"]["kubernetes.io/hostname"] == "node-0"
+    assert node["metadata"]["labels"]["agentpool"] == "t4"
+    assert node["spec"]["taints"][1] == {"key": "CriticalAddonsOnly", "effect": "NoExecute"}
+    assert node["status"]["capacity"]["nvidia.com/gpu"] == "4"
+    assert node["status"]["capacity"]["memory"] == f"{28 * 1024 * 1024}Ki"
+    assert node["status"]["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
+    assert {one["type"]: one["status"] for one in status["conditions"]}["Ready"] == "True"
+
+
+def test_another_record_of_a_node_changes_what_differs_and_leaves_what_others_wrote() -> None:
+    node = {
+        "spec": {"taints": [{"key": "sku", "value": "gpu", "effect": "NoSchedule"}, {"key": "others", "effect": "NoExecute"}]}
+    }
+    after = {**NODE, "labels": {"new": "1"}, "taints": [{"key": "sku", "value": "cpu", "effect": "NoSchedule"}]}
+    patch = node_forms.changes(after, {**NODE, "taints": NODE["taints"][:1]}, node)
+    assert patch == {
+        "metadata": {"labels": {"new": "1", "agentpool": None}},
+        "spec": {"taints": [{"key": "sku", "value": "cpu", "effect": "NoSchedule"}, {"key": "others", "effect": "NoExecute"}]},
+    }
+    assert node_forms.changes(NODE, NODE, node) is None
+
+
+def test_a_file_that_was_replaced_is_noticed_once(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.json"
+    changes = settings.Changes(file)
+    assert changes.any()  # that it isn't there yet
+    assert not changes.any()
+    file.write_text('{"nodes": [{"name": "a"}]}')
+    assert changes.any()
+    assert not changes.any()
+    assert settings.nodes(file) == {"a": {"name": "a"}}
+
+
+# Programs
+
+
+def test_a_program_that_isnt_there_is_told_before_it_is_started(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    (image / "app").mkdir(parents=True)
+    (image / "app" / "run").touch(mode=0o755)
+    (image / "app" / "text").touch(mode=0o644)
+    own = tmp_path / "run"
+
+    def why(*argv: str) -> str:
+        spec = {"argv": list(argv), "mounts": [["/data", "v"]], "image_root": str(image), "workdir": f"{own}/root/app"}
+        return program_search.missing({**spec, "env": {"PATH": "/usr/bin:/bin"}}, own)
+
+    assert why("sh") == ""
+    assert why(f"{own}/root/app/run") == ""
+    assert why("./run") == ""
+    assert why(f"{own}/root/data/tool") == ""  # in a volume, which isn't mounted yet
+    assert why("nobody-has-this").endswith('exec: "nobody-has-this": executable file not found in $PATH')
+    assert why(f"{own}/root/app/no").endswith('exec: "/app/no": stat /app/no: no such file or directory')
+    assert why(f"{own}/root/app/text").endswith('exec: "/app/text": permission denied')
+    assert why().endswith("no command specified")
+
+
+def test_leftovers_of_a_run_are_those_with_its_home(tmp_path: Path) -> None:
+    leftovers.end(tmp_path / "nobody.0")  # ends nothing, above all not this process
+
+
+# Probes
+
+
+def test_a_startup_probe_comes_before_the_others_and_a_dead_container_is_restarted() -> None:
+    answers = iter(["not yet", "", "", "dead"])
+    heard: list[str] = []
+
+    async def once(probe: dict[str, Any], seconds: float) -> str:
+        return next(answers)
+
+    async def restart(probe: str) -> None:
+        heard.append(f"restart by {probe}")
+
+    container = {
+        "startupProbe": {"periodSeconds": 0, "failureThreshold": 2},
+        "livenessProbe": {"periodSeconds": 0, "failureThreshold": 1},
+    }
+    told = probes.Told(
+        lambda: heard.append("started"),
+        lambda ready: heard.append(f"ready {ready}"),
+        lambda probe, why: heard.append(f"{probe}: {why}"),
+        restart,
+    )
+    asyncio.run(probes.run(container, once, told))
+    assert heard == ["Startup: not yet", "started", "ready True", "Liveness: dead", "restart by liveness"]

@@ -1,0 +1,145 @@
+"""What becomes of a control plane: parts that die, supervisors that are killed, stops and starts, an end that leaves nothing."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localazure.arm.errors import ArmError
+from localazure.kubernetes.clusters import Clusters, Surroundings
+from localazure.process import start_time
+from tests.support import kubernetes
+from tests.support.embedded import EmbeddedAzure, until
+from tests.support.kubernetes import ControlPlane
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """One of this module's own, whose parts are killed."""
+    with kubernetes.running(kubernetes.clusters_in(tmp_path_factory.mktemp("life")), kubernetes.shape("life")) as running:
+        yield running
+
+
+def parts(folder: Path) -> dict[str, dict[str, Any]]:
+    return json.loads((folder / "control-plane" / "state.json").read_text())["parts"]
+
+
+def supervisor(folder: Path) -> int:
+    return json.loads((folder / "control-plane" / "state.json").read_text())["supervisor"]
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Every process of this machine whose command line names the folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(folder).encode() in path.read_bytes() and start_time(int(path.parent.name)):
+                found.append(int(path.parent.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["etcd", "kube-apiserver", "kube-scheduler"])
+def test_a_part_that_dies_is_started_again_and_nothing_is_lost(cluster: ControlPlane, name: str) -> None:
+    cluster.kubectl("create", "configmap", f"before-{name}", "--from-literal=a=1")
+    before = parts(cluster.folder)[name]
+    os.kill(before["pid"], signal.SIGKILL)
+    until(lambda: (now := parts(cluster.folder)[name])["pid"] not in (0, before["pid"]) and now["ready"], f"{name} is back")
+    assert parts(cluster.folder)[name]["starts"] == before["starts"] + 1
+    until(lambda: cluster.kubectl("get", "configmap", f"before-{name}").returncode == 0, "what was stored is there")
+
+
+@pytest.mark.slow
+def test_a_killed_supervisors_parts_are_ended_before_new_ones_start(cluster: ControlPlane) -> None:
+    before = {part["pid"] for part in parts(cluster.folder).values()}
+    os.kill(supervisor(cluster.folder), signal.SIGKILL)
+    asyncio.run(_apply(cluster))
+    assert not before & {part["pid"] for part in parts(cluster.folder).values()}
+    assert not any(start_time(pid) for pid in before)
+    assert cluster.kubectl("get", "namespaces").returncode == 0, "at the same address"
+
+
+@pytest.mark.slow
+def test_applied_again_it_stays_as_it_is(cluster: ControlPlane) -> None:
+    before = parts(cluster.folder)
+    asyncio.run(_apply(cluster))
+    assert parts(cluster.folder) == before
+
+
+@pytest.mark.slow
+def test_a_stopped_cluster_has_no_process_and_is_started_with_all_that_it_stored(cluster: ControlPlane) -> None:
+    cluster.kubectl("create", "configmap", "kept", "--from-literal=a=1")
+
+    async def whole() -> None:
+        await cluster.clusters.stop(cluster.key)
+        assert cluster.clusters.power(cluster.key) == "Stopped"
+        assert processes_of(cluster.folder) == []
+        await cluster.clusters.apply(kubernetes.shape("life"))
+        assert processes_of(cluster.folder) == [], "a change of a stopped cluster doesn't start it"
+        await cluster.clusters.start(cluster.key)
+        await cluster.clusters.stopping()
+
+    asyncio.run(whole())
+    assert cluster.clusters.power(cluster.key) == "Running"
+    assert cluster.asked("get", "configmap", "kept")["data"] == {"a": "1"}
+
+
+@pytest.mark.slow
+def test_removal_leaves_no_process_no_port_and_no_file(tmp_path: Path) -> None:
+    with kubernetes.running(kubernetes.clusters_in(tmp_path), kubernetes.shape("gone")) as running:
+        ports = json.loads((running.folder / "cluster.json").read_text())["ports"].values()
+        assert len(processes_of(running.folder)) == 5
+    assert processes_of(running.folder) == []
+    assert list(tmp_path.iterdir()) == []
+    for port in ports:
+        with socket.socket() as tried:
+            assert tried.connect_ex(("127.0.0.1", port)) != 0
+
+
+@pytest.mark.slow
+def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_the_embedded_azure(own_azure: EmbeddedAzure) -> None:
+    programs = kubernetes.needed()
+    around = Surroundings(
+        own_azure.state / "clusters",
+        lambda: programs,
+        url=own_azure.url,
+        authority=own_azure.state / "ca" / "ca.pem",
+        issuer=f"{own_azure.url}/{own_azure.tenant_id}/v2.0",
+    )
+    with kubernetes.running(Clusters(around), kubernetes.shape("found", entra=True, azure_rbac=True)) as running:
+        control_plane = [name for name in parts(running.folder) if name != "agent"]
+        before = [parts(running.folder)[name]["pid"] for name in control_plane]
+        own_azure.kill9()
+        assert running.kubectl("get", "namespaces").returncode == 0
+        own_azure.start()
+        assert [parts(running.folder)[name]["pid"] for name in control_plane] == before
+        own_azure.stop()
+        assert processes_of(running.folder) == []
+        own_azure.start()
+        until(lambda: running.kubectl("get", "namespaces").returncode == 0, "it runs again, at the same address")
+
+
+def test_without_the_programs_the_refusal_says_what_builds_them(tmp_path: Path) -> None:
+    clusters = Clusters(Surroundings(tmp_path, lambda: None))
+    with pytest.raises(ArmError) as refused:
+        asyncio.run(clusters.apply(kubernetes.shape()))
+    assert refused.value.status == 501
+    assert "`make kubernetes` builds it" in refused.value.message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_that_nobody_knows_is_removed_without_a_word(tmp_path: Path) -> None:
+    asyncio.run(kubernetes.clusters_in(tmp_path).remove("/subscriptions/0/nothing"))
+
+
+async def _apply(cluster: ControlPlane) -> None:
+    await cluster.clusters.apply(kubernetes.shape("life"))
+    await cluster.clusters.stopping()

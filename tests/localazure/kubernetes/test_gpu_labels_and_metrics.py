@@ -1,0 +1,181 @@
+"""Labels of GPU feature discovery and metrics of the DCGM exporter, acted out. Literals are NVIDIA's and from users' pages."""
+
+import asyncio
+import socket
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from localazure.kubernetes.client import KubeError
+from tests.localazure.kubernetes.gpu_world import World, eventually, pool
+
+GPU = "nvidia.com/gpu"
+CONFIG = "/config/config.yaml"
+RESOURCES = "    resources:\n    - name: nvidia.com/gpu\n      replicas: 4\n"
+SLICED = f"version: v1\nsharing:\n  timeSlicing:\n{RESOURCES}"
+RENAMED = f"version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n{RESOURCES}"
+MPS = f"version: v1\nsharing:\n  mps:\n{RESOURCES}"
+MIG = pool(name="mig", size="Standard_NC24ads_A100_v4", mig_profile="MIG1g")
+
+
+def run(work: Any) -> Any:
+    return asyncio.run(work)
+
+
+class Features:
+    """An API that keeps NodeFeature objects, or refuses them."""
+
+    def __init__(self, refusal: KubeError | None = None) -> None:
+        self.kept: dict[str, Any] = {}
+        self.refusal = refusal
+
+    async def find(self, path: str) -> Any:
+        return self.kept.get(path)
+
+    async def create(self, path: str, body: Any) -> Any:
+        if self.refusal:
+            raise self.refusal
+        self.kept[f"{path}/{body['metadata']['name']}"] = body
+        return body
+
+    async def replace(self, path: str, body: Any) -> Any:
+        self.kept[path] = body
+        return body
+
+
+def labels_of(world: World, config: str, **env: str) -> dict[str, str]:
+    api = Features()
+
+    async def whole() -> None:
+        container = world.container(
+            command=["gpu-feature-discovery"],
+            env={"GFD_USE_NODE_FEATURE_API": "true", "NODE_NAME": "n", "NAMESPACE": "gpu", "CONFIG_FILE": CONFIG, **env},
+            files={CONFIG: config},
+            api=api,
+        )
+        async with container.running():
+            await eventually(lambda: api.kept, container.text)
+
+    run(whole())
+    ((path, feature),) = api.kept.items()
+    assert path == "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/gpu/nodefeatures/nvidia-features-for-n"
+    assert feature["metadata"]["labels"] == {"nfd.node.kubernetes.io/node-name": "n"}
+    return feature["spec"]["labels"]
+
+
+def test_labels_say_which_gpus_a_node_has_and_how_they_are_shared(tmp_path: Path) -> None:
+    labels = labels_of(World(tmp_path), SLICED)
+    assert (
+        labels.items()
+        >= {
+            "nvidia.com/gpu.product": "Tesla-T4-SHARED",
+            "nvidia.com/gpu.count": "1",
+            "nvidia.com/gpu.memory": "15360",
+            "nvidia.com/gpu.replicas": "4",
+            "nvidia.com/gpu.sharing-strategy": "time-slicing",
+            "nvidia.com/gpu.family": "turing",
+            "nvidia.com/gpu.compute.major": "7",
+            "nvidia.com/gpu.compute.minor": "5",
+            "nvidia.com/mps.capable": "false",
+            "nvidia.com/mig.capable": "false",
+            "nvidia.com/cuda.driver.major": "580",
+            "nvidia.com/cuda.driver-version.full": "580.159.04",
+        }.items()
+    )
+    assert "nvidia.com/mig.strategy" not in labels
+    assert int(labels["nvidia.com/gfd.timestamp"]) > 0
+
+
+def test_a_renamed_resource_keeps_the_products_name_and_mps_says_that_it_can(tmp_path: Path) -> None:
+    renamed = labels_of(World(tmp_path / "a"), RENAMED)
+    assert renamed["nvidia.com/gpu.product"] == "Tesla-T4"
+    assert renamed["nvidia.com/gpu.replicas"] == "4"
+    by_mps = labels_of(World(tmp_path / "b"), MPS)
+    assert by_mps["nvidia.com/mps.capable"] == "true"
+    assert by_mps["nvidia.com/gpu.sharing-strategy"] == "mps"
+
+
+def test_labels_of_instances_by_strategy(tmp_path: Path) -> None:
+    single = labels_of(World(tmp_path / "a", MIG), "version: v1\n", MIG_STRATEGY="single")
+    assert single["nvidia.com/mig.strategy"] == "single"
+    assert single["nvidia.com/gpu.product"] == "NVIDIA-A100-80GB-PCIe-MIG-1g.10gb"
+    assert single["nvidia.com/gpu.count"] == "7"
+    mixed = labels_of(World(tmp_path / "b", MIG), "version: v1\n", MIG_STRATEGY="mixed")
+    assert mixed["nvidia.com/mig-1g.10gb.count"] == "7"
+    assert mixed["nvidia.com/gpu.product"] == "NVIDIA-A100-80GB-PCIe"
+    assert mixed["nvidia.com/gpu.count"] == "1"
+
+
+def test_feature_discovery_needs_the_type_of_its_objects(tmp_path: Path) -> None:
+    async def whole() -> None:
+        api = Features(KubeError(404, "NotFound", "the server could not find the requested resource"))
+        container = World(tmp_path).container(
+            command=["gpu-feature-discovery"], env={"GFD_USE_NODE_FEATURE_API": "true", "NODE_NAME": "n"}, api=api
+        )
+        assert await container.ended() == 1
+        assert "the server could not find the requested resource" in container.text
+
+    run(whole())
+
+
+class Pods:
+    async def list(self, path: str, *, labels: str = "", fields: str = "") -> Any:
+        assert path == "/api/v1/pods"
+        return {"items": [{"metadata": {"uid": "a", "name": "job-x", "namespace": "team"}}]}
+
+
+def metrics(world: World, counters: str | None = None, **env: str) -> tuple[str, str]:
+    """The exporter's answer, and its log."""
+
+    async def whole() -> tuple[str, str]:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        args, files = ([], {})
+        if counters is not None:
+            args, files = ["-f", "/etc/counters.csv"], {"/etc/counters.csv": counters}
+        container = world.container(
+            image="nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless",
+            args=args,
+            files=files,
+            env={"NODE_NAME": "node-1", **env},
+            ports={9400: port},
+            api=Pods(),
+            uid="exporter",
+        )
+
+        def read(path: str) -> str:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                return answer.read().decode()
+
+        async with world.container().running() as server:
+            await server.says("Registered device plugin")
+            world.devices.allocate("a", "main", {GPU: 1})
+            async with container.running():
+                await container.says("Listening on :9400")
+                assert await asyncio.to_thread(read, "/health") == "OK"
+                text = await asyncio.to_thread(read, "/metrics")
+        return text, container.text
+
+    return run(whole())
+
+
+def test_the_exporter_tells_of_each_gpu_and_the_pod_that_has_it(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    text, _ = metrics(world, DCGM_EXPORTER_KUBERNETES="true")
+    uuid = world.devices.gpus[0].uuid
+    (row,) = [line for line in text.splitlines() if line.startswith("DCGM_FI_DEV_FB_FREE{")]
+    assert row == (
+        f'DCGM_FI_DEV_FB_FREE{{gpu="0",UUID="{uuid}",pci_bus_id="00000001:00:00.0",device="nvidia0",modelName="Tesla T4",'
+        'Hostname="node-1",DCGM_FI_DRIVER_VERSION="580.159.04",container="main",namespace="team",pod="job-x"} 15360'
+    )
+    assert "# TYPE DCGM_FI_DEV_GPU_UTIL gauge" in text
+    assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE{" in text
+
+
+def test_the_exporter_has_no_metrics_beyond_its_default_set(tmp_path: Path) -> None:
+    counters = "# a comment\nDCGM_FI_DEV_GPU_UTIL, gauge, GPU utilization (in %).\nDCGM_FI_DEV_SM_UTIL, gauge, not in the set\n"
+    text, log = metrics(World(tmp_path), counters)
+    assert {line.partition("{")[0] for line in text.splitlines() if not line.startswith("#")} == {"DCGM_FI_DEV_GPU_UTIL"}
+    assert "pod=" not in text
+    assert "DCGM_FI_DEV_SM_UTIL" in log

@@ -1,0 +1,231 @@
+"""Pools, GPUs and the autoscaler on a real control plane with its node agent: nodes come and go, and pods are really placed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from localazure.arm.errors import ArmError
+from localazure.fault import Fault
+from localazure.kubernetes.model import PoolShape, Taint
+from tests.localazure.kubernetes import gpu_cluster
+from tests.localazure.kubernetes.gpu_cluster import GpuCluster, device_plugin, pod
+from tests.support.embedded import until
+from tests.support.kubernetes import new_namespace
+
+pytestmark = pytest.mark.slow  # a control plane of its own takes more than 5 s
+
+T4 = "Standard_NC4as_T4_v3"
+GPU_TAINT = Taint("sku", "gpu", "NoSchedule")
+QUICK = {"scan-interval": "1s", "scale-down-unneeded-time": "1s", "scale-down-delay-after-add": "1s"}
+SHARED = "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - name: nvidia.com/gpu\n      replicas: 4\n"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GpuCluster]:
+    with gpu_cluster.running(tmp_path_factory.mktemp("gpus")) as running:
+        yield running
+
+
+@pytest.fixture
+def namespace(cluster: GpuCluster) -> Iterator[str]:
+    with new_namespace(cluster) as name:
+        yield name
+
+
+def apply(cluster: GpuCluster, name: str, count: int = 1, **shape: Any) -> list[str]:
+    """The pool's nodes."""
+    asked = PoolShape(name=name, vm_size=shape.pop("size", T4), count=count, taints=(GPU_TAINT,), **shape)
+    cluster.do(cluster.pools.apply(cluster.key, asked))
+    return [one["name"] for one in cluster.pools.nodes(cluster.key, name)]
+
+
+def test_a_gpu_appears_while_a_plugin_runs_and_sharing_by_four_runs_four_jobs(cluster: GpuCluster, namespace: str) -> None:
+    (node,) = apply(cluster, "shared")
+    assert cluster.gpus(node) is None
+    cluster.create(pod("early", namespace, nodeSelector={"agentpool": "shared"}))
+    for body in device_plugin("shared", namespace, SHARED):
+        cluster.create(body)
+    until(lambda: cluster.gpus(node) == "4", "the GPU stands in the node four times")
+    for number in range(4):
+        cluster.create(pod(f"job-{number}", namespace, nodeSelector={"agentpool": "shared"}))
+
+    def placed() -> bool:
+        return sorted(cluster.phases(namespace).values()).count("Running") == 5  # the plugin's pod and four more
+
+    until(placed, "four of the five pods run")
+    waiting = [name for name, phase in cluster.phases(namespace).items() if phase == "Pending"]
+    assert len(waiting) == 1
+    cluster.kubectl("delete", "daemonset", "-n", namespace, "plugin-shared")
+    until(lambda: cluster.gpus(node) == "0", "nothing is allocatable without the plugin")
+    assert cluster.asked("get", "node", node)["status"]["capacity"]["nvidia.com/gpu"] == "4"  # type: ignore[index]
+    cluster.do(cluster.pools.remove(cluster.key, "shared"))
+    assert [one["metadata"]["name"] for one in cluster.items("nodes") if one["metadata"]["name"] == node] == []
+
+
+def test_a_pending_pod_brings_a_node_from_zero_and_the_node_goes_when_nothing_needs_it(
+    cluster: GpuCluster, namespace: str
+) -> None:
+    cluster.configure(autoscaler=QUICK)
+    assert apply(cluster, "scaled", 0, autoscaling=True, max_count=2) == []
+    for body in device_plugin("scaled", namespace):
+        cluster.create(body)
+    cluster.create(pod("wanted", namespace))
+    cluster.create(pod("intolerant", namespace, tolerations=[]))
+    until(lambda: cluster.phases(namespace).get("wanted") == "Running", "the pod runs on a new node")
+    (node,) = cluster.pools.status(cluster.key, "scaled")["nodes"]
+    vmss = node["name"][:-6]
+    assert cluster.events(namespace, "TriggeredScaleUp") == [f"pod triggered scale-up: [{{{vmss} 0->1 (max: 2)}}]"]
+    until(
+        lambda: (
+            "pod didn't trigger scale-up: 1 node(s) had untolerated taint {sku: gpu}"
+            in cluster.events(namespace, "NotTriggerScaleUp")
+        ),
+        "the other pod is told why it waits",
+    )
+    assert cluster.phases(namespace)["intolerant"] == "Pending"
+    told = cluster.asked("get", "configmap", "-n", "kube-system", "cluster-autoscaler-status")["data"]["status"]  # type: ignore[index]
+    assert f"name: {vmss}" in told
+    assert "maxSize: 2" in told
+    cluster.kubectl("delete", "pod", "-n", namespace, "wanted")
+    until(lambda: cluster.pools.status(cluster.key, "scaled")["count"] == 0, "the node isn't needed any more")
+    cluster.do(cluster.pools.remove(cluster.key, "scaled"))
+    cluster.configure()
+
+
+def test_an_evicted_spot_node_goes_with_its_pods(cluster: GpuCluster, namespace: str) -> None:
+    nodes = apply(cluster, "spot", 2, spot=True)
+    for name, node in zip("ab", nodes, strict=True):
+        cluster.create(pod(name, namespace, 0, nodeName=node))
+    until(lambda: set(cluster.phases(namespace).values()) == {"Running"}, "both run")
+    name = cluster.pools._clusters[cluster.key].shape.name
+    assert cluster.do(cluster.pools.evict(f"{name}/spot/{nodes[0]}")) == [nodes[0]]
+    until(lambda: set(cluster.phases(namespace)) == {"b"}, "the pod of the evicted node is gone")
+    assert cluster.pools.status(cluster.key, "spot")["count"] == 1
+    assert cluster.do(cluster.pools.evict("other/spot")) == []
+    assert cluster.do(cluster.pools.evict(f"{name}/nothing")) == []
+    cluster.do(cluster.pools.remove(cluster.key, "spot"))
+
+
+def test_a_pool_changes_its_size_labels_and_taints_in_place(cluster: GpuCluster, namespace: str) -> None:
+    first = apply(cluster, "changed", 1)
+    second = apply(cluster, "changed", 3, labels={"team": "a"})
+    assert second[0] == first[0]
+    node = cluster.asked("get", "node", first[0])
+    assert node["metadata"]["labels"]["team"] == "a"  # type: ignore[index]
+    cluster.create(pod("moved", namespace, 0, nodeName=second[2]))
+    until(lambda: cluster.phases(namespace) == {"moved": "Running"}, "the pod runs")
+    assert apply(cluster, "changed", 2, labels={"team": "b"}) == second[:2]
+    assert cluster.phases(namespace) == {}  # evicted with its node, and nothing makes it anew
+    cluster.do(cluster.pools.delete_machines(cluster.key, "changed", [second[0]]))
+    assert [one["name"] for one in cluster.pools.nodes(cluster.key, "changed")] == [second[1]]
+    with pytest.raises(ArmError, match="not found in agent pool changed"):
+        cluster.do(cluster.pools.delete_machines(cluster.key, "changed", ["other"]))
+    later = apply(cluster, "changed", 2)
+    assert later[0] == second[1]
+    assert later[1] not in second  # no name is given twice
+    cluster.do(cluster.pools.remove(cluster.key, "changed"))
+
+
+def test_a_quota_refuses_nodes_and_makes_the_autoscaler_wait(cluster: GpuCluster, namespace: str) -> None:
+    family = Fault(kind="quota", service="compute", location="westeurope", name="Standard NCASv3_T4 Family", limit=8)
+    cluster.deviations.faults = [family]
+    try:
+        with pytest.raises(ArmError) as caught:
+            apply(cluster, "large", 3)
+        assert caught.value.code == "ErrCode_InsufficientVCPUQuota"
+        assert "Insufficient vcpu quota requested 12, remaining 8 for family Standard NCASv3_T4 Family" in caught.value.message
+        family.limit = 0
+        apply(cluster, "large", 0, autoscaling=True, max_count=2)
+        cluster.create(pod("wanted", namespace))
+        until(
+            lambda: (
+                "pod didn't trigger scale-up: 1 in backoff after failed scale-up"
+                in cluster.events(namespace, "NotTriggerScaleUp")
+            ),
+            "the pod is told that the scale-up failed",
+        )
+        assert cluster.pools.status(cluster.key, "large")["count"] == 0
+    finally:
+        cluster.deviations.faults = []
+        cluster.do(cluster.pools.remove(cluster.key, "large"))
+
+
+def test_another_server_knows_the_pools_and_goes_on_scaling(cluster: GpuCluster, namespace: str) -> None:
+    nodes = apply(cluster, "kept", 1, autoscaling=True, max_count=2)
+    cluster.restart_pools()
+    assert [one["name"] for one in cluster.pools.nodes(cluster.key, "kept")] == nodes
+    for body in device_plugin("kept", namespace):
+        cluster.create(body)
+    for number in range(2):
+        cluster.create(pod(f"job-{number}", namespace))
+    until(lambda: cluster.pools.status(cluster.key, "kept")["count"] == 2, "a second node has come")
+    cluster.do(cluster.pools.pause(cluster.key))
+    until(lambda: cluster.items("nodes") == [], "a stopped cluster has no nodes")
+    cluster.do(cluster.pools.resume(cluster.key))
+    assert len(cluster.items("nodes")) == 2
+    cluster.do(cluster.pools.remove(cluster.key, "kept"))
+
+
+FEATURES = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": "nodefeatures.nfd.k8s-sigs.io",
+        "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements/pull/1"},
+    },
+    "spec": {
+        "group": "nfd.k8s-sigs.io",
+        "names": {"kind": "NodeFeature", "listKind": "NodeFeatureList", "plural": "nodefeatures", "singular": "nodefeature"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+def test_mps_comes_with_its_daemon_and_labels_come_by_node_features(cluster: GpuCluster, namespace: str) -> None:
+    (node,) = apply(cluster, "mps")
+    plugin = device_plugin("mps", namespace, SHARED.replace("timeSlicing", "mps"))
+    for body in plugin:
+        cluster.create(body)
+
+    def program(name: str, command: str, **env: str) -> dict[str, Any]:
+        """Beside the plugin, with its configuration."""
+        variables = [{"name": key, "value": value} for key, value in {"CONFIG_FILE": "/config/config.yaml", **env}.items()]
+        body = pod(
+            name, namespace, 0, nodeSelector={"agentpool": "mps"}, volumes=plugin[1]["spec"]["template"]["spec"]["volumes"]
+        )
+        mounts = [{"name": "config", "mountPath": "/config"}]
+        body["spec"]["containers"] = [
+            {"name": "main", "image": gpu_cluster.PLUGIN, "command": [command], "env": variables, "volumeMounts": mounts}
+        ]
+        return body
+
+    cluster.create(program("daemon", "mps-control-daemon"))
+    until(lambda: cluster.gpus(node) == "4", "the plugin has found the daemon")
+    cluster.create(FEATURES)
+    until(lambda: cluster.kubectl("get", "nodefeatures", "-A").returncode == 0, "the type is served")
+    cluster.create(
+        program("labels", "gpu-feature-discovery", GFD_USE_NODE_FEATURE_API="true", NODE_NAME=node, NAMESPACE=namespace)
+    )
+    master = pod("master", namespace, 0)
+    image = "registry.k8s.io/nfd/node-feature-discovery:v0.17.3"
+    master["spec"]["containers"] = [{"name": "main", "image": image, "command": ["nfd-master"]}]
+    cluster.create(master)
+
+    def labels() -> dict[str, str]:
+        return cluster.asked("get", "node", node)["metadata"]["labels"]  # type: ignore[index]
+
+    until(lambda: labels().get("nvidia.com/mps.capable") == "true", "the labels stand on the node")
+    assert labels()["nvidia.com/gpu.product"] == "Tesla-T4-SHARED"
+    assert labels()["nvidia.com/gpu.sharing-strategy"] == "mps"
+    cluster.kubectl("delete", "nodefeature", "-n", namespace, f"nvidia-features-for-{node}")
+    until(lambda: "nvidia.com/gpu.product" not in labels(), "labels without an object go")
+    cluster.do(cluster.pools.remove(cluster.key, "mps"))

@@ -1,0 +1,151 @@
+"""What a change means: nothing, an update, or a replacement, by the real provider's table."""
+
+from typing import Any
+
+import pytest
+
+from localazure.kubernetes_plugin.values import live_inputs
+from localazure.plugin.wire import UNKNOWN
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, with_kind
+
+APPS, BATCH, CORE = "kubernetes:apps/v1:", "kubernetes:batch/v1:", "kubernetes:core/v1:"
+RBAC = "kubernetes:rbac.authorization.k8s.io/v1:"
+AUTONAMED = {"name": "thing-0a1b2c3d", "namespace": "default", "annotations": {"pulumi.com/autonamed": "true"}}
+GIVEN = {"name": "thing", "namespace": "default"}
+
+
+def workload(image: str = "a", labels: str = "web", **spec: Any) -> dict[str, Any]:
+    containers = [{"name": "c", "image": image}]
+    template = {"metadata": {"labels": {"app": labels}}, "spec": {"containers": containers}}
+    return {"spec": {"selector": {"matchLabels": {"app": labels}}, "template": template, **spec}}
+
+
+def pod(*images: str) -> dict[str, Any]:
+    return {"spec": {"containers": [{"image": image} for image in images]}}
+
+
+def difference(
+    engine: KubernetesEngine, token: str, old: dict, new: dict, metadata: dict = GIVEN
+) -> tuple[set[str], list[str], bool]:
+    """The paths that differ, those that replace, and whether the old object goes first."""
+    before, after = (with_kind(token, {"metadata": metadata, **each}) for each in (old, new))
+    found = engine.diff(token, before, after, {**before, "__inputs": before})
+    return set(found.detailedDiff), list(found.replaces), found.deleteBeforeReplace
+
+
+@pytest.mark.parametrize(
+    ("token", "old", "new", "replaced"),
+    [
+        (CORE + "ConfigMap", {"data": {"a": "1"}}, {"data": {"a": "2"}}, ["data.a"]),
+        (CORE + "ConfigMap", {"data": {"a": "1"}}, {"data": {"a": "1", "b": "2"}}, ["data.b"]),
+        (CORE + "Secret", {"stringData": {"a": "1"}}, {"stringData": {"a": "2"}}, ["data.a"]),
+        (CORE + "Secret", {"type": "Opaque"}, {"type": "kubernetes.io/tls"}, ["type"]),
+        (APPS + "Deployment", workload(), workload(labels="api"), ["spec.selector.matchLabels.app"]),
+        (APPS + "DaemonSet", workload(), workload(labels="api"), ["spec.selector.matchLabels.app"]),
+        (APPS + "StatefulSet", workload(serviceName="a"), workload(serviceName="b"), ["spec.serviceName"]),
+        (BATCH + "Job", workload("a"), workload("b"), ["spec.template.spec.containers[0].image"]),
+        (BATCH + "Job", workload(parallelism=1), workload(parallelism=2), ["spec.parallelism"]),
+        (
+            CORE + "PersistentVolumeClaim",
+            {"spec": {"storageClassName": "a"}},
+            {"spec": {"storageClassName": "b"}},
+            ["spec.storageClassName"],
+        ),
+        (CORE + "Pod", pod("a"), pod("b"), ["spec.containers[0].image"]),
+        (CORE + "Pod", pod("a"), pod("a", "b"), ["spec.containers[1]"]),
+        (CORE + "Service", {"spec": {"clusterIP": "10.0.0.1"}}, {"spec": {"clusterIP": "None"}}, ["spec.clusterIP"]),
+        (RBAC + "RoleBinding", {"roleRef": {"name": "a"}}, {"roleRef": {"name": "b"}}, ["roleRef.name"]),
+        ("kubernetes:storage.k8s.io/v1:StorageClass", {"provisioner": "a"}, {"provisioner": "b"}, ["provisioner"]),
+    ],
+    ids=lambda each: each.split(":")[-1] if isinstance(each, str) else "",
+)  # fmt: skip
+def test_what_the_server_would_not_change_replaces(
+    offline: KubernetesEngine, token: str, old: dict, new: dict, replaced: list[str]
+) -> None:
+    _, found, first = difference(offline, token, old, new)
+    assert set(replaced) <= set(found)
+    assert first, "the name was given by hand, so both can't be there at once"
+
+
+@pytest.mark.parametrize(
+    ("token", "old", "new", "path"),
+    [
+        (APPS + "Deployment", workload("a"), workload("b"), "spec.template.spec.containers[0].image"),
+        (APPS + "Deployment", workload(replicas=1), workload(replicas=2), "spec.replicas"),
+        (BATCH + "Job", workload(ttlSecondsAfterFinished=1), workload(ttlSecondsAfterFinished=2), "spec.ttlSecondsAfterFinished"),
+        (CORE + "ResourceQuota", {"spec": {"hard": {"cpu": 1}}}, {"spec": {"hard": {"cpu": 2}}}, "spec.hard.cpu"),
+        (CORE + "Namespace", {"metadata": {"name": "x"}}, {"metadata": {"name": "x", "labels": {"a": "b"}}}, "metadata.labels"),
+        (
+            CORE + "PersistentVolumeClaim",
+            {"spec": {"resources": {"requests": {"storage": "1Gi"}}}},
+            {"spec": {"resources": {"requests": {"storage": "2Gi"}}}},
+            "spec.resources.requests.storage",
+        ),
+    ],
+    ids=lambda each: each.split(":")[-1] if isinstance(each, str) else "",
+)
+def test_everything_else_is_an_update(offline: KubernetesEngine, token: str, old: dict, new: dict, path: str) -> None:
+    changed, replaced, first = difference(offline, token, old, new)
+    assert (changed, replaced, first) == ({path}, [], False)
+
+
+@pytest.mark.parametrize("field", ["name", "namespace"])
+def test_another_name_or_namespace_is_another_object(offline: KubernetesEngine, field: str) -> None:
+    new = {"metadata": {**GIVEN, field: "other"}}
+    _, replaced, first = difference(offline, CONFIG_MAP, {}, new)
+    assert (replaced, first) == ([f"metadata.{field}"], False), "the new one may be made before the old one goes"
+
+
+def test_an_autonamed_object_is_replaced_beside_the_old_one(offline: KubernetesEngine) -> None:
+    _, replaced, first = difference(offline, CONFIG_MAP, {"data": {"a": "1"}}, {"data": {"a": "2"}}, AUTONAMED)
+    assert (replaced, first) == (["data.a"], False)
+
+
+def test_an_unknown_value_is_a_change(offline: KubernetesEngine) -> None:
+    _, replaced, _ = difference(offline, CONFIG_MAP, {"data": {"a": "1"}}, {"data": UNKNOWN})
+    assert replaced == ["data"]
+
+
+def test_data_may_be_mutable_unless_the_object_says_otherwise(unconfigured: KubernetesEngine) -> None:
+    unconfigured.configure(kubeconfig=kubeconfig(), enableConfigMapMutable="true", enableSecretMutable="true")
+    old, new = {"data": {"a": "MQ=="}}, {"data": {"a": "Mg=="}}
+    for token in (CONFIG_MAP, CORE + "Secret"):
+        assert difference(unconfigured, token, old, new)[1] == []
+        assert difference(unconfigured, token, {**old, "immutable": True}, {**new, "immutable": True})[1] == ["data.a"]
+
+
+def test_the_same_value_in_another_spelling_is_no_change(offline: KubernetesEngine) -> None:
+    old = {"spec": {"hard": {"cpu": "500m", "memory": "1Gi", "requests.nvidia.com/gpu": "4"}}}
+    new = {"spec": {"hard": {"cpu": 0.5, "memory": "1024Mi", "requests.nvidia.com/gpu": 4}}}
+    assert difference(offline, CORE + "ResourceQuota", old, new)[0] == set()
+    assert difference(offline, CORE + "Secret", {"stringData": {"a": "1"}}, {"data": {"a": "MQ=="}})[0] == set()
+    assert difference(offline, CONFIG_MAP, {"metadata": {"name": "thing"}}, {})[0] == set(), "no namespace is default"
+
+
+def test_what_others_added_to_a_live_object_is_not_the_programs() -> None:
+    inputs = {
+        "spec": {
+            "hostNetwork": False,
+            "containers": [{"name": "b", "args": [], "resources": {"requests": {"cpu": 0.5}}}],
+            "tolerations": [{"key": "sku"}],
+        }
+    }
+    live = {
+        "spec": {
+            "containers": [
+                {"name": "injected", "image": "x"},
+                {"name": "b", "image": "y", "resources": {"requests": {"cpu": "500m"}}},
+            ],
+            "tolerations": [{"key": "sku"}, {"key": "node.kubernetes.io/not-ready"}],
+            "dnsPolicy": "ClusterFirst",
+        },
+        "status": {},
+    }
+    assert live_inputs(live, inputs) == inputs
+
+
+def test_what_others_changed_in_a_live_object_is_seen() -> None:
+    inputs = {"spec": {"replicas": 1, "paused": True, "selector": {"app": "x"}}}
+    assert live_inputs({"spec": {"replicas": 3, "selector": {"app": "y"}}}, inputs) == {
+        "spec": {"replicas": 3, "selector": {"app": "y"}}
+    }

@@ -1,0 +1,134 @@
+"""The provider's configuration: which kubeconfig, what makes another cluster of it, what is refused."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from pulumi.runtime.proto import provider_pb2
+
+from localazure.kubernetes_plugin.kubeconfig import access, read
+from localazure.kubernetes_plugin.settings import read_settings
+from localazure.plugin.wire import UNKNOWN, to_struct
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, with_kind
+
+
+def replaced_by(engine: KubernetesEngine, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    request = provider_pb2.DiffRequest(olds=to_struct(old), old_inputs=to_struct(old), news=to_struct(new))
+    return list(engine.stub.DiffConfig(request).replaces)
+
+
+A, B = kubeconfig("https://a.example"), kubeconfig("https://b.example")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "replaced"),
+    [
+        ({"kubeconfig": A}, {"kubeconfig": A}, []),
+        ({"kubeconfig": A}, {"kubeconfig": kubeconfig("https://a.example", token="new")}, []),
+        ({"kubeconfig": A}, {"kubeconfig": B}, ["kubeconfig"]),
+        ({"kubeconfig": A}, {"kubeconfig": UNKNOWN}, ["kubeconfig"]),
+        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": B, "clusterIdentifier": "1"}, []),
+        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": UNKNOWN, "clusterIdentifier": "1"}, []),
+        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": A, "clusterIdentifier": "2"}, ["clusterIdentifier"]),
+        ({"kubeconfig": A}, {"kubeconfig": A, "clusterIdentifier": "1"}, []),
+        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": A}, []),
+        ({"kubeconfig": A, "namespace": "a"}, {"kubeconfig": A, "namespace": "b"}, []),
+    ],
+    ids=[
+        "nothing",
+        "another login",
+        "another server",
+        "nobody knows",
+        "another address of the same cluster",
+        "an address not known yet of the same cluster",
+        "another cluster",
+        "an identifier for the first time",
+        "an identifier no more",
+        "another namespace",
+    ],
+)
+def test_what_makes_another_cluster(unconfigured: KubernetesEngine, old: dict, new: dict, replaced: list[str]) -> None:
+    assert replaced_by(unconfigured, old, new) == replaced
+
+
+@pytest.mark.parametrize(
+    ("configuration", "words"),
+    [
+        ({"enableServerSideApply": "false"}, "applies server-side alone"),
+        ({"renderYamlToDirectory": "out"}, "renderYamlToDirectory is not implemented"),
+        ({"kubeClientSettings": "[1]"}, "kubeClientSettings takes an object"),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+)
+def test_what_the_plugin_does_not_do_is_said_when_it_is_configured(
+    unconfigured: KubernetesEngine, configuration: dict[str, str], words: str
+) -> None:
+    with pytest.raises(grpc.RpcError, match=words):
+        unconfigured.configure(**configuration)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("/no/such/file", "neither a file that exists nor a kubeconfig's text"),
+        ("{", "the kubeconfig is no YAML"),
+        (json.dumps({"clusters": []}), "no current-context"),
+        (json.dumps({"current-context": "x"}), 'context "x" does not exist'),
+        (A.replace('"name": "c"', '"name": "d"'), 'cluster "c" does not exist'),
+        (A.replace('"name": "u"', '"name": "v"'), 'user "u" does not exist'),
+    ],
+    ids=["no file", "no YAML", "no context", "context missing", "cluster missing", "user missing"],
+)
+def test_a_kubeconfig_that_cannot_be_read_makes_the_cluster_unreachable(
+    unconfigured: KubernetesEngine, text: str, words: str
+) -> None:
+    unconfigured.configure(kubeconfig=text)
+    checked, _ = unconfigured.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}))
+    with pytest.raises(grpc.RpcError) as failed:
+        unconfigured.create(CONFIG_MAP, checked)
+    assert failed.value.details().startswith("configured Kubernetes cluster is unreachable: failed to parse kubeconfig data")
+    assert words in failed.value.details()
+
+
+def test_without_a_kubeconfig_that_of_the_machine_is_taken(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text(A.replace('"x"', '"one"'))
+    second.write_text(B.replace('"x"', '"two"'))
+    environment = {"KUBECONFIG": f"{first}{os.pathsep}{tmp_path / 'missing'}{os.pathsep}{second}"}
+    assert read_settings({}, environment).access.server == "https://a.example", "the first file's context wins"
+    found = read_settings({"context": "two"}, environment)
+    # Both files call their cluster "c", and the first of a name wins, as with kubectl.
+    assert found.access.server == "https://a.example"
+    assert "no kubeconfig was given" in read_settings({}, {"HOME": str(tmp_path)}).problem
+
+
+def test_paths_in_a_kubeconfig_begin_where_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("the authority")
+    path = tmp_path / "config"
+    path.write_text(A.replace('"server"', '"certificate-authority": "ca.pem", "server"'))
+    assert access(read(str(path), {})).ca == b"the authority"
+
+
+def test_the_contexts_namespace_is_the_default_and_the_providers_comes_first() -> None:
+    text = A.replace('"user": "u"}', '"user": "u", "namespace": "team"}')
+    assert read_settings({"kubeconfig": text}, {}).namespace == "team"
+    assert read_settings({"kubeconfig": text, "namespace": "mine"}, {}).namespace == "mine"
+
+
+@pytest.mark.parametrize(
+    ("key", "variable", "field"),
+    [
+        ("deleteUnreachable", "PULUMI_K8S_DELETE_UNREACHABLE", "delete_unreachable"),
+        ("skipUpdateUnreachable", "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE", "skip_update_unreachable"),
+        ("enablePatchForce", "PULUMI_K8S_ENABLE_PATCH_FORCE", "patch_force"),
+        ("upsertExistingObjects", "PULUMI_K8S_UPSERT_EXISTING_OBJECTS", "upsert"),
+    ],
+)
+def test_a_switch_is_read_from_the_configuration_then_from_the_environment(key: str, variable: str, field: str) -> None:
+    assert getattr(read_settings({"kubeconfig": A}, {}), field) is False
+    assert getattr(read_settings({"kubeconfig": A}, {variable: "true"}), field) is True
+    assert getattr(read_settings({"kubeconfig": A, key: "false"}, {variable: "true"}), field) is False
+    assert getattr(read_settings({"kubeconfig": A, key: "True"}, {}), field) is True

@@ -1,0 +1,282 @@
+"""The life of objects on a real control plane: made, previewed, changed, read, taken over, deleted."""
+
+import base64
+import json
+import re
+from typing import Any
+
+import grpc
+import pytest
+from pulumi.runtime.proto import provider_pb2
+
+from localazure.plugin.wire import UNKNOWN, Secret, from_struct, to_struct
+from tests.localazure.kubernetes_plugin.conftest import (
+    CONFIG_MAP,
+    KubernetesEngine,
+    Made,
+    checked_raw,
+    left_behind,
+    plugin,
+    with_kind,
+)
+from tests.support.embedded import until
+from tests.support.kubernetes import ControlPlane
+
+DEPLOYMENT, NAMESPACE, SECRET = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Namespace", "kubernetes:core/v1:Secret"
+POD = {"containers": [{"name": "c", "image": "x", "args": [], "resources": {"requests": {"cpu": 0.5, "memory": "1024Mi"}}}]}
+SKIP = {"pulumi.com/skipAwait": "true"}
+
+
+def deployment(namespace: str, **spec: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {**POD, "hostNetwork": False}}
+    found = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template, **spec}
+    return {"metadata": {"name": "web", "namespace": namespace, "annotations": SKIP}, "spec": found}
+
+
+def settings(namespace: str, name: str = "settings", **data: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": namespace}, "data": data}
+
+
+def test_an_object_lives_from_preview_to_deletion(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
+    body = deployment(namespace)
+    planned = engine.planned(DEPLOYMENT, body)
+    assert planned["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst", "what the server adds is seen in the preview"
+    assert planned["metadata"]["uid"] == UNKNOWN
+    assert control_plane.kubectl("get", "deployment", "web", "-n", namespace).returncode == 1, "a preview makes nothing"
+
+    made = engine.made(DEPLOYMENT, body)
+    assert made.id == f"{namespace}/web"
+    assert made.diff(body).changes == made.diff(body).DIFF_NONE
+    assert made.refresh()
+    assert made.diff(body).changes == made.diff(body).DIFF_NONE, "nothing drifts by reading"
+
+    changed = deployment(namespace, replicas=3)
+    assert list(made.diff(changed).detailedDiff) == ["spec.replicas"]
+    assert made.update(changed, preview=True)["spec"]["replicas"] == 3
+    assert control_plane.asked("get", "deployment", "web", "-n", namespace)["spec"]["replicas"] == 1
+    assert made.update(changed)["spec"]["replicas"] == 3
+
+    made.delete()
+    until(lambda: not made.refresh(), "the deployment is gone")
+    made.delete()  # what isn't there is gone
+
+
+def test_an_object_is_gone_when_its_deletion_has_answered(engine: KubernetesEngine, namespace: str) -> None:
+    made = engine.made(CONFIG_MAP, settings(namespace, a="1"))
+    made.delete()
+    assert not made.refresh()
+
+
+def test_fields_are_owned_by_one_manager_that_applies(
+    engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
+) -> None:
+    made = engine.made(CONFIG_MAP, settings(namespace, a="1"))
+    live = control_plane.asked("get", "configmap", "settings", "-n", namespace, "--show-managed-fields")
+    (entry,) = live["metadata"]["managedFields"]
+    assert entry["operation"] == "Apply"
+    assert re.fullmatch("pulumi-kubernetes-[0-9a-f]{8}", entry["manager"])
+    assert made.state["__fieldManager"] == entry["manager"]
+    named = {**settings(namespace, "named"), "metadata": {"name": "named", "namespace": namespace}}
+    named["metadata"]["annotations"] = {"pulumi.com/patchFieldManager": "ours"}
+    assert engine.made(CONFIG_MAP, named).state["__fieldManager"] == "ours"
+
+
+def test_what_the_program_no_longer_says_is_taken_away(engine: KubernetesEngine, namespace: str) -> None:
+    labelled = {"name": "settings", "namespace": namespace, "labels": {"a": "1", "b": "2"}}
+    made = engine.made(CONFIG_MAP, {"metadata": labelled})
+    state = made.update({"metadata": {**labelled, "labels": {"a": "1"}}})
+    assert state["metadata"]["labels"] == {"a": "1"}
+
+
+@pytest.mark.slow
+def test_a_namespace_is_gone_with_all_that_is_in_it(engine: KubernetesEngine, namespace: str) -> None:
+    made = engine.made(NAMESPACE, {"metadata": {"name": f"{namespace}-b"}})
+    inside = engine.made(CONFIG_MAP, settings(f"{namespace}-b", a="1"))
+    made.delete()
+    assert not made.refresh()
+    assert not inside.refresh()
+
+
+@pytest.mark.parametrize("preview", [True, False], ids=["preview", "for real"])
+def test_a_field_that_the_server_does_not_know_is_refused(engine: KubernetesEngine, namespace: str, preview: bool) -> None:
+    body = deployment(namespace)
+    body["spec"]["template"]["spec"]["gpuCount"] = 1
+    checked, _ = engine.check(DEPLOYMENT, with_kind(DEPLOYMENT, body))
+    with pytest.raises(grpc.RpcError, match=r"\.spec\.template\.spec\.gpuCount: field not declared in schema"):
+        engine.create(DEPLOYMENT, checked, preview=preview)
+
+
+def test_a_value_that_the_server_does_not_take_is_refused_in_the_preview(engine: KubernetesEngine, namespace: str) -> None:
+    with pytest.raises(grpc.RpcError, match="must be greater than or equal to 0"):
+        engine.planned(DEPLOYMENT, deployment(namespace, replicas=-1))
+
+
+def test_a_preview_passes_where_only_doing_it_could_tell(engine: KubernetesEngine, namespace: str) -> None:
+    nowhere = settings("no-such-namespace", a="1")
+    assert engine.planned(CONFIG_MAP, nowhere) == with_kind(CONFIG_MAP, nowhere)
+    unknown = settings(namespace, a=UNKNOWN)
+    assert engine.planned(CONFIG_MAP, unknown) == with_kind(CONFIG_MAP, unknown)
+    undefined = {"metadata": {"name": "x", "namespace": namespace}, "spec": {"size": 1}}
+    assert engine.planned("kubernetes:example.com/v1:Thing", undefined)["spec"] == {"size": 1}
+    engine.made(CONFIG_MAP, settings(namespace, a="1"))
+    existing = settings(namespace, a="2")
+    assert engine.planned(CONFIG_MAP, existing) == with_kind(CONFIG_MAP, existing), "it may be what it replaces"
+
+
+def test_an_object_that_is_there_already_is_not_taken_over_unless_that_was_asked(
+    engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
+) -> None:
+    assert control_plane.kubectl("create", "configmap", "settings", "-n", namespace, "--from-literal=a=1").returncode == 0
+    with pytest.raises(grpc.RpcError) as refused:
+        engine.made(CONFIG_MAP, settings(namespace, a="2"))
+    assert refused.value.details() == (
+        f'resource "{engine.urn(CONFIG_MAP)}" was not successfully created by the Kubernetes API server: '
+        'configmaps "settings" already exists'
+    )
+    with plugin() as taking:
+        taking.configure(kubeconfig=control_plane.kubeconfig.read_text(), upsertExistingObjects="true")
+        assert taking.made(CONFIG_MAP, settings(namespace, a="2")).state["data"] == {"a": "2"}
+
+
+def test_a_field_of_another_manager_is_a_conflict_unless_force_was_asked(
+    engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
+) -> None:
+    made = engine.made(DEPLOYMENT, deployment(namespace))
+    theirs = {**with_kind(DEPLOYMENT, {}), "metadata": {"name": "web", "namespace": namespace}, "spec": {"replicas": 5}}
+    done = control_plane.kubectl(
+        "apply", "--server-side", "--force-conflicts", "--field-manager=scaler", "-f", "-", input=json.dumps(theirs)
+    )
+    assert done.returncode == 0, done.stderr
+    changed = deployment(namespace, replicas=2)
+    assert made.update(changed, preview=True)["spec"]["replicas"] == 2, "a preview meets no conflict"
+    with pytest.raises(grpc.RpcError) as refused:
+        made.update(changed)
+    assert "Server-Side Apply field conflict detected" in refused.value.details()
+    assert '"scaler"' in refused.value.details()
+    kept = from_struct(left_behind(refused.value).properties)
+    assert kept["__inputs"]["spec"]["replicas"] == 1, "what was refused isn't taken for done"
+
+    ignored = made.update(changed, ignored=("spec.replicas",))
+    assert ignored["spec"]["replicas"] == 5, "what is left to others stays theirs"
+    changed["metadata"]["annotations"] = {**SKIP, "pulumi.com/patchForce": "true"}
+    assert made.update(changed)["spec"]["replicas"] == 2
+
+
+def test_a_custom_kind_waits_for_its_definition(engine: KubernetesEngine, namespace: str) -> None:
+    kind = f"Thing{namespace[-6:]}"
+    plural, group = f"{kind.lower()}s", f"{namespace}.example.com"
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    schema["properties"]["spec"]["x_kubernetes_preserve_unknown_fields"] = True  # as the SDK spells it
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    definition = engine.made(
+        "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition",
+        {
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": {"group": group, "scope": "Namespaced", "names": {"kind": kind, "plural": plural}, "versions": [version]},
+        },
+    )
+    shown = definition.state["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert shown["x_kubernetes_preserve_unknown_fields"] is True
+    token = f"kubernetes:{group}/v1:{kind}"
+    made = engine.made(token, {"metadata": {"name": "one", "namespace": namespace}, "spec": {"size": 1, "more": "x"}})
+    changed = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"size": 2}}
+    assert set(made.diff(changed).detailedDiff) == {"spec.more", "spec.size"}
+    definition.delete()
+    assert not made.refresh(), "its definition is gone, and it with it"
+    made.delete()
+
+
+def test_secrets_are_kept_encrypted_wherever_they_are_kept(engine: KubernetesEngine, namespace: str) -> None:
+    body = {"metadata": {"name": "token", "namespace": namespace}, "stringData": {"t": "hush"}}
+    checked = checked_raw(engine, SECRET, body)
+    answer = engine.stub.Create(provider_pb2.CreateRequest(urn=engine.urn(SECRET), properties=to_struct(checked)))
+    state = from_struct(answer.properties, keep_secrets=True)
+    encoded = base64.b64encode(b"hush").decode()
+    assert state["data"] == Secret({"t": encoded})
+    assert state["__inputs"]["stringData"] == Secret({"t": "hush"})
+    assert "hush" not in str({key: value for key, value in state.items() if key not in ("data", "__inputs")})
+
+    made = Made(engine, SECRET, "thing", answer.id, from_struct(to_struct(checked)), from_struct(answer.properties))
+    assert made.refresh()
+    assert made.diff(body).changes == made.diff(body).DIFF_NONE
+    assert made.inputs["stringData"] == {"t": "hush"}
+    read = engine.stub.Read(
+        provider_pb2.ReadRequest(urn=engine.urn(SECRET), id=answer.id, properties=answer.properties, inputs=to_struct(checked))
+    )
+    assert from_struct(read.inputs, keep_secrets=True)["stringData"] == Secret({"t": "hush"})
+    assert list(made.diff({**body, "stringData": {"t": "other"}}).replaces) == ["data.t"]
+
+
+def test_a_secret_value_of_another_object_is_secret_in_its_outputs(engine: KubernetesEngine, namespace: str) -> None:
+    checked = checked_raw(engine, CONFIG_MAP, settings(namespace) | {"data": {"a": Secret("hush"), "b": "open"}})
+    answer = engine.stub.Create(provider_pb2.CreateRequest(urn=engine.urn(CONFIG_MAP), properties=to_struct(checked)))
+    state = from_struct(answer.properties, keep_secrets=True)
+    assert state["data"] == {"a": Secret("hush"), "b": "open"}
+    assert state["__inputs"]["data"] == {"a": Secret("hush"), "b": "open"}
+
+
+def test_what_others_changed_is_seen_after_a_refresh(
+    engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
+) -> None:
+    body = settings(namespace, a="1")
+    made = engine.made(CONFIG_MAP, body)
+    patched = control_plane.kubectl("patch", "configmap", "settings", "-n", namespace, "-p", '{"data": {"a": "2", "b": "3"}}')
+    assert patched.returncode == 0, patched.stderr
+    assert made.refresh()
+    assert made.inputs["data"] == {"a": "2"}, "what only others set is theirs"
+    assert list(made.diff(body).detailedDiff) == ["data.a"]
+    control_plane.kubectl("delete", "configmap", "settings", "-n", namespace)
+    assert not made.refresh()
+    with pytest.raises(grpc.RpcError, match="is not in the cluster any more; `pulumi refresh` tells the stack"):
+        made.update(settings(namespace, a="9"))
+
+
+def test_an_object_is_taken_over_by_an_import(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
+    created = control_plane.kubectl("create", "deployment", "web", "--image=x", "-n", namespace)
+    assert created.returncode == 0, created.stderr
+    answer = engine.read(DEPLOYMENT, f"{namespace}/web")
+    inputs = from_struct(answer.inputs)
+    assert answer.id == f"{namespace}/web"
+    assert "status" not in inputs
+    assert set(inputs["metadata"]) == {"name", "namespace", "labels"}
+    made = Made(engine, DEPLOYMENT, "thing", answer.id, inputs, from_struct(answer.properties))
+    body = {"metadata": {**inputs["metadata"], "annotations": SKIP}, "spec": inputs["spec"]}
+    assert list(made.diff(body).detailedDiff) == ["metadata.annotations"]
+    body["spec"]["replicas"] = 2
+    assert made.update(body)["spec"]["replicas"] == 2, "kubectl's fields are taken without force"
+    assert engine.read(DEPLOYMENT, f"{namespace}/nobody").id == ""
+
+
+def test_what_the_server_protects_is_let_go_of_instead_of_deleted(
+    unconfigured: KubernetesEngine, control_plane: ControlPlane, namespace: str
+) -> None:
+    unconfigured.configure(kubeconfig=control_plane.kubeconfig.read_text(), upsertExistingObjects="true")
+    made = unconfigured.made(NAMESPACE, {"metadata": {"name": "default", "labels": {namespace: "here"}}})
+    made.delete()
+    labels = control_plane.asked("get", "namespace", "default")["metadata"]["labels"]
+    assert namespace not in labels
+
+
+def test_deletion_passes_on_or_leaves_what_an_object_owns(
+    engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
+) -> None:
+    body = deployment(namespace, replicas=0)
+    body["metadata"]["annotations"] = {**SKIP, "pulumi.com/deletionPropagationPolicy": "orphan"}
+    made = engine.made(DEPLOYMENT, body)
+    owned = ("get", "replicasets", "-n", namespace, "-o", "name")
+    assert control_plane.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=30s").returncode == 0
+    made.delete()
+    assert control_plane.kubectl(*owned).stdout.startswith("replicaset.apps/web-"), "left behind, as asked"
+
+
+def test_a_missing_namespace_may_be_on_its_way(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
+    late = f"{namespace}-late"
+
+    def heard(_: str) -> None:
+        if len(engine.lines.all) == 1:
+            assert control_plane.kubectl("create", "namespace", late).returncode == 0
+
+    engine.lines.heard = heard
+    assert engine.made(CONFIG_MAP, settings(late, a="1")).id == f"{late}/settings"
+    assert engine.lines.all[0].startswith("creation failed and is tried again: namespaces")
+    control_plane.kubectl("delete", "namespace", late, "--wait=false")

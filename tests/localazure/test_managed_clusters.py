@@ -1,0 +1,313 @@
+"""The life of an AKS cluster in ARM: what it is made with, what it shows, how it is changed, stopped and deleted."""
+
+import asyncio
+import base64
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localazure.kinds.managed_clusters import ManagedClusters
+from tests.support.managed_clusters import CLUSTER, GROUP, GROUPS, SYSTEM, InProcessArm, cluster, pool, refusal
+
+KEY = CLUSTER.lower()
+T4 = f"{CLUSTER}/agentPools/t4"
+NODES = f"{GROUP.rsplit('/', 1)[0]}/MC_lab_gpu_westeurope"
+IDENTITIES = "2023-01-31"
+ENTRA = {"managed": True, "enableAzureRBAC": True}
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Iterator[InProcessArm]:
+    found = InProcessArm(tmp_path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def made(arm: InProcessArm) -> InProcessArm:
+    arm.succeeded(arm.put(CLUSTER, cluster()))
+    return arm
+
+
+def properties(arm: InProcessArm, path: str = CLUSTER) -> dict[str, Any]:
+    return arm.get(path).json()["properties"]
+
+
+def pools(arm: InProcessArm) -> list[str]:
+    return [each["name"] for each in properties(arm)["agentPoolProfiles"]]
+
+
+def kubeconfig(arm: InProcessArm, action: str, **query: str) -> str:
+    (answered,) = arm.post(f"{CLUSTER}/{action}", **query).json()["kubeconfigs"]
+    return base64.b64decode(answered["value"]).decode()
+
+
+def test_a_cluster_is_creating_until_its_control_plane_and_its_pools_are_there(arm: InProcessArm) -> None:
+    arm.written.wait = asyncio.Event()
+    answer = arm.put(CLUSTER, cluster())
+    assert answer.status_code == 201
+    assert answer.json()["properties"]["provisioningState"] == "Creating"
+    assert [each["name"] for each in answer.json()["properties"]["agentPoolProfiles"]] == ["system"]
+    assert arm.get(f"{CLUSTER}/agentPools/system").json()["properties"]["provisioningState"] == "Creating"
+    assert refusal(arm.put(CLUSTER, cluster()))[:2] == (409, "OperationNotAllowed")
+    arm.written.wait.set()
+    arm.succeeded(answer)
+    assert [told[0] for told in arm.written.told] == ["apply", "configure", "pool"]
+    found = properties(arm)
+    assert found["provisioningState"] == "Succeeded"
+    assert found["powerState"] == {"code": "Running"}
+    assert found["agentPoolProfiles"][0]["provisioningState"] == "Succeeded"
+
+
+def test_it_shows_what_aks_decides(made: InProcessArm) -> None:
+    found = properties(made)
+    assert found["kubernetesVersion"] == found["currentKubernetesVersion"] == "1.35.0"  # the newest but one
+    assert found["nodeResourceGroup"] == "MC_lab_gpu_westeurope"
+    assert found["networkProfile"]["networkPluginMode"] == "overlay"
+    assert found["maxAgentPools"] == 100
+    assert found["fqdn"].startswith("gpu-")
+    assert found["fqdn"].endswith(".hcp.westeurope.azmk8s.local")
+    (system,) = found["agentPoolProfiles"]
+    assert (system["maxPods"], system["osSKU"], system["orchestratorVersion"]) == (250, "Ubuntu", "1.35.0")
+    assert system["nodeImageVersion"] == "AKSUbuntu-2404gen2containerd-202611.21.0"
+    whole = made.get(CLUSTER).json()
+    assert whole["sku"] == {"name": "Base", "tier": "Free"}
+    assert set(whole["identity"]) == {"type", "principalId", "tenantId"}
+
+
+def test_nodes_have_a_group_of_their_own_with_the_identity_that_pulls_images(made: InProcessArm) -> None:
+    group = made.get(NODES, GROUPS).json()
+    assert group["managedBy"] == CLUSTER
+    assert group["tags"] == {"aks-managed-cluster-name": "gpu", "aks-managed-cluster-rg": "lab"}
+    kubelet = properties(made)["identityProfile"]["kubeletidentity"]
+    identity = made.get(kubelet["resourceId"], IDENTITIES).json()
+    assert identity["name"] == "gpu-agentpool"
+    assert identity["properties"]["clientId"] == kubelet["clientId"]
+    assert identity["properties"]["principalId"] == kubelet["objectId"]
+
+
+def test_a_kubelet_identity_of_the_users_own_is_taken_where_it_is_there(arm: InProcessArm) -> None:
+    identity = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/pulls"
+    body = cluster(identityProfile={"kubeletidentity": {"resourceId": identity}})
+    assert refusal(arm.put(CLUSTER, body))[1] == "InvalidParameter"
+    own = arm.put(identity, {"location": "westeurope"}, IDENTITIES).json()["properties"]["principalId"]
+    arm.succeeded(arm.put(CLUSTER, body))
+    assert properties(arm)["identityProfile"]["kubeletidentity"]["objectId"] == own
+
+
+def test_a_put_leaves_pools_alone_that_it_does_not_name(made: InProcessArm) -> None:
+    made.succeeded(made.put(T4, pool()))
+    assert pools(made) == ["system", "t4"]
+    told = len(made.written.told)
+    made.succeeded(made.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"})))
+    assert pools(made) == ["system", "t4"]
+    assert [told[0] for told in made.written.told[told:]] == ["apply", "configure"]  # and no pool
+    made.succeeded(made.put(CLUSTER, cluster(agentPoolProfiles=None)))
+    assert pools(made) == ["system", "t4"]
+
+
+def test_a_put_changes_a_pool_that_it_names_and_adds_none(made: InProcessArm) -> None:
+    made.succeeded(made.put(CLUSTER, cluster(agentPoolProfiles=[{**SYSTEM, "count": 3}])))
+    assert properties(made, f"{CLUSTER}/agentPools/system")["count"] == 3
+    more = cluster(agentPoolProfiles=[SYSTEM, {"name": "t4", "vmSize": "Standard_NC4as_T4_v3", "count": 1}])
+    # pulumi/pulumi-azure-nextgen issue 168
+    assert refusal(made.put(CLUSTER, more)) == (
+        400,
+        "BadRequest",
+        "A new agent pool was introduced. Adding agent pools to an existing cluster is not allowed through managed cluster "
+        "operations. For agent pool specific change, please use per agent pool operations: https://aka.ms/agent-pool-rest-api",
+    )
+
+
+def test_what_a_client_got_it_may_put_again(made: InProcessArm) -> None:
+    made.succeeded(made.put(T4, pool()))
+    before = made.get(CLUSTER).json()
+    told = len(made.written.told)
+    made.succeeded(made.put(CLUSTER, before))
+    after = made.get(CLUSTER).json()
+    assert [told[0] for told in made.written.told[told:]] == ["apply", "configure"]
+    assert {**after, "eTag": "", "properties": {}} == {**before, "eTag": "", "properties": {}}
+    assert after["properties"] == before["properties"]
+
+
+def test_what_an_update_is_silent_about_stays_where_aks_decided_it_or_it_cannot_change(made: InProcessArm) -> None:
+    before = properties(made)
+    silent = {"location": "westeurope", "identity": {"type": "SystemAssigned"}, "properties": {}}
+    made.succeeded(made.put(CLUSTER, silent))
+    after = properties(made)
+    for name in ("kubernetesVersion", "dnsPrefix", "networkProfile", "nodeResourceGroup", "identityProfile", "fqdn"):
+        assert after[name] == before[name]
+
+
+def test_empty_texts_are_as_good_as_nothing(arm: InProcessArm) -> None:
+    """So does the Azure CLI send what its user doesn't say."""
+    arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="", agentPoolProfiles=[{**SYSTEM, "vmSize": ""}])))
+    found = properties(arm)
+    assert found["kubernetesVersion"] == "1.35.0"
+    assert found["agentPoolProfiles"][0]["vmSize"] == "Standard_D4s_v5"
+
+
+def test_a_cluster_of_2019_is_judged_by_what_was_there_in_2019(arm: InProcessArm) -> None:
+    profile = {"name": "agentpool", "mode": "System", "count": 3, "vmSize": "Standard_NC6"}
+    old = {**cluster(agentPoolProfiles=[profile]), "tags": {"as-of": "2019-05-02"}}
+    arm.succeeded(arm.put(CLUSTER, old))
+    assert properties(arm)["currentKubernetesVersion"] == "1.12.7"
+    assert arm.put(f"{CLUSTER}/agentPools/more", pool(vmSize="Standard_NC6")).status_code == 201  # the cluster's tag counts
+    status, code, message = refusal(arm.put(CLUSTER.replace("/gpu", "/new"), cluster(agentPoolProfiles=[profile])))
+    assert (status, code) == (400, "BadRequest")
+    assert message.startswith("The VM size of Standard_NC6 is not allowed in your subscription in location 'westeurope'.")
+
+
+def test_a_patch_changes_tags_alone(made: InProcessArm) -> None:
+    answer = made.request("PATCH", CLUSTER, {"tags": {"team": "vision"}})
+    assert answer.status_code == 200
+    assert answer.json()["tags"] == {"team": "vision"}
+    assert refusal(made.request("PATCH", CLUSTER, {"sku": {"name": "Base", "tier": "Standard"}}))[1] == "NotImplemented"
+
+
+def test_a_stopped_cluster_rests_its_nodes_first_and_takes_no_changes(made: InProcessArm) -> None:
+    made.succeeded(made.post(f"{CLUSTER}/stop"))
+    assert [told[0] for told in made.written.told[-2:]] == ["pause", "stop"]
+    found = properties(made)
+    assert (found["powerState"], found["provisioningState"]) == ({"code": "Stopped"}, "Succeeded")
+    # MicrosoftDocs/azure-docs issue 85161
+    message = "managed cluster is in Provisioning State(Succeeded) and Power State(Stopped), stopping cannot be performed"
+    assert refusal(made.post(f"{CLUSTER}/stop")) == (409, "OperationNotAllowed", message)
+    assert refusal(made.put(CLUSTER, cluster()))[:2] == (409, "OperationNotAllowed")
+    assert refusal(made.put(T4, pool()))[:2] == (409, "OperationNotAllowed")
+    made.succeeded(made.post(f"{CLUSTER}/start"))
+    assert [told[0] for told in made.written.told[-2:]] == ["start", "resume"]
+    assert properties(made)["powerState"] == {"code": "Running"}
+    assert refusal(made.post(f"{CLUSTER}/start"))[1] == "OperationNotAllowed"
+
+
+def test_deleting_it_ends_everything_once_and_takes_the_nodes_group_along(made: InProcessArm) -> None:
+    made.succeeded(made.put(T4, pool()))
+    told = len(made.written.told)
+    made.succeeded(made.delete(CLUSTER))
+    assert made.written.told[told:] == [("forget", KEY), ("remove", KEY)]
+    assert made.get(CLUSTER).status_code == made.get(T4).status_code == made.get(NODES, GROUPS).status_code == 404
+    assert made.delete(CLUSTER).status_code == 204
+
+
+def test_deleting_its_group_does_so_too(made: InProcessArm) -> None:
+    made.succeeded(made.put(T4, pool()))
+    told = len(made.written.told)
+    answer = made.delete(GROUP, GROUPS)
+    answer.headers["azure-asyncoperation"] = answer.headers["location"].replace("operationResults", "operationStatuses")
+    made.succeeded(answer)
+    assert made.written.told[told:] == [("forget", KEY), ("remove", KEY)]
+    assert made.get(NODES, GROUPS).status_code == 404
+
+
+def test_a_group_that_is_somebody_elses_is_neither_taken_over_nor_deleted(arm: InProcessArm) -> None:
+    other = f"{GROUP.rsplit('/', 1)[0]}/theirs"
+    arm.put(other, {"location": "westeurope"}, GROUPS)
+    assert refusal(arm.put(CLUSTER, cluster(nodeResourceGroup="theirs")))[1] == "InvalidParameter"
+    assert refusal(arm.put(CLUSTER, cluster(nodeResourceGroup="LAB")))[1] == "InvalidParameter"
+    arm.succeeded(arm.put(CLUSTER, cluster(nodeResourceGroup="nodes")))
+    arm.succeeded(arm.delete(CLUSTER))
+    assert arm.get(other, GROUPS).status_code == 200
+
+
+def test_a_pool_without_nodes_fails_the_cluster_and_the_next_put_completes_it(arm: InProcessArm) -> None:
+    arm.written.refused = "system"
+    ended = arm.ended(arm.put(CLUSTER, cluster()))
+    assert (ended["status"], ended["error"]["code"]) == ("Failed", "ErrCode_InsufficientVCPUQuota")
+    found = properties(arm)
+    assert found["provisioningState"] == found["agentPoolProfiles"][0]["provisioningState"] == "Failed"
+    arm.written.refused = ""
+    arm.succeeded(arm.put(CLUSTER, cluster()))
+    assert properties(arm)["agentPoolProfiles"][0]["provisioningState"] == "Succeeded"
+
+
+def test_creation_that_was_cut_off_is_taken_up_by_the_next_server(arm: InProcessArm) -> None:
+    arm.written.wait = asyncio.Event()
+    answer = arm.put(CLUSTER, cluster(agentPoolProfiles=[SYSTEM, {**SYSTEM, "name": "second"}]))
+    arm.run(arm.arm.operations.stop())
+    arm.written.wait = None
+    arm.run(arm.arm.operations.resume())
+    arm.succeeded(answer)
+    assert pools(arm) == ["second", "system"]
+    assert {each["provisioningState"] for each in properties(arm)["agentPoolProfiles"]} == {"Succeeded"}
+
+
+def test_stopping_that_was_cut_off_is_taken_up_too(made: InProcessArm) -> None:
+    resource = made.store.get(CLUSTER)
+    assert resource is not None
+    made.run(ManagedClusters().resume_action("stop", resource, made.services))
+    assert properties(made)["powerState"] == {"code": "Stopped"}
+
+
+def test_without_local_accounts_there_is_a_users_kubeconfig_alone(arm: InProcessArm) -> None:
+    arm.succeeded(arm.put(CLUSTER, cluster(aadProfile=ENTRA, disableLocalAccounts=True)))
+    # Azure/caf-terraform-landingzones issue 416
+    message = "Getting static credential is not allowed because this cluster is set to disable local accounts."
+    for action in (
+        "listClusterAdminCredential",
+        "listClusterMonitoringUserCredential",
+        "accessProfiles/clusterAdmin/listCredential",
+    ):
+        assert refusal(arm.post(f"{CLUSTER}/{action}")) == (400, "BadRequest", message)
+    assert kubeconfig(arm, "listClusterUserCredential") == "user of gpu"
+    assert kubeconfig(arm, "listClusterUserCredential", format="exec") == "user of gpu exec"
+    assert refusal(arm.post(f"{CLUSTER}/listClusterUserCredential", format="yaml"))[1] == "InvalidParameter"
+    shape = arm.written.shapes[KEY]
+    assert (shape.entra, shape.azure_rbac, shape.local_accounts) == (True, True, False)
+
+
+def test_with_local_accounts_there_are_all_kubeconfigs(made: InProcessArm) -> None:
+    assert kubeconfig(made, "listClusterAdminCredential") == "admin of gpu"
+    assert kubeconfig(made, "listClusterMonitoringUserCredential") == "monitoring of gpu"
+    profile = made.post(f"{CLUSTER}/accessProfiles/clusterAdmin/listCredential").json()
+    assert base64.b64decode(profile["properties"]["kubeConfig"]).decode() == "admin of gpu"
+    assert made.post(f"{CLUSTER}/accessProfiles/other/listCredential").status_code == 404
+
+
+def test_the_oidc_issuer_is_told_where_it_is_enabled_and_stays(made: InProcessArm) -> None:
+    workload = {"securityProfile": {"workloadIdentity": {"enabled": True}}}
+    assert refusal(made.put(CLUSTER, cluster(**workload)))[1] == "InvalidParameter"
+    made.succeeded(made.put(CLUSTER, cluster(oidcIssuerProfile={"enabled": True}, **workload)))
+    assert properties(made)["oidcIssuerProfile"]["issuerURL"].startswith("https://localhost:1/kubernetes/oidc/")
+    assert made.written.shapes[KEY].workload_identity
+    assert refusal(made.put(CLUSTER, cluster()))[1] == "OIDCIssuerFeatureCannotBeDisabled"
+
+
+def test_a_newer_version_is_taken_one_minor_version_at_a_time(arm: InProcessArm) -> None:
+    arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="1.34")))
+    assert properties(arm)["currentKubernetesVersion"] == "1.34.3"
+    profile = arm.get(f"{CLUSTER}/upgradeProfiles/default").json()["properties"]
+    assert [each["kubernetesVersion"] for each in profile["controlPlaneProfile"]["upgrades"]] == ["1.35.0"]
+    status, code, message = refusal(arm.put(CLUSTER, cluster(kubernetesVersion="1.36")))
+    assert (status, code) == (400, "OperationNotAllowed")
+    assert "Available upgrades: 1.35.0." in message
+    arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="1.35")))
+    assert properties(arm)["currentKubernetesVersion"] == "1.35.0"
+    assert properties(arm)["agentPoolProfiles"][0]["orchestratorVersion"] == "1.34"  # nodes are upgraded on their own
+    # rancher/rancher issue 33561
+    message = refusal(arm.put(CLUSTER, cluster(kubernetesVersion="1.34")))[2]
+    assert message.startswith("Downgrading Kubernetes version 1.35.0 to 1.34 is not allowed. Available upgrades: 1.36.0.")
+    listed = arm.get(f"{CLUSTER}/availableAgentPoolVersions").json()["properties"]["agentPoolVersions"]
+    assert [each["kubernetesVersion"] for each in listed] == ["1.34.3", "1.35.0"]
+
+
+def test_versions_of_a_region_are_those_of_the_day(tmp_path: Path) -> None:
+    path = f"{GROUP.split('/resourceGroups')[0]}/providers/Microsoft.ContainerService/locations/eastus/kubernetesVersions"
+    listed = {}
+    for day in (date(2026, 11, 21), date(2019, 5, 2)):
+        (folder := tmp_path / day.isoformat()).mkdir()
+        arm = InProcessArm(folder, day)
+        listed[day.year] = arm.get(path, "2026-06-01").json()["values"]
+        arm.close()
+    assert [each["version"] for each in listed[2026]] == ["1.36", "1.35", "1.34"]
+    assert [each["version"] for each in listed[2026] if each["isDefault"]] == ["1.35"]
+    # microsoft/TailwindTraders-Backend pull request 35
+    assert [next(iter(each["patchVersions"])) for each in listed[2019]] == ["1.13.5", "1.12.8", "1.11.9", "1.10.13"]
+
+
+def test_a_feature_is_registered_unless_a_fault_says_otherwise(arm: InProcessArm) -> None:
+    path = f"{GROUP.split('/resourceGroups')[0]}/providers/Microsoft.Features/providers/Microsoft.ContainerService/features/AKSX"
+    assert arm.get(path, "2021-07-01").json()["properties"] == {"state": "Registered"}

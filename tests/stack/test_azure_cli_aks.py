@@ -1,0 +1,187 @@
+"""`az aks` on a cluster as the fifth source document provisions one: at its own date, on Standard_NC6, and deleted in the end.
+
+One cluster for all of it, which Azure's own client for Python meets, too. Refusals need none.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.mgmt.containerservice import ContainerServiceClient
+
+from tests.support.azure_cli import AzureCli
+from tests.support.management import client
+
+pytestmark = pytest.mark.slow
+DATE = "as-of=2019-05-02"  # of the document
+NAME = "gpu"
+
+
+@pytest.fixture(scope="module")
+def group(az: AzureCli, kubernetes_bin: Path) -> Iterator[str]:
+    assert kubernetes_bin.is_dir()
+    with az.group("eastus", DATE) as name:
+        yield name
+
+
+@pytest.fixture(scope="module")
+def cluster(az: AzureCli, group: str) -> dict[str, Any]:
+    """What `AksCompute.provisioning_configuration(vm_size="Standard_NC6")` asks for, with one node in place of three."""
+    here = ("--resource-group", group, "--name", NAME)
+    return az.answer("aks", "create", *here, "--node-vm-size", "Standard_NC6", "--node-count", "1", "--no-ssh-key")
+
+
+@pytest.fixture(scope="module")
+def of_cluster(group: str, cluster: dict[str, Any]) -> tuple[str, ...]:
+    return ("--resource-group", group, "--cluster-name", cluster["name"])
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(az: AzureCli, group: str, cluster: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("kube") / "config"
+    az.answer("aks", "get-credentials", "--resource-group", group, "--name", cluster["name"], "--admin", "--file", str(file))
+    return file
+
+
+def kubectl(programs: Path, kubeconfig: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    command = [str(programs / "kubectl"), "--kubeconfig", str(kubeconfig), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=os.environ)
+
+
+def nodes(programs: Path, kubeconfig: Path, pool: str = "") -> list[dict[str, Any]]:
+    chosen = ("-l", f"agentpool={pool}") if pool else ()
+    done = kubectl(programs, kubeconfig, "get", "nodes", *chosen, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["items"]
+
+
+@pytest.mark.timeout(300)
+def test_the_documents_cluster_stands_at_its_date(az: AzureCli, group: str, cluster: dict[str, Any]) -> None:
+    assert (cluster["provisioningState"], cluster["powerState"]["code"]) == ("Succeeded", "Running")
+    assert cluster["currentKubernetesVersion"] == "1.12.7"
+    assert cluster["nodeResourceGroup"] == f"MC_{group}_{NAME}_eastus"
+    assert [(each["vmSize"], each["count"], each["mode"]) for each in cluster["agentPoolProfiles"]] == [
+        ("Standard_NC6", 1, "System")
+    ]
+    assert [each["name"] for each in az.answer("aks", "list", "--resource-group", group)] == [NAME]
+    assert az.answer("aks", "show", "--resource-group", group, "--name", NAME)["fqdn"] == cluster["fqdn"]
+    assert az.answer("group", "exists", "--name", cluster["nodeResourceGroup"]) is True
+
+
+@pytest.mark.timeout(300)
+def test_kubectl_gets_in_and_sees_no_gpu_before_a_device_plugin_runs(kubernetes_bin: Path, kubeconfig: Path) -> None:
+    (node,) = nodes(kubernetes_bin, kubeconfig)
+    ready = {each["type"]: each["status"] for each in node["status"]["conditions"]}
+    assert ready["Ready"] == "True"
+    assert node["metadata"]["labels"]["node.kubernetes.io/instance-type"] == "Standard_NC6"
+    assert "nvidia.com/gpu" not in node["status"]["capacity"]
+    done = kubectl(kubernetes_bin, kubeconfig, "create", "namespace", "work")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_a_pool_is_added_scaled_changed_and_taken_away(
+    az: AzureCli, of_cluster: tuple[str, ...], kubernetes_bin: Path, kubeconfig: Path
+) -> None:
+    here = (*of_cluster, "--name", "more")
+    az.answer("aks", "nodepool", "add", *here, "--node-vm-size", "Standard_NC6", "--node-count", "1", "--labels", "team=vision")
+    assert [node["metadata"]["labels"]["team"] for node in nodes(kubernetes_bin, kubeconfig, "more")] == ["vision"]
+    assert [each["name"] for each in az.answer("aks", "nodepool", "list", *of_cluster)] == ["more", "nodepool1"]
+    assert az.answer("aks", "nodepool", "scale", *here, "--node-count", "2")["count"] == 2
+    assert len(nodes(kubernetes_bin, kubeconfig, "more")) == 2
+    az.answer("aks", "nodepool", "update", *here, "--node-taints", "sku=gpu:NoSchedule")
+    assert az.answer("aks", "nodepool", "show", *here)["nodeTaints"] == ["sku=gpu:NoSchedule"]
+    assert az.refusal("aks", "nodepool", "add", *of_cluster, "--name", "thirteenchars")[0] != 0
+    az.answer("aks", "nodepool", "delete", *here)
+    assert nodes(kubernetes_bin, kubeconfig, "more") == []
+
+
+@pytest.mark.timeout(300)
+def test_a_pool_scales_from_zero_to_a_limit_and_is_stopped_and_started(
+    az: AzureCli, of_cluster: tuple[str, ...], kubernetes_bin: Path, kubeconfig: Path
+) -> None:
+    here = (*of_cluster, "--name", "spot")
+    scaling = ("--enable-cluster-autoscaler", "--min-count", "0", "--max-count", "2", "--node-count", "0")
+    spot = ("--priority", "Spot", "--eviction-policy", "Delete", "--spot-max-price", "-1")
+    made = az.answer("aks", "nodepool", "add", *here, "--node-vm-size", "Standard_NC6", *scaling, *spot)
+    assert (made["count"], made["minCount"], made["maxCount"]) == (0, 0, 2)
+    assert made["nodeTaints"] == ["kubernetes.azure.com/scalesetpriority=spot:NoSchedule"]
+    changed = az.answer("aks", "nodepool", "update", *here, "--update-cluster-autoscaler", "--min-count", "1", "--max-count", "1")
+    assert changed["count"] == 1
+    assert len(nodes(kubernetes_bin, kubeconfig, "spot")) == 1
+    pool = (*of_cluster, "--nodepool-name", "spot")
+    az.answer("aks", "nodepool", "stop", *pool)
+    assert nodes(kubernetes_bin, kubeconfig, "spot") == []
+    assert az.answer("aks", "nodepool", "start", *pool)["powerState"]["code"] == "Running"
+    az.answer("aks", "nodepool", "delete", *here, "--no-wait")
+
+
+@pytest.mark.timeout(300)
+def test_versions_are_told_and_taken_one_after_the_other(az: AzureCli, group: str, of_cluster: tuple[str, ...]) -> None:
+    here = ("--resource-group", group, "--name", NAME)
+    profile = az.answer("aks", "get-upgrades", *here)["controlPlaneProfile"]
+    assert "1.13.5" in [each["kubernetesVersion"] for each in profile["upgrades"]]
+    upgraded = az.answer("aks", "upgrade", *here, "--kubernetes-version", "1.13.5", "--yes")
+    assert upgraded["currentKubernetesVersion"] == "1.13.5"
+    assert upgraded["agentPoolProfiles"][0]["currentOrchestratorVersion"] == "1.13.5"
+    told = az.answer("aks", "nodepool", "get-upgrades", *of_cluster, "--nodepool-name", "nodepool1")
+    assert told["kubernetesVersion"] == "1.13.5"
+    az.answer("aks", "nodepool", "upgrade", *of_cluster, "--name", "nodepool1", "--node-image-only")
+    assert "was not found" not in az("aks", "get-versions", "--location", "eastus", "--output", "table").stdout
+
+
+@pytest.mark.timeout(300)
+def test_the_cluster_is_changed_stopped_and_started(az: AzureCli, group: str, of_cluster: tuple[str, ...]) -> None:
+    here = ("--resource-group", group, "--name", NAME)
+    assert az.answer("aks", "update", *here, "--tier", "standard")["sku"]["tier"] == "Standard"
+    assert az.answer("aks", "scale", *here, "--node-count", "2")["agentPoolProfiles"][0]["count"] == 2
+    window = ("--schedule-type", "Weekly", "--day-of-week", "Sunday", "--interval-weeks", "1", "--duration", "4")
+    name = "aksManagedNodeOSUpgradeSchedule"
+    az.answer("aks", "maintenanceconfiguration", "add", *of_cluster, "--name", name, *window, "--start-time", "02:00")
+    assert [one["name"] for one in az.answer("aks", "maintenanceconfiguration", "list", *of_cluster)] == [name]
+    az.answer("aks", "stop", *here)
+    assert az.answer("aks", "show", *here, "--query", "powerState.code") == "Stopped"
+    assert "Power State(Stopped), stopping cannot be performed" in az.refusal("aks", "stop", *here)[1]
+    az.answer("aks", "start", *here)
+
+
+@pytest.mark.timeout(300)
+def test_azures_own_client_reads_and_changes_the_same_cluster(az: AzureCli, group: str, cluster: dict[str, Any]) -> None:
+    with client(ContainerServiceClient, az.azure) as clusters:
+        found = clusters.managed_clusters.get(group, cluster["name"])
+        assert (found.provisioning_state, found.node_resource_group) == ("Succeeded", cluster["nodeResourceGroup"])
+        answered = clusters.managed_clusters.list_cluster_user_credentials(group, NAME).kubeconfigs or []
+        assert b"server: https://" in bytes(answered[0].value or b"")
+        pool = clusters.agent_pools.get(group, NAME, "nodepool1")
+        pool.node_labels = {"seen": "yes"}
+        changed = clusters.agent_pools.begin_create_or_update(group, NAME, "nodepool1", pool).result()
+        assert changed.node_labels == {"seen": "yes"}
+        with pytest.raises(HttpResponseError) as refused:
+            clusters.agent_pools.begin_delete(group, NAME, "nodepool1").result()
+        assert refused.value.error is not None
+        assert refused.value.error.code == "OperationNotAllowed"
+
+
+@pytest.mark.timeout(300)
+def test_what_azure_no_longer_has_is_refused_before_anything_is_made(az: AzureCli) -> None:
+    with az.group("eastus", "as-of=2026-11-21") as name:
+        here = ("--resource-group", name, "--name", NAME, "--no-ssh-key")
+        said = az.refusal("aks", "create", *here, "--node-vm-size", "Standard_NC6")[1]
+        assert "(BadRequest) The VM size of Standard_NC6 is not allowed in your subscription in location 'eastus'" in said
+        said = az.refusal("aks", "create", *here, "--kubernetes-version", "1.12.7")[1]
+        assert "(AgentPoolK8sVersionNotSupported) Version 1.12.7 is not supported in this region." in said
+        assert az.refusal("aks", "show", "--resource-group", name, "--name", NAME)[0] == 3
+
+
+@pytest.mark.timeout(300)
+def test_deleting_the_cluster_leaves_nothing(az: AzureCli, group: str, cluster: dict[str, Any], kubeconfig: Path) -> None:
+    az.answer("aks", "delete", "--resource-group", group, "--name", cluster["name"], "--yes")
+    assert az.answer("aks", "list", "--resource-group", group) == []
+    assert az.answer("group", "exists", "--name", cluster["nodeResourceGroup"]) is False
+    assert not list((az.azure.state / "clusters").glob(f"{NAME}-*"))
+    assert kubeconfig.exists()  # of no use any more, and the user's own
