@@ -4,8 +4,10 @@
     down       run `pulumi destroy` and remove the stack, or every stack of the backend
     preview    settle as `up` does, then run `pulumi preview --diff`
     wait       wait for a stack's container groups and show how they ended
-    run        run a script, a workload or an image on the stack's GPU job or Batch pool: its log here, its exit code ours
+    run        run a script, a workload or an image on the stack's GPU job, Batch pool, cluster or edge: its log here, its exit
+               code ours
     running    what runs, since when, until when, and what it costs
+    gpu-usage  how much of a cluster's GPUs is used, in all and by job
     explain    why something failed: the cause, the container's last lines, the fix
     drain      take a Batch pool's nodes away, each when its tasks have ended
     package    push an application package into the stack's Batch account
@@ -13,8 +15,8 @@
     sizes      GPU sizes by what they have, cheapest first; everything about one; what retires
     prices     list prices: show them, refresh them from Azure's public price list
     preflight  what speaks against a stack, or against a use of GPUs, before anything is created
-    shell      your shell with the Azure CLI, signed in to where a stack lives
-    import     a container-group file or a template, as configuration of a stack
+    shell      your shell with the Azure CLI and kubectl, signed in to where a stack lives
+    import     a container-group file, a template or a deployment.yaml, as configuration of a stack
     catalog    print docs/catalog.md, the catalog as a page
 
 Exit codes: 0 all went well, 1 something failed (said in one line), 2 the command line is wrong; `preflight` has one more.
@@ -33,6 +35,7 @@ from typing import Any
 from operations import catalog_page, new, prices, running
 from operations.batch import command as batch
 from operations.explain import command as explain
+from operations.gpu_usage import command as gpu_usage
 from operations.importing import command as importing
 from operations.preflight import command as preflight
 from operations.run import command as run_command
@@ -81,21 +84,35 @@ def _expected() -> tuple[type[Exception], ...]:
     from requests.exceptions import RequestException
 
     from operations.azure import AzureError
+    from operations.clusters.errors import ClusterError
     from operations.commands import WorkFailedError
     from operations.pool_steps import WrongPackagesError
+    from operations.run.errors import RunError
     from operations.run.registry_build import BuildFailedError
-    from operations.run.session import RunError
     from operations.stack import EngineError
 
     of_azure = (AzureError, AzureCoreError, RequestException)
-    return EngineError, *of_azure, WorkFailedError, WrongPackagesError, BuildFailedError, RunError, OSError
+    return EngineError, *of_azure, ClusterError, WorkFailedError, WrongPackagesError, BuildFailedError, RunError, OSError
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m operations", description="What people and CI do beside pulumi.")
     commands = parser.add_subparsers(dest="command", required=True)
     _register_stack_commands(commands)
-    for module in (run_command, running, explain, batch, new, sizes, prices, preflight, shell, importing, catalog_page):
+    for module in (
+        run_command,
+        running,
+        explain,
+        gpu_usage,
+        batch,
+        new,
+        sizes,
+        prices,
+        preflight,
+        shell,
+        importing,
+        catalog_page,
+    ):
         module.register(commands)
     return parser
 
@@ -118,6 +135,9 @@ def _register_stack_commands(commands: Any) -> None:
             command.add_argument(
                 "--wait-minutes", type=float, default=WAIT_MINUTES, help=f"how long to wait (default {WAIT_MINUTES:g})"
             )
+        if name == "down":
+            text = "leave what is on clusters that don't answer, such as an edge that is switched off, and forget it"
+            command.add_argument("--forget-unreachable", action="store_true", help=text)
         if name == "up":
             command.add_argument("--start-jobs", action="store_true", help="start each manual job once, and show its log")
 
@@ -147,7 +167,7 @@ def _down(options: argparse.Namespace) -> int:
     from operations.commands import bring_down
 
     for name in [options.stack] if options.stack else stack_names(PROJECT_FOLDER):
-        bring_down(_stack(name, options), _say)
+        bring_down(_stack(name, options), _say, forget_unreachable=options.forget_unreachable)
     return 0
 
 

@@ -76,10 +76,15 @@ def management_client(kind: Callable[..., Client], login: SignIn, subscription_i
 
 def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> list[dict[str, Any]]:
     """A list that no management client has a method for. HttpResponseError where ARM refuses, as those clients raise it."""
+    return get_document(path, api_version, login, retries)["value"]
+
+
+def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
+    """A resource that no management client has a method for."""
     with ARMPipelineClient(login.endpoint, policies=_policies(login, retries)) as client:
         answer = client.send_request(HttpRequest("GET", client.format_url(path), params={"api-version": api_version}))
         answer.raise_for_status()
-        return answer.json()["value"]
+        return answer.json()
 
 
 class Arm:

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from operations import groups, pool_steps, repair, started_jobs
 from operations.azure import Arm
+from operations.clusters import dead
 from operations.connection import connection_of
 from operations.orphans import end_orphaned_hosts
 from operations.stack import EngineError, Stack
@@ -27,6 +28,7 @@ def bring_up(stack: Stack, limit_seconds: float, say: Say, *, start_jobs: bool =
     """
     stack.create_if_missing()
     settle(stack, say)
+    dead.forget_gone(stack, say)
     pool_steps.check_packages(stack)
     pool_steps.drain_replaced(stack, say)
     stack.up()
@@ -40,16 +42,23 @@ def preview(stack: Stack, say: Say) -> None:
     """Shows what an update would change."""
     stack.create_if_missing()
     settle(stack, say)
+    dead.forget_gone(stack, say)
     pool_steps.check_packages(stack)
     stack.preview()
 
 
-def bring_down(stack: Stack, say: Say) -> None:
-    """Destroys the stack's resources and removes the stack. A stack that isn't there is no error."""
+def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False) -> None:
+    """Destroys the stack's resources and removes the stack. A stack that isn't there is no error.
+
+    `forget_unreachable`: what is on a cluster that doesn't answer, and that isn't the stack's own, is left there and forgotten.
+    """
     if not stack.exists():
         say(f"there is no stack {stack.name}")
         return
     settle(stack, say)
+    dead.forget_dead(stack, say)
+    if forget_unreachable:
+        dead.forget_unreachable()
     pool_steps.tell_what_ends(stack, say)
     stack.destroy()
     stack.remove()

@@ -2,16 +2,17 @@
 
     running                every stack of this project in the backend
     running --stack S      one stack
-    running --all          every container group, job and pool in the subscriptions of those stacks, whoever made them
+    running --all          every container group, job, pool and cluster in the subscriptions of those stacks, whoever made them
 
 Costs are list prices of the catalog; what it doesn't know stays unknown, and a total says so. Running are container groups that
-haven't ended, executions of jobs, and pools of Batch that have nodes, with or without a task on them. A job without an execution
-and a pool without nodes cost nothing; registries, log workspaces and storage aren't counted.
+haven't ended, executions of jobs, pools of Batch and of AKS that have nodes, with or without work on them, and AKS clusters that
+aren't stopped, with the jobs in them. A job without an execution and a pool without nodes cost nothing; registries, log
+workspaces, storage, disks and addresses aren't counted.
 """
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -31,7 +32,10 @@ NOT_KNOWN = "not known"
 _GROUPS = "/providers/Microsoft.ContainerInstance/containerGroups"
 _JOBS = "/providers/Microsoft.App/jobs"
 _BATCH_ACCOUNTS = "/providers/Microsoft.Batch/batchAccounts"
+_CLUSTERS = "/providers/Microsoft.ContainerService/managedClusters"
 _POOL_KIND = "Batch pool"
+_JOB_IN_CLUSTER = "Kubernetes Job"
+_IN_ITS_NODE = "in its node's"
 _GROUP_ENDED = frozenset({"Succeeded", "Failed", "Stopped"})
 
 
@@ -46,6 +50,7 @@ class Row(NamedTuple):
     since: datetime | None = None
     expires_at: datetime | None = None
     usd_hour: Decimal | None = None
+    counted: bool = True  # it has a cost of its own; a job on a cluster has that of its node
 
     def so_far(self, now: datetime) -> Decimal | None:
         """USD since it began; None where price or beginning isn't known."""
@@ -153,8 +158,8 @@ def show(rows: list[Row], now: datetime) -> None:
             row.state,
             _moment(row.since) or NOT_KNOWN,
             _expiry(row, now),
-            _usd(row.usd_hour),
-            _usd(row.so_far(now)),
+            _usd(row.usd_hour) if row.counted else _IN_ITS_NODE,
+            _usd(row.so_far(now)) if row.counted else "",
         )
     console().print(table)
     hourly, spent = _totals(rows, now)
@@ -172,6 +177,11 @@ def stop_command(row: Row) -> str:
         account = parsed.scope.rsplit("/", 1)[-1]
         size = "--target-dedicated-nodes 0 --target-low-priority-nodes 0"
         return f"az batch pool resize --pool-id {parsed.name} --account-name {account} {size}"
+    if row.kind == _JOB_IN_CLUSTER:
+        *_, namespace, _, job = row.id.split("/")
+        return f"kubectl delete job {job} --namespace {namespace}  (on {row.name.partition('/')[0]})"
+    if parsed is not None and parsed.is_type("Microsoft.ContainerService/managedClusters"):
+        return f"az aks stop --ids {row.id}"
     if parsed is None or not parsed.is_type("Microsoft.App/jobs/executions"):
         return ""
     job, execution = parsed.scope.rsplit("/", 1)[-1], parsed.name
@@ -179,7 +189,8 @@ def stop_command(row: Row) -> str:
 
 
 def _totals(rows: list[Row], now: datetime) -> tuple[Total, Total]:
-    return total(row.usd_hour for row in rows), total(row.so_far(now) for row in rows)
+    counted = [row for row in rows if row.counted]
+    return total(row.usd_hour for row in counted), total(row.so_far(now) for row in counted)
 
 
 def _views(options: argparse.Namespace) -> list[StackView]:
@@ -208,6 +219,9 @@ def _of_stacks(views: list[StackView]) -> Iterator[Row]:
             for name, pool_id in stack.pools.items():
                 for row in _pool(arm, pool_id):
                     yield _of_stack(row, stack, name)
+            for name, cluster_id in stack.clusters.items():
+                for row in _cluster(arm, cluster_id, name):
+                    yield row._replace(stack=stack.name, expires_at=instant(stack.expires_at.get(name)) or row.expires_at)
 
 
 def _of_stack(row: Row, stack: StackView, name: str) -> Row:
@@ -233,9 +247,11 @@ def _everything(views: list[StackView]) -> Iterator[Row]:
                 rows += [(listed["id"], row) for row in _executions(arm, listed["id"])]
             for pool_id, row in _pools(arm, scope):
                 rows.append((pool_id, row))
+            clusters = list(_clusters(arm, scope, ours))
         for resource_id, row in rows:
             found = ours.get(resource_id.lower())
             yield _of_stack(row, *found) if found else row
+        yield from clusters
 
 
 def _executions(arm: Any, job_id: str) -> Iterator[Row]:
@@ -297,6 +313,25 @@ def _pool(arm: Any, pool_id: str) -> Iterator[Row]:
         expires_at=instant((body.get("tags") or {}).get(tags.EXPIRES_AT)),
         usd_hour=now.usd_hour,
     )
+
+
+def _clusters(arm: Any, scope: str, ours: Mapping[str, tuple[StackView, str]]) -> Iterator[Row]:
+    """Of the subscription, whoever made them."""
+    from operations.clusters.arm_facts import API_VERSION  # here, as in `_executions`
+
+    for cluster in arm.values(scope + _CLUSTERS, API_VERSION):
+        stack, name = ours.get(str(cluster["id"]).lower(), (None, str(cluster["name"])))
+        for row in _cluster(arm, cluster["id"], name):
+            expires_at = instant(stack.expires_at.get(name)) if stack else None
+            yield row._replace(stack=stack.name if stack else "", expires_at=expires_at or row.expires_at)
+
+
+def _cluster(arm: Any, cluster_id: str, name: str) -> Iterator[Row]:
+    from operations.clusters import running_rows  # here, as in `_executions`
+
+    for found in running_rows.of_cluster(arm, cluster_id, name):
+        end = instant(found.tags.get(tags.EXPIRES_AT))
+        yield Row(found.name, found.kind, found.state, found.id, "", found.since, end, found.usd_hour, found.counted)
 
 
 def _arm(connection: Connection) -> Any:

@@ -24,20 +24,25 @@ class StackView(NamedTuple):
     groups: Mapping[str, str] = {}  # container groups: ARM id by name
     jobs: Mapping[str, str] = {}  # Container Apps jobs: ARM id by name
     pools: Mapping[str, str] = {}  # Batch pools: ARM id by name
+    clusters: Mapping[str, str] = {}  # AKS clusters: ARM id by name
+    gpu_pools: Mapping[str, Mapping[str, Any]] = {}  # of clusters, by their name and the pool's: resource, tolerates, …
+    edges: Mapping[str, str] = {}  # clusters given by kubeconfig: what they are called in it, by name
+    namespaces: Mapping[str, str] = {}  # of clusters and edges, where the stack has said one
     registry: str = ""  # ARM id; "" where the stack has none
     batch_account: str = ""  # ARM id; "" where the stack has none
     storage: str = ""  # ARM id of its storage account; "" where it has none
     expires_at: Mapping[str, str | None] = {}  # RFC 3339; None: no end
     hourly_cost: Mapping[str, float | None] = {}  # USD; None: not known
+    idle_cost: Mapping[str, float | None] = {}  # of clusters, without a GPU node
 
     @property
     def resources(self) -> dict[str, str]:
-        """Everything that runs: ARM id by name."""
-        return {**self.groups, **self.jobs, **self.pools}
+        """Everything that runs in Azure: ARM id by name."""
+        return {**self.groups, **self.jobs, **self.pools, **self.clusters}
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """Names of the stack that a misspelt one may have meant."""
-        return spelling.nearest(name, sorted(self.resources), 2)
+        return spelling.nearest(name, sorted({**self.resources, **self.edges}), 2)
 
 
 def view(stack: Stack) -> StackView:
@@ -71,9 +76,14 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
         groups=outputs.get("container_groups") or {},
         jobs=outputs.get("jobs") or {},
         pools=outputs.get("pools") or {},
+        clusters=outputs.get("clusters") or {},
+        gpu_pools=outputs.get("gpu_pools") or {},
+        edges={name: str(said or "") for name, said in (outputs.get("edges") or {}).items()},
+        namespaces=outputs.get("namespaces") or {},
         registry=outputs.get("registry") or "",
         batch_account=outputs.get("batch_account") or "",
         storage=outputs.get("storage") or "",
         expires_at=outputs.get("expires_at") or {},
         hourly_cost=outputs.get("hourly_cost") or {},
+        idle_cost=outputs.get("idle_cost") or {},
     )

@@ -81,8 +81,17 @@ def _expression(one: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
         case "DoesNotExist":
             return have is None
         case "Gt" | "Lt" as operator:
-            if have is None or not have.lstrip("-").isdigit() or not values:
+            mine, limit = _integer(have), _integer(values[0] if values else None)
+            if mine is None or limit is None:
                 return False
-            return int(have) > int(values[0]) if operator == "Gt" else int(have) < int(values[0])
+            return mine > limit if operator == "Gt" else mine < limit
         case _:
             return False
+
+
+def _integer(text: str | None) -> int | None:
+    """None where it is none: the API server takes any text beside Gt and Lt, and the scheduler then takes no node."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None

@@ -66,6 +66,8 @@ class Autoscaler:
         self._backoff: dict[str, tuple[datetime, timedelta]] = {}  # by pool: until when, and how long it was
         self._events: Events | None = None
         self._told = ""  # of its status, without the time
+        self._began = False  # what an earlier autoscaler left half done is settled
+        self._leaving: asyncio.Task[None] | None = None  # nodes on their way out
 
     def wake(self) -> None:
         """Something has changed: it looks at once."""
@@ -80,8 +82,10 @@ class Autoscaler:
                     await self._guarded(self.look)
                 await self._sleep()
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            tasks = [task for task in (watching, self._leaving) if task is not None]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _sleep(self) -> None:
         try:
@@ -114,6 +118,10 @@ class Autoscaler:
 
     async def look(self) -> None:
         profile, cluster = self._profile(), await self._see()
+        if not self._began:
+            await self._take_back(cluster)
+            self._began = True
+            cluster = await self._see()
         events = self._events = self._events or Events(self._api())
         increases, refusals = scale_up(cluster, profile, self._choose)
         events.keep({pod.uid for pod in cluster.pods})
@@ -183,7 +191,14 @@ class Autoscaler:
     async def _scale_down(self, cluster: Cluster, profile: Profile, events: Events) -> None:
         found = {one.node.name for one in unneeded(cluster, profile)}
         self._since = {name: self._since.get(name, cluster.now) for name in found}
+        if self._leaving is not None and not self._leaving.done():
+            return
         due = removable(cluster, profile, self._since, self._added, self._failed)
+        if due:
+            # In the background: emptying may take its ten minutes, and pods that wait for a node don't wait for that.
+            self._leaving = asyncio.create_task(self._guarded(lambda: self._let_go(due, profile, events)))
+
+    async def _let_go(self, due: Sequence[Removal], profile: Profile, events: Events) -> None:
         pools: dict[str, list[str]] = {}
         for one in due:
             await self._empty(one, profile, events)
@@ -192,6 +207,12 @@ class Autoscaler:
             await self._hands.shrink(pool, nodes)
         for one in due:
             self._since.pop(one.node.name, None)
+
+    async def _take_back(self, cluster: Cluster) -> None:
+        """Nodes that an earlier autoscaler was about to remove take pods again, as the real one begins."""
+        for node in cluster.nodes:
+            if any(one.get("key") == TO_BE_DELETED for one in node.taints):
+                await draining.untaint(self._api(), node.name, TO_BE_DELETED)
 
     async def _empty(self, one: Removal, profile: Profile, events: Events) -> None:
         name = one.node.name

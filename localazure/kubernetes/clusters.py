@@ -7,9 +7,9 @@ it is found again after a restart of the embedded Azure, and its port and certif
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from localazure.arm.errors import ArmError
 from localazure.folder import SECRET_MODE, read_json, write_json
@@ -30,6 +30,7 @@ from localazure.kubernetes.model import ClusterShape
 
 READY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
+_STAND_BY_SECONDS = 2.0  # between two looks at the supervisors
 _ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"  # what pods of a new cluster wait for
 _ADMIN_BINDING = "aks-cluster-admin-binding-aad"
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ class Clusters:
         self._records = Records(surroundings.folder)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._apis: dict[str, KubeApi] = {}
-        self._starting: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
 
     # What there is
 
@@ -141,17 +142,31 @@ class Clusters:
         """Takes up what an earlier server left: clusters that run are found, and those that should are started, in time."""
         for record in self._records.all():
             if record["power"] == RUNNING:
-                task = asyncio.create_task(self._take_up(str(record["key"])))
-                self._starting.add(task)
-                task.add_done_callback(self._starting.discard)
+                self._in_background(self._take_up(str(record["key"])))
+        self._in_background(self._stand_by())
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def stopping(self) -> None:
         """Leaves the clusters to their supervisors."""
-        for task in list(self._starting):
+        for task in list(self._background):
             task.cancel()
-        await asyncio.gather(*self._starting, return_exceptions=True)
+        await asyncio.gather(*self._background, return_exceptions=True)
         for key in list(self._apis):
             await self._close_api(key)
+
+    async def _stand_by(self) -> None:
+        """A supervisor that was killed gets a successor, for as long as this server runs."""
+        while True:
+            await asyncio.sleep(_STAND_BY_SECONDS)
+            for record in self._records.all() if self._around.programs() is not None else ():
+                key = str(record["key"])
+                alone = record["power"] == RUNNING and not control_plane.is_supervised(self._records.folder(key))
+                if alone and not self._locks[key].locked():
+                    await self._take_up(key)
 
     async def _take_up(self, key: str) -> None:
         try:
@@ -181,6 +196,7 @@ class Clusters:
             raise _no_programs()
         await asyncio.to_thread(folder.pki.make)
         if not control_plane.state(folder):
+            await control_plane.settle(folder, ports_of(record))  # what a killed supervisor has left holds the cluster's own
             cluster_records.replace_taken_ports(record)
             self._records.write(record)
         shape, ports = shape_of(record), ports_of(record)

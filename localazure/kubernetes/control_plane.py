@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,11 @@ async def run(folder: ClusterFolder, parts: list[dict[str, Any]], settings: dict
     """
     spec = {"parts": parts, "settings": settings}
     path = folder.supervisor / "spec.json"
-    if supervision.holder(folder.supervisor) is not None:
+    if is_supervised(folder):
         if _without_environment(read_json(path)) == _without_environment(spec):
             return False
         await end(folder)
-    await asyncio.to_thread(control_plane_supervisor.settle, folder.supervisor)
+    await settle(folder)
     (folder.supervisor / "state.json").unlink(missing_ok=True)
     write_json(path, spec, SECRET_MODE)
     process = await supervision.spawn(control_plane_supervisor.__file__, folder.supervisor, "supervisor.log")
@@ -56,9 +57,23 @@ def _without_environment(spec: dict[str, Any] | None) -> dict[str, Any]:
     return {**given, "parts": [{name: value for name, value in part.items() if name != "env"} for part in given["parts"]]}
 
 
+def is_supervised(folder: ClusterFolder) -> bool:
+    return supervision.holder(folder.supervisor) is not None
+
+
+async def settle(folder: ClusterFolder, ports: Iterable[int] = ()) -> None:
+    """Ends what a killed supervisor has left behind, where none stands over the cluster, and waits until its ports are free."""
+    if is_supervised(folder) or not await asyncio.to_thread(control_plane_supervisor.settle, folder.supervisor):
+        return
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _KILL_SECONDS
+    while not all(is_free(port) for port in ports) and loop.time() < deadline:
+        await asyncio.sleep(_POLL_SECONDS)
+
+
 def state(folder: ClusterFolder) -> dict[str, dict[str, Any]]:
     """Each part by name, as the supervisor tells it: pid, starts, exitCode, ready. Empty where none stands over the cluster."""
-    if supervision.holder(folder.supervisor) is None:
+    if not is_supervised(folder):
         return {}
     return (read_json(folder.supervisor / "state.json") or {}).get("parts", {})
 

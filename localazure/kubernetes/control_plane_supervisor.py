@@ -46,14 +46,19 @@ def main(folder: str) -> int:
     return 0
 
 
-def settle(folder: Path) -> None:
-    """Ends what a supervisor that was killed has left behind. Called by whoever holds the lock, or knows that nobody does."""
+def settle(folder: Path) -> bool:
+    """Ends what a supervisor that was killed has left behind. Called by whoever holds the lock, or knows that nobody does.
+
+    Whether there was something.
+    """
     try:
         left = json.loads((folder / "state.json").read_text(encoding="utf-8"))["parts"].values()
     except (FileNotFoundError, ValueError, KeyError):
-        return
-    for part in left:
-        ProcessId(int(part["pid"]), str(part["started"])).end(0)
+        return False
+    found = [process for part in left if (process := ProcessId(int(part["pid"]), str(part["started"]))).alive]
+    for process in found:
+        process.end(0)
+    return bool(found)
 
 
 class Part:
@@ -72,14 +77,22 @@ class Part:
         self.due = 0.0  # not started again before
 
     def start(self) -> None:
-        log = Path(self.spec["log"])
-        if log.exists() and log.stat().st_size > LOG_BYTES:
-            log.write_bytes(b"")
         self.began = time.monotonic()
         self.starts += 1
+        try:
+            self.process = self._begun(Path(self.spec["log"]))
+        except OSError:  # also of a log that can't be opened
+            self._ended(127)
+            return
+        self.started = start_time(self.process.pid)
+        self.ready = "ready" not in self.spec  # one that can't be asked counts at once
+
+    def _begun(self, log: Path) -> subprocess.Popen[bytes]:
+        if log.exists() and log.stat().st_size > LOG_BYTES:
+            log.write_bytes(b"")
         with log.open("ab") as output:
             try:
-                self.process = subprocess.Popen(
+                return subprocess.Popen(
                     self.spec["argv"],
                     cwd=self.spec["cwd"],
                     env=self.spec["env"],
@@ -89,10 +102,7 @@ class Part:
                 )
             except OSError as error:
                 output.write(f"{self.spec['argv'][0]}: {error.strerror}\n".encode())
-                self._ended(127)
-                return
-        self.started = start_time(self.process.pid)
-        self.ready = "ready" not in self.spec  # one that can't be asked counts at once
+                raise
 
     def collect(self) -> bool:
         """Whether it has ended since it was looked at last."""
@@ -140,6 +150,7 @@ class Supervisor:
     def __init__(self, parts: list[dict[str, Any]]) -> None:
         self.parts = [Part(spec) for spec in parts]
         self.stopping = False
+        self.untold = False  # the state couldn't be written, such as on a full disk; that is no reason to leave the parts alone
         wake, waker = os.pipe()
         for end in (wake, waker):
             os.set_blocking(end, False)
@@ -156,14 +167,13 @@ class Supervisor:
     def run(self) -> None:
         self._write()
         while not self.stopping and Path("spec.json").exists():
-            if self._step():
+            if self._step() or self.untold:
                 self._write()
             self._wait()
         for part in reversed(self.parts):
             part.end()
             part.collect()
-        with contextlib.suppress(FileNotFoundError):
-            self._write()
+        self._write()
 
     def _step(self) -> bool:
         """One look at all parts. Whether something has changed."""
@@ -189,8 +199,13 @@ class Supervisor:
     def _write(self) -> None:
         state = {"supervisor": os.getpid(), "parts": {part.name: part.state() for part in self.parts}}
         temporary = Path(".state.json")
-        temporary.write_text(json.dumps(state, indent=1), encoding="utf-8")
-        temporary.replace("state.json")
+        try:
+            temporary.write_text(json.dumps(state, indent=1), encoding="utf-8")
+            temporary.replace("state.json")
+        except OSError:
+            self.untold = True
+        else:
+            self.untold = False
 
 
 def _answers(asked: dict[str, Any]) -> bool:

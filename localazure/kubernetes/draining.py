@@ -21,14 +21,22 @@ async def cordon(api: KubeApi, node: str) -> None:
 
 async def taint(api: KubeApi, node: str, key: str, value: str) -> None:
     """Adds a taint that keeps further pods away."""
+    await _put_taint(api, node, key, [{"key": key, "value": value, "effect": "NoSchedule"}])
+
+
+async def untaint(api: KubeApi, node: str, key: str) -> None:
+    """Takes it away: the node stays after all."""
+    await _put_taint(api, node, key, [])
+
+
+async def _put_taint(api: KubeApi, node: str, key: str, wanted: list[Body]) -> None:
+    """`wanted` in place of the node's taints by this key."""
     found = await api.find(f"/api/v1/nodes/{node}")
     if found is None:
         return
-    taints = [one for one in found["spec"].get("taints") or [] if one["key"] != key]
+    others = [one for one in found["spec"].get("taints") or [] if one["key"] != key]
     with contextlib.suppress(KubeError):
-        await api.patch(
-            f"/api/v1/nodes/{node}", {"spec": {"taints": [*taints, {"key": key, "value": value, "effect": "NoSchedule"}]}}
-        )
+        await api.patch(f"/api/v1/nodes/{node}", {"spec": {"taints": [*others, *wanted]}})
 
 
 async def pods_to_move(api: KubeApi, node: str) -> list[tuple[str, str]]:

@@ -194,7 +194,12 @@ class ClusterPools:
         return state
 
     def _save(self, state: ClusterState) -> None:
+        if not self._knows(state):
+            return  # it was deleted while this change was under way: nothing of it comes back
         pool_state.save(self._services.store, state, self._services.clusters.folder(state.key))
+
+    def _knows(self, state: ClusterState) -> bool:
+        return self._clusters.get(state.key) is state
 
     def _api(self, state: ClusterState) -> KubeApi:
         return self._services.clusters.api(state.key)
@@ -202,6 +207,7 @@ class ClusterPools:
     def _runs(self, state: ClusterState) -> bool:
         return (
             not state.paused
+            and self._knows(state)
             and self._services.clusters.exists(state.key)
             and self._services.clusters.power(state.key) == "Running"
         )

@@ -16,6 +16,7 @@ REPLACE_UNREADY = _PREFIX + "replaceUnready"
 SKIP_AWAIT = _PREFIX + "skipAwait"
 TIMEOUT_SECONDS = _PREFIX + "timeoutSeconds"
 WAIT_FOR = _PREFIX + "waitFor"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 DEFAULT_NAMESPACE = "default"
 

@@ -28,7 +28,7 @@ _NOT_INPUTS = frozenset({"status"})
 _NOT_INPUT_ANNOTATIONS = frozenset(
     {
         "deployment.kubernetes.io/revision",
-        "kubectl.kubernetes.io/last-applied-configuration",
+        objects.LAST_APPLIED,
         "deprecated.daemonset.template.generation",
     }
 )
@@ -51,6 +51,7 @@ class Resources:
     def create(self, urn: str, kind: Kind, marked: Properties, timeout_s: float) -> State:
         """The object when it is ready. ApiError, NoMatchError, ExistsError: it isn't there. PartialError: it is, not ready."""
         inputs = opened(sent(marked))
+        check_for(self._cluster, kind, inputs)  # what it is to wait for can be read, or nothing is made
         manager = state.manager_for(inputs)
         live = self._retried(lambda: self._applied_new(kind, inputs, manager, dry_run=False), urn)
         return self._awaited(urn, kind, marked, inputs, live, manager, timeout_s, created=True)
@@ -81,6 +82,7 @@ class Resources:
     ) -> State:
         """The object when it is as asked. PartialError: it is there, and isn't."""
         before, inputs = state.kept(old), opened(sent(marked))
+        check_for(self._cluster, kind, inputs)
         manager = state.manager_for(inputs, before.manager)
         path = self._cluster.path_of(kind, inputs)
         live = self._found(path, inputs)

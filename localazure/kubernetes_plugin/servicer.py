@@ -25,6 +25,7 @@ from localazure.kubernetes_plugin.naming import named
 from localazure.kubernetes_plugin.resources import ExistsError, Resources
 from localazure.kubernetes_plugin.settings import Settings, configuration_problems, read_settings
 from localazure.kubernetes_plugin.values import received, sent
+from localazure.kubernetes_plugin.waiting import conditions
 from localazure.kubernetes_plugin.waiting.waiter import Waiting
 from localazure.plugin.answers import answering_errors, diff_response
 from localazure.plugin.diff import Diff
@@ -297,9 +298,18 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
 
 
 def _problems(inputs: Properties) -> list[str]:
-    if objects.metadata(inputs).get("generateName") and not objects.name(inputs):
-        return ["the `.metadata.generateName` field is not supported in Server-Side Apply mode"]
-    return []
+    """What is known to go wrong before anything is made."""
+    found: list[str] = []
+    if not objects.name(inputs) and not is_unknown(inputs.get("metadata")):
+        if objects.metadata(inputs).get("generateName"):
+            found.append("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
+        else:
+            found.append("the object had a `.metadata.name` of its own and has none now: give it one again")
+    try:
+        conditions.of(inputs)
+    except ValueError as error:
+        found.append(str(error))
+    return found
 
 
 def _strings(configuration: Properties) -> dict[str, str]:

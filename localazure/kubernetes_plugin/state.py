@@ -43,6 +43,9 @@ def manager_for(inputs: Object, earlier: str = "") -> str:
 def outputs(marked_inputs: Mapping[str, Any], live: Object, manager: str, api_version: str = "") -> Properties:
     """`marked_inputs`: the inputs, with `Secret`s where the program had some."""
     found = with_secrets_of(received(live), marked_inputs)
+    if objects.annotation(live, objects.LAST_APPLIED) and (live.get("kind") == "Secret" or _holds_secret(marked_inputs)):
+        # kubectl keeps a copy of the whole object there, secrets included.
+        found["metadata"] = {**objects.metadata(live), "annotations": secret(objects.metadata(live)["annotations"])}
     if live.get("kind") == "Secret" and live.get("apiVersion") == "v1" and "data" in found:
         found["data"] = secret(found["data"])
     return {

@@ -1,9 +1,12 @@
-"""`python -m operations explain`: why a container group, a job or a pool of a stack failed.
+"""`python -m operations explain`: why a container group, a job, a pool or a cluster of a stack failed, or something in it.
 
     explain trainer --stack S            by its name in the stack file; of a job, its last execution
     explain /subscriptions/…/jobs/j      by ARM id, also that of an execution: …/jobs/j/executions/e
     explain train --stack S              a pool of Batch: nodes that don't come, or don't start
     explain run-train-… --stack S        a job of Batch, by the name that `run --on batch` has said
+    explain gpu --stack S                a cluster, or an edge: what in it doesn't get on
+    explain gpu/t4 --stack S             a pool of a cluster: nodes that don't come, GPUs that don't show
+    explain run-mnist-… --stack S        a Job or a pod in a cluster or an edge; also NAMESPACE/NAME
 
 It names the cause, shows what Azure says and the last lines of what failed, and suggests the fix. Exit codes: 0 there is no
 failure, 1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why, or Azure couldn't be
@@ -19,6 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from formats import arm_ids
+from operations.clusters import places
+from operations.clusters.arm_facts import CLUSTER_TYPE
+from operations.clusters.arm_facts import POOL_TYPE as CLUSTER_POOL_TYPE
+from operations.clusters.places import Place
 from operations.connection import Connection
 from operations.preflight import connections
 from operations.stack import EngineError, Stack
@@ -30,6 +37,7 @@ NOT_EXPLAINED = 3
 GROUP_TYPE = "Microsoft.ContainerInstance/containerGroups"
 POOL_TYPE = "Microsoft.Batch/batchAccounts/pools"
 JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
+CLUSTER_TYPES = (CLUSTER_TYPE, CLUSTER_POOL_TYPE)
 
 
 def register(commands: Any) -> None:
@@ -40,14 +48,18 @@ def register(commands: Any) -> None:
     parser.add_argument("resource", metavar="RESOURCE", help="a name in the stack, or an ARM id")
     parser.add_argument("--stack", help="the stack's name; an ARM id needs none")
     parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="of the cluster or edge in which the name is looked for")
+    parser.add_argument("--context", default="", help="which context of it (default: its current one)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
 def run(options: argparse.Namespace) -> int:
     is_id = options.resource.startswith("/")
     parsed = arm_ids.parse(options.resource) if is_id else None
-    if is_id and (parsed is None or not any(parsed.is_type(each) for each in (GROUP_TYPE, POOL_TYPE, *JOB_TYPES))):
-        return _wrong(f"{options.resource!r} is no id of a container group, a job, an execution or a pool")
+    if is_id and (
+        parsed is None or not any(parsed.is_type(each) for each in (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES))
+    ):
+        return _wrong(f"{options.resource!r} is no id of a container group, a job, an execution, a pool or a cluster")
     if not is_id and not options.stack:
         return _wrong(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
     try:
@@ -61,8 +73,10 @@ def run(options: argparse.Namespace) -> int:
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(connection)) as arm:
-        resource_id = options.resource if is_id else _id(arm, found, options.resource)
-        explained = _explained(arm, options.resource, resource_id, found)
+        explained, silent = _in_clusters(arm, options, found, parsed)
+        if explained is None:
+            resource_id = options.resource if is_id else _id(arm, found, options.resource)
+            explained = _explained(arm, options.resource, resource_id, found) or silent
         if explained is None:
             return _wrong(_unknown(found, options.resource))
         facts, finding = explained
@@ -86,6 +100,32 @@ def _explained(arm: Any, resource: str, resource_id: str, found: StackView | Non
     registry = found.registry if found else ""
     facts = built_images.added(arm, facts, registry) if registry else facts
     return facts, rules.explain(facts)
+
+
+def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None, parsed: Any) -> tuple[Any, Any]:
+    """A cluster, an edge, a pool of a cluster, a Job or a pod; None where nothing is called so. And what a cluster that doesn't
+    answer is."""
+    from operations.explain import in_clusters  # here, as in `run`
+
+    if parsed is not None:
+        if not any(parsed.is_type(each) for each in CLUSTER_TYPES):
+            return None, None
+        is_pool = parsed.is_type(CLUSTER_POOL_TYPE)
+        cluster_id = parsed.scope if is_pool else parsed.text
+        place = Place(cluster_id.rsplit("/", 1)[-1], cluster_id)
+        return in_clusters.cluster(arm, place, parsed.name if is_pool else ""), None
+    if found is None or (found.resources.get(options.resource) and options.resource not in found.clusters):
+        return None, None
+    there = places.all_of(found, _stack_file(options))
+    if options.kubeconfig is not None:
+        said = places.Said(kubeconfig=options.kubeconfig, context=options.context)
+        there = [place for place in (places.choose(found, places.EDGE, said, None)[0],) if place is not None]
+    return in_clusters.named(arm, there, options.resource, found)
+
+
+def _stack_file(options: argparse.Namespace) -> Path:
+    folder: Path = options.config_folder or PROJECT_FOLDER
+    return folder.resolve() / f"Pulumi.{options.stack}.yaml"
 
 
 def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tuple[Any, Any] | None:
@@ -137,8 +177,9 @@ def _unknown(found: StackView | None, name: str) -> str:
     if found is None:
         return f"{name!r} isn't known"
     close = found.nearest(name)
-    known = ", ".join(sorted(found.resources)) or "nothing that runs"
+    known = ", ".join(sorted({**found.resources, **found.edges})) or "nothing that runs"
     jobs = ", and no job of its Batch account is called so" if found.pools else ""
+    jobs += ", and no pool, Job or pod of its clusters" if found.clusters or found.edges else ""
     meant = f"; did you mean {close[0]}?" if close else ""
     return f"stack {found.name} has no {name!r}; it has {known}{jobs}{meant}"
 

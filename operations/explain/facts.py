@@ -1,4 +1,4 @@
-"""What is known of something that may have failed, in one form for container groups and for jobs.
+"""What is known of something that may have failed, in one form for everything that is explained.
 
 In: nothing. Out: `Facts`, which the rules read, and the sentences of a fact that they look through. Pure.
 """
@@ -13,6 +13,10 @@ class Kind(StrEnum):
     JOB = "job"
     POOL = "Batch pool"
     BATCH_JOB = "Batch job"
+    CLUSTER = "cluster"
+    CLUSTER_POOL = "pool of a cluster"
+    KUBERNETES_JOB = "Kubernetes Job"
+    POD = "pod"
 
 
 class Event(NamedTuple):
@@ -124,6 +128,19 @@ class Cause(StrEnum):
     PACKAGE = "an application package can't be brought"
     NEVER_STARTS = "can never start"
     EVICTED = "a Spot node was taken away"
+    PRESSURE = "put out by its node"
+    UNTOLERATED = "a taint isn't tolerated"
+    NO_PLUGIN = "no device plugin"
+    OTHER_RESOURCE = "another name for GPUs"
+    NO_FREE_GPU = "no GPU is free"
+    NO_ROOM = "no node has room"
+    AT_MOST = "the autoscaler is at its limit"
+    NOT_FROM_ZERO = "can't scale from zero"
+    NODE_NOT_READY = "a node isn't ready"
+    SETTINGS = "its settings are wrong"
+    CLUSTER_STOPPED = "the cluster is stopped"
+    UNREACHABLE = "the cluster doesn't answer"
+    NO_RIGHTS = "no right in the cluster"
     REFUSED = "refused by Azure"
     NOT_THERE = "not there"
     STOPPED = "stopped by somebody"

@@ -10,6 +10,7 @@ from operations.explain.facts import NO_FAILURE, Cause, Facts, Finding, Kind
 EXPLAINED = 1
 NOT_KNOWN = 3
 _OF_BATCH = (Kind.POOL, Kind.BATCH_JOB)  # what has last lines there says itself what it is
+_OF_KUBERNETES = (Kind.POD, Kind.KUBERNETES_JOB)
 
 
 def lines(facts: Facts, finding: Finding) -> list[str]:
@@ -17,7 +18,8 @@ def lines(facts: Facts, finding: Finding) -> list[str]:
     what = f"execution {facts.execution} of the job" if facts.execution else facts.kind.value
     state = f", {facts.state}" if facts.state else ""
     found = [f"{facts.name} ({what}{state}): {finding.cause.value}", f"  {finding.what}"]
-    found += [f"  Azure says: {text}" for text in finding.evidence]
+    who = "Kubernetes" if facts.kind in _OF_KUBERNETES else "Azure"
+    found += [f"  {who} says: {text}" for text in finding.evidence]
     log = _log(facts, finding)
     if log:
         whose = finding.container if facts.kind in _OF_BATCH else f"container {finding.container}"

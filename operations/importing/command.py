@@ -3,6 +3,7 @@
     import FILE [--parameters FILE] [--parameter name=value]   a container-group file, or a template, as stack configuration
     import FILE --subscription ID --resource-group NAME        a template whose expressions ask where it is deployed
     import FOLDER [--tasks FOLDER]                             a Batch Shipyard configuration, and its jobs as files of tasks
+    import deployment.yaml [--for edges|clusters] [--name N]   Kubernetes Jobs, or a piece of one, as those of an edge or cluster
     import FILE --stack S --write                              the same, put into Pulumi.<stack>.yaml
 
 Standard output is YAML for `config:` of a stack file, with what was left out as comments; problems go to standard error. Secrets
@@ -21,12 +22,13 @@ from formats.dates import SPELLING, parse_day
 
 def register(commands: Any) -> None:
     """Adds `import` to the commands of `python -m operations`."""
-    text = "a container-group file, a template or a Batch Shipyard configuration, as configuration of a stack"
+    text = "a container-group file, a template, a deployment.yaml or a Batch Shipyard configuration, as configuration of a stack"
     command = commands.add_parser("import", help=text, description=text)
     command.set_defaults(run=_run)
     command.add_argument(
         "file",
-        help="YAML of `az container create --file` or `az container export`, an ARM template, or the folder of pool.yaml",
+        help="YAML of `az container create --file` or `az container export`, an ARM template, a Kubernetes manifest of jobs, or "
+        "the folder of pool.yaml",
     )
     command.add_argument("--parameters", metavar="FILE", help="the template's parameter file")
     command.add_argument(
@@ -39,13 +41,20 @@ def register(commands: Any) -> None:
     )
     command.add_argument("--subscription", metavar="ID", help="where the template is deployed, for what it makes of that")
     command.add_argument("--resource-group", metavar="NAME", help="the resource group that it is deployed to, for the same")
-    command.add_argument("--name", help="what the stack file calls the group or pool (default: its own name)")
+    command.add_argument("--name", help="what the stack file calls the group, pool, edge or cluster (default: its own name)")
     command.add_argument("--location", default="", help="the group's region where the file names none (default: the stack's)")
     command.add_argument("--stack", help="the stack that it is for")
     command.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
     command.add_argument("--as-of", type=_day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
     command.add_argument(
         "--tasks", metavar="FOLDER", help="where the jobs of Batch Shipyard are written, each as a file of tasks"
+    )
+    command.add_argument(
+        "--for",
+        dest="part",
+        choices=("edges", "clusters"),
+        default="edges",
+        help="what a Kubernetes manifest is for (default: edges)",
     )
     command.add_argument("--json", action="store_true", help="for programs")
     command.add_argument("--write", action="store_true", help="put it into Pulumi.<stack>.yaml; needs --stack")

@@ -12,13 +12,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from catalog.problems import Code, Problem, errors
+from catalog.problems import Code, Problem, as_data, errors
 from formats import arm_template, container_group_file, lenient_json
 from formats.dates import parse_day
 from formats.document import Document
 from formats.stack_file import SECRET, StackFileError, configuration
-from operations.importing import page, shipyard, shipyard_page
-from operations.importing.blocks import PROJECT, Entry
+from operations.importing import manifests, page, shipyard, shipyard_page
+from operations.importing.blocks import PROJECT, Entry, block
 from operations.importing.merging import MergeError, merged
 from operations.importing.taking import fitting, take
 from operations.importing.texts import text_of
@@ -41,6 +41,9 @@ def run(options: argparse.Namespace) -> int:
     own_day = options.as_of is not None and options.as_of != stack_day
     if shipyard.is_shipyard(Path(options.file)):
         return _run_shipyard(options, options.location or stack.get(f"{PROJECT}:location", ""), as_of, own_day)
+    manifest = _manifest(options)
+    if manifest is not None:
+        return _run_manifest(options, manifest, as_of)
     groups, problems = _read(options, options.subscription or stack.get("azure-native:subscriptionId"))
     location = options.location or stack.get(f"{PROJECT}:location", "")
     named = zip(groups, _names([group.name for group in groups], options), strict=True)
@@ -89,6 +92,41 @@ def _run_shipyard(options: argparse.Namespace, location: str, as_of: date, own_d
         print(f"error: {there}; move it, or name another folder with --tasks", file=sys.stderr)
         refused = True
     return 1 if refused else _write(options, taken.entries) if options.write else 0
+
+
+def _manifest(options: argparse.Namespace) -> str | None:
+    """The file's text, where it is one of Kubernetes."""
+    text, _ = text_of(options.file)
+    return text if text is not None and manifests.is_manifest(text) else None
+
+
+def _run_manifest(options: argparse.Namespace, text: str, as_of: date) -> int:
+    """Jobs: the same order as above."""
+    name = options.name or ("edge" if options.part == manifests.EDGES else "gpu")
+    taken, problems = manifests.take(text, options.file, options.part, name, as_of)
+    problems = list(dict.fromkeys(problems))
+    for problem in problems:
+        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    refused = errors(problems)
+    entries = [taken.entry] if taken.entry is not None else []
+    if options.json:
+        data = {each.section: {each.name: each.settings} for each in entries}
+        listed = {
+            "file": options.file,
+            "config": data,
+            "secrets": list(taken.secrets),
+            "problems": [as_data(p) for p in problems],
+        }
+        print(json.dumps(listed, indent=2))
+    elif not refused and entries:
+        print(f"# {options.file}")
+        print(block(entries), end="")
+    if refused or not entries:
+        count = len(refused)
+        what = f"{count} problem{'s' if count > 1 else ''}" if count else "no job"
+        print(f"{what} in {options.file}, nothing was taken", file=sys.stderr)
+        return 1
+    return _write(options, entries) if options.write else 0
 
 
 def _engine(options: argparse.Namespace) -> list[str]:

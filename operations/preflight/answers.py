@@ -13,6 +13,7 @@ from typing import Any
 from catalog import quotas
 from catalog.lifecycle import WARNING_DAYS, Status
 from catalog.problems import Problem
+from catalog.quotas import CountedUse
 from catalog.size_use import Service, SizeUse
 from catalog.sizes import SIZES
 from catalog.sizes.lookup import normalise
@@ -93,24 +94,27 @@ def offers(outcomes: Outcomes, needs: Iterable[SizeUse], as_of: date) -> list[Ro
     return rows
 
 
-def quota_rows(outcomes: Outcomes, needs: Sequence[SizeUse], batch_account: str = "") -> list[Row]:
-    """The three kinds of quota, each over all needs that draw from it."""
+def quota_rows(
+    outcomes: Outcomes, needs: Sequence[SizeUse], batch_account: str = "", beside: Sequence[CountedUse] = ()
+) -> list[Row]:
+    """The three kinds of quota, each over all needs that draw from it. `beside`: machines without a GPU."""
     batch = [need for need in needs if need.service is Service.BATCH]
     rows, in_subscription = _batch_quotas(outcomes, batch, batch_account)
     compute = [need for need in needs if need.service in quotas.FROM_COMPUTE] + in_subscription
     learning = [need for need in needs if need.service in quotas.FROM_MACHINE_LEARNING]
-    for drawn, what, check in (
-        (compute, What.COMPUTE_QUOTAS, quotas.compute_problems),
-        (learning, What.ML_QUOTAS, quotas.machine_learning_problems),
-    ):
-        for region in dict.fromkeys(need.region for need in drawn):
+    for drawn, what, counted in ((compute, What.COMPUTE_QUOTAS, beside), (learning, What.ML_QUOTAS, ())):
+        for region in dict.fromkeys([*(need.region for need in drawn), *(each.use.region for each in counted)]):
             here = [need for need in drawn if need.region == region]
+            more = [each for each in counted if each.use.region == region]
             key = Key(what, region)
             outcome = outcomes[key]
+            shown = [*here, *(each.use for each in more)]
             if outcome.value is None:
-                rows += [_missing(need.path, "quota", key) for need in here]
+                rows += [_missing(need.path, "quota", key) for need in shown]
+            elif what is What.ML_QUOTAS:
+                rows += _fitting(shown, quotas.machine_learning_problems(here, [outcome.value]), str(key))
             else:
-                rows += _fitting(here, check(here, [outcome.value]), str(key))
+                rows += _fitting(shown, quotas.compute_problems(here, [outcome.value], beside=more), str(key))
     return rows
 
 

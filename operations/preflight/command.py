@@ -92,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
             group=taken.group,
             batch_account=options.batch_account or taken.batch_account,
             own=own,
+            system_pools=taken.system_pools,
             wanted_packages=taken.packages,
             batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
             stack=options.stack or "",

@@ -44,6 +44,7 @@ class What(StrEnum):
     ML_SIZES = "VM sizes of Azure Machine Learning"
     ML_QUOTAS = "vCPU quotas of Azure Machine Learning"
     PACKAGES = "application packages of Batch"
+    FEATURES = "registrations of features"
     NAME = "name"
 
 

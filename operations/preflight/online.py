@@ -11,13 +11,14 @@ from functools import partial
 from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
 
-from catalog.size_use import SizeUse
+from catalog.quotas import CountedUse
+from catalog.size_use import Service, SizeUse
 from operations.azure import sign_in
 from operations.connection import Connection
-from operations.preflight import answers, lists, packages
+from operations.preflight import answers, features, lists, packages
 from operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from operations.preflight.needs import WantedName
-from operations.preflight.program import PackageUse
+from operations.preflight.program import PackageUse, SystemPool
 from operations.preflight.rows import Row
 
 NO_SUBSCRIPTION = (
@@ -44,6 +45,7 @@ def ask(
     group: str = "",
     batch_account: str = "",
     own: Collection[str] = (),
+    system_pools: Sequence[SystemPool] = (),
     wanted_packages: Sequence[PackageUse] = (),
     batch_account_id: str = "",
     stack: str = "",
@@ -58,17 +60,24 @@ def ask(
     except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
         return Found(missing={"everything": f"{connection.metadata_host or 'Azure'} can't be reached: {error}"})
     login = replace(login, credential=SharedCredential(login.credential))
-    readers = dict(lists.readers(login, connection.subscription_id, wanted, names, group, own))
+    beside = [_counted(pool) for pool in system_pools if pool.vcpus is not None]
+    all_uses = [*wanted, *(each.use for each in beside)]
+    readers = dict(lists.readers(login, connection.subscription_id, all_uses, names, group, own))
     held = lists.Key(lists.What.PACKAGES)
     if wanted_packages:
         readers[held] = partial(packages.states, login, batch_account_id, wanted_packages, retries())
+    flag = lists.Key(lists.What.FEATURES)
+    with_feature = features.needing(wanted)
+    if with_feature:
+        readers[flag] = partial(features.state, login, connection.subscription_id, retries())
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
     rows = [
         *answers.registrations(outcomes, namespaces),
         *(answers.rights(outcomes, scope) if assigns_roles else ()),
         *answers.offers(outcomes, wanted, as_of),
-        *answers.quota_rows(outcomes, wanted, batch_account),
+        *features.rows(with_feature, outcomes[flag].value if with_feature else None),
+        *answers.quota_rows(outcomes, wanted, batch_account, beside),
         *answers.names(outcomes, names),
         *(packages.rows(wanted_packages, outcomes[held].value, batch_account_id, stack) if wanted_packages else ()),
     ]
@@ -77,3 +86,8 @@ def ask(
         missing={str(key): outcome.missing for key, outcome in outcomes.items() if outcome.missing},
         seconds={str(key): outcome.seconds for key, outcome in outcomes.items()},
     )
+
+
+def _counted(pool: SystemPool) -> CountedUse:
+    use = SizeUse(Service.AKS, pool.size, pool.region, pool.path, pool.path, pool.nodes)
+    return CountedUse(use, pool.family, (pool.vcpus or 0) * pool.nodes)

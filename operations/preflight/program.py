@@ -39,6 +39,18 @@ class PackageUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPool:
+    """The machines of a cluster's system pool, which have no GPU."""
+
+    size: str
+    region: str
+    nodes: int
+    family: str  # empty: not known
+    vcpus: int | None  # of one; None: not known
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     """`group` is an existing resource group, by name; empty where the stack creates its own."""
 
@@ -46,6 +58,7 @@ class Inventory:
     region: str
     problems: tuple[Problem, ...] = ()
     uses: tuple[SizeUse, ...] = ()
+    system_pools: tuple[SystemPool, ...] = ()  # of the clusters that it creates
     names: tuple[WantedName, ...] = ()
     namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
     batch_account: str = ""  # the name of the account that its pools are in
@@ -72,12 +85,14 @@ def _inventory(told: dict[str, Any]) -> Inventory:
     arm_types = [name["arm_type"] for name in told["names"]]
     namespaces = {arm_type.split("/")[0] for arm_type in arm_types}
     namespaces |= {namespace for use in uses for namespace in providers.OF_SERVICE[use.service]}
+    namespaces |= set(providers.OF_SERVICE[Service.AKS]) if told["system_pools"] or told["clusters"] else set()
     return Inventory(
         day=date.fromisoformat(told["day"]),
         # A region that isn't known has its problem; asked of Azure it would only fail again.
         region=told["location"] if told["location"] in regions.KNOWN else "",
         problems=tuple(from_data(problem) for problem in told["problems"]),
         uses=uses,
+        system_pools=tuple(SystemPool(**each) for each in told["system_pools"]),
         names=tuple(
             WantedName(_KINDS[name["arm_type"]], name["name"], told["location"])
             for name in told["names"]

@@ -18,9 +18,10 @@ from operations.jobs import FAILED, Job, start_template
 from operations.run import execution as executions
 from operations.run import find_job
 from operations.run.command import FAILED_RUN, INTERRUPTED
+from operations.run.errors import RunError, WrongRunError
 from operations.run.execution import End, follow
 from operations.run.lent_secrets import lent
-from operations.run.registry_build import REGISTRY_VERSION, Registry
+from operations.run.stack_registry import of_stack
 from operations.run.target import Target
 from operations.stack_view import StackView
 
@@ -28,18 +29,6 @@ NOT_RUN = FAILED_RUN  # as `docker run` has it: the run itself failed, not what 
 TIMED_OUT = 124  # as `timeout` has it
 
 Say = Callable[[str], None]
-
-
-class RunError(Exception):
-    """The run can't go on. The text is for the user."""
-
-
-class WrongRunError(RunError):
-    """What Azure says of the job or the registry speaks against the run; nothing was started."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("; ".join(map(str, problems)))
-        self.problems = problems
 
 
 def run(
@@ -130,17 +119,11 @@ def _image(arm: Arm, view: StackView, job: Job, target: Target, say: Say) -> str
     """The image that the execution gets; "" for the job's own."""
     if target.context is None:
         return target.image
-    body = arm.get(view.registry, REGISTRY_VERSION)
-    if body is None:
-        fix = f"run `pulumi refresh --stack {view.name}` and `pulumi up --stack {view.name}`"
-        raise WrongRunError(
-            [Problem("--stack", "the stack's registry isn't there: somebody has deleted it", view.registry, fix=fix)]
-        )
-    server = str(body["properties"]["loginServer"])
-    problems = find_job.check_pull(job, server)
+    registry = of_stack(arm, view)
+    problems = find_job.check_pull(job, registry.server)
     if problems:
         raise WrongRunError(problems)
-    return Registry(arm, view.registry, server).build(target.context, say)
+    return registry.build(target.context, say)
 
 
 def say_on_stderr(text: str) -> None:

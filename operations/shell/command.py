@@ -4,9 +4,12 @@
     shell --stack dev                     where that stack lives
     shell --stack dev -- az group list    one command instead; its exit code is returned
 
-`az` has a configuration of its own in the state folder: your own `~/.azure` is neither read nor written. It is signed in with the
-service principal of ARM_CLIENT_ID and ARM_CLIENT_SECRET; without a secret, `az login` in that shell stays there. The Azure CLI is
-installed on first use, into the cache, unless a recent one is on PATH. Linux and macOS.
+`az` and kubectl have configurations of their own in the state folder: your own `~/.azure` and `~/.kube` are neither read nor
+written. `az` is signed in with the service principal of ARM_CLIENT_ID and ARM_CLIENT_SECRET; without a secret, `az login` in that
+shell stays there. With --stack, kubectl has a context for each cluster of the stack, called as its file calls it, and asks as who
+`az` is signed in as; for others `az aks get-credentials`, then `kubelogin convert-kubeconfig -l azurecli`. The Azure CLI is
+installed on first use, into the cache, unless a recent one is on PATH; kubectl and kubelogin are those on PATH, else those that
+`make kubernetes` has built. Linux and macOS.
 
 Exit codes: the command's or the shell's own; 1 no shell could be opened, 2 the command line is wrong, 127 no such command.
 """
@@ -22,6 +25,7 @@ from formats import stack_file
 from operations.connection import Connection
 from operations.shell import connections, environment
 from operations.shell.messages import ShellError
+from operations.stack import Stack
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 STATE = ".local"
@@ -31,7 +35,7 @@ NO_SUCH_COMMAND = 127
 def register(commands: Any) -> None:
     parser = commands.add_parser(
         "shell",
-        help="your shell with the Azure CLI, signed in to where a stack lives",
+        help="your shell with the Azure CLI and kubectl, signed in to where a stack lives",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -52,13 +56,15 @@ def run(options: argparse.Namespace) -> int:
             raise ShellError("a shell can be opened on Linux and macOS alone; here take `az login` and `az` itself")
         if options.config_folder and not options.config_folder.is_dir():
             raise ShellError(f"there is no folder {options.config_folder}")
-        from operations.shell import cli  # here: they lock files as only those systems do
+        from operations.shell import cli, kubectl  # here: they lock files as only those systems do
         from operations.shell.sign_in import sign_in
 
         found = connections.connection(_configuration(options.stack, options.config_folder), os.environ)
         az = cli.folder_of_az(os.environ, _say)
         state = (options.config_folder or PROJECT_FOLDER / STATE).resolve()
-        shell = environment.variables(os.environ, environment.configuration_folder(state, found), az, found)
+        folder = environment.configuration_folder(state, found)
+        clients = kubectl.folder_of_kubectl(os.environ)
+        shell = environment.variables(os.environ, folder, az, found, clients, _kubeconfig(options, folder))
         signed_in = sign_in(shell, found, os.environ.get("ARM_CLIENT_SECRET", ""), _say)
     except (ShellError, stack_file.StackFileError, OSError) as error:
         _say(f"error: {error}")
@@ -77,6 +83,16 @@ def _configuration(stack: str | None, folder: Path | None) -> dict[str, str]:
     if not file.exists():
         raise ShellError(f"there is no {file}")
     return stack_file.configuration(file.read_text(encoding="utf-8"))
+
+
+def _kubeconfig(options: argparse.Namespace, folder: Path) -> Path | None:
+    """Into the stack's clusters, where its file has some: only then the engine is asked which."""
+    from operations.shell import kubectl  # here, as in `run`
+
+    if kubectl.CLUSTERS_KEY not in _configuration(options.stack, options.config_folder):
+        return None
+    config = options.config_folder.resolve() / f"Pulumi.{options.stack}.yaml" if options.config_folder else None
+    return kubectl.write_kubeconfig(Stack(PROJECT_FOLDER, options.stack, config), folder, _say)
 
 
 def _where(found: Connection, signed_in: bool) -> str:

@@ -12,6 +12,7 @@ from operations.azure import AzureError
 from operations.connection import Connection
 from operations.jobs import Execution, Job, job_of
 from operations.run import command, session
+from operations.run.errors import RunError
 from operations.run.execution import INTERRUPTED, TIMEOUT, End
 from operations.run.registry_build import BuildFailedError, cause_of
 from operations.run.target import Target
@@ -145,11 +146,25 @@ def test_arguments_that_belong_behind_two_hyphens_are_told_so(capsys: pytest.Cap
     assert "--epochs 3; what the script is to be given stands behind --" in capsys.readouterr().err
 
 
-def test_there_are_two_places_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_are_four_places_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["run", "mnist", "--on", "aks", "--stack", "dev"])
+        main(["run", "mnist", "--on", "aci", "--stack", "dev"])
     assert ended.value.code == 2
-    assert "invalid choice: 'aks' (choose from 'job', 'batch')" in capsys.readouterr().err
+    assert "invalid choice: 'aci' (choose from 'job', 'batch', 'aks', 'edge')" in capsys.readouterr().err
+
+
+def test_options_of_clusters_are_refused_elsewhere_and_a_stack_without_one_says_so(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "mnist", "--on", "job", "--stack", "dev", "--gpus", "2", "--kubeconfig", "k"]) == 2
+    said = capsys.readouterr().err
+    assert "--gpus: only --on aks and --on edge takes it" in said
+    assert "--kubeconfig: only --on edge takes it" in said
+    assert main(["run", "mnist", "--on", "aks", "--stack", "dev", "--job", "train"]) == 2
+    said = capsys.readouterr().err
+    assert "--job: only --on job takes it" in said
+    assert "the stack has no cluster" in said
+    assert ran == []
 
 
 def test_options_of_pools_are_refused_for_a_job_and_the_other_way_round(
@@ -167,7 +182,7 @@ def test_options_of_pools_are_refused_for_a_job_and_the_other_way_round(
     assert ran == []
 
 
-@pytest.mark.parametrize("error", [BuildFailedError("no image"), session.RunError("gone"), AzureError("Forbidden")])
+@pytest.mark.parametrize("error", [BuildFailedError("no image"), RunError("gone"), AzureError("Forbidden")])
 def test_a_run_that_fails_by_itself_ends_with_125(
     ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from formats.task_file import Task, TaskFile
-from operations.run.on_batch.session import _job_id, _make_folder
-from operations.run.on_batch.wanted import Wanted
-from operations.run.session import WrongRunError
+from operations.run import names
+from operations.run.errors import WrongRunError
+from operations.run.on_batch.session import _make_folder
 from operations.run.target import Target
 
 
@@ -25,6 +24,5 @@ def test_a_folder_that_cannot_be_made_refuses_the_run(tmp_path: Path) -> None:
 
 
 def test_a_job_is_called_after_its_image_and_not_after_the_registry() -> None:
-    task = Task(id="main", command="", path="TARGET")
-    made = _job_id(Wanted(Target(image="docker.io/library/python:3.11-slim"), TaskFile((task,))))
+    made = names.of_run(Target(image="docker.io/library/python:3.11-slim"))
     assert made.startswith("run-python-3-11-slim-")

@@ -5,6 +5,7 @@ An actor is one program of an infrastructure image, acted out as a coroutine ins
 
 import asyncio
 import contextlib
+import posixpath
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,7 +37,8 @@ class ActorContext:
         return str(self.node["name"])
 
     def path(self, inside: str) -> Path | None:
-        """Where a path of the container lies on this machine; None outside its mounts."""
+        """Where a path of the container lies on this machine; None outside its mounts, also where `..` leads out of one."""
+        inside = posixpath.normpath(inside)
         for mount in sorted(self.mounts, key=len, reverse=True):
             if inside == mount or inside.startswith(mount.rstrip("/") + "/"):
                 rest = inside[len(mount) :].lstrip("/")

@@ -8,10 +8,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from localazure.kubernetes_plugin import objects
 from localazure.kubernetes_plugin.objects import Object
 from localazure.kubernetes_plugin.waiting.readiness import READY, Readiness, condition
 
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\['([^']+)'\]")
+
+
+def of(inputs: Object) -> Callable[[Object], Readiness] | None:
+    """The check that an object's annotation asks for, None where it has none. ValueError where it can't be read."""
+    text = objects.annotation(inputs, objects.WAIT_FOR)
+    return asked(text) if text else None
 
 
 def asked(text: str) -> Callable[[Object], Readiness]:

@@ -51,15 +51,14 @@ def check_for(cluster: Cluster, kind: Kind, inputs: Object) -> Check | None:
     """What the object has to fulfil, None where its being there is enough. ValueError: an annotation can't be read."""
     if objects.annotated(inputs, objects.SKIP_AWAIT):
         return None
-    asked = objects.annotation(inputs, objects.WAIT_FOR)
+    wanted = conditions.of(inputs)
     own = readiness.check_of(kind)
     if kind == Kind("", "v1", "Service"):
         own = _service_check(cluster)
     elif kind == Kind("", "v1", "PersistentVolumeClaim"):
         own = _claim_check(cluster)
-    if not asked:
+    if wanted is None:
         return own
-    wanted = conditions.asked(asked)
     return wanted if own is None else lambda thing: first if not (first := own(thing)).ready else wanted(thing)
 
 

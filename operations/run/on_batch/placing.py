@@ -18,11 +18,11 @@ from operations.azure import Arm, AzureError
 from operations.batch.blobs import Blobs
 from operations.batch.pool_facts import PoolFacts
 from operations.run.context import DOCKERFILE, Context
+from operations.run.errors import WrongRunError
 from operations.run.on_batch.commands import secrets_file
 from operations.run.on_batch.plan import Image, Placed, Storage
 from operations.run.on_batch.wanted import Wanted
-from operations.run.registry_build import REGISTRY_VERSION, Registry
-from operations.run.session import WrongRunError
+from operations.run.stack_registry import of_stack
 from operations.stack_view import StackView
 
 CONTAINER = "runs"  # of the storage account
@@ -65,17 +65,10 @@ def _image(arm: Arm, view: StackView, pool: PoolFacts, wanted: Wanted, say: Say)
     target = wanted.target
     if target.context is None:
         return _with_identity(target.image, pool) if target.image else None
-    body = arm.get(view.registry, REGISTRY_VERSION)
-    if body is None:
-        fix = f"run `pulumi refresh --stack {view.name}` and `pulumi up --stack {view.name}`"
-        raise WrongRunError(
-            [Problem("--stack", "the stack's registry isn't there: somebody has deleted it", view.registry, fix=fix)]
-        )
-    server = str(body["properties"]["loginServer"])
-    if not _identity_for(server, pool):
-        raise WrongRunError([_no_identity(server, pool)])
-    built = Registry(arm, view.registry, server).build(target.context, say)
-    return _with_identity(built, pool)
+    registry = of_stack(arm, view)
+    if not _identity_for(registry.server, pool):
+        raise WrongRunError([_no_identity(registry.server, pool)])
+    return _with_identity(registry.build(target.context, say), pool)
 
 
 def _with_identity(name: str, pool: PoolFacts) -> Image:

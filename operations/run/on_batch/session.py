@@ -11,8 +11,6 @@ of the stack's storage account, whose readers need a role on it; the node fetche
 folder, and the shell that starts the program reads that file and removes it first. The blob goes when the run ends.
 """
 
-import re
-import secrets as random
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -29,18 +27,18 @@ from operations.azure import Arm, AzureError
 from operations.batch.account import API_VERSION, BatchAccount, batch_account_of, last_lines
 from operations.batch.pool_cost import node_prices
 from operations.batch.pool_facts import PoolFacts, facts_of
+from operations.run import names
 from operations.run.command import FAILED_RUN, INTERRUPTED
 from operations.run.ended import EndedFromOutsideError
+from operations.run.errors import RunError, WrongRunError
 from operations.run.on_batch import fetching, find_pool, outcome, plan, waiting
 from operations.run.on_batch.follow import End, Follower
 from operations.run.on_batch.placing import Brought, brought
 from operations.run.on_batch.stopping import DETACH, TERMINATE, Choice, choice
 from operations.run.on_batch.wanted import Wanted
-from operations.run.session import RunError, WrongRunError
 from operations.stack_view import StackView
 
 LAST_LINES = 15
-STAMP = "%Y%m%d-%H%M%S"
 
 Say = Callable[[str], None]
 
@@ -60,7 +58,7 @@ def run(
     _make_folder(wanted.into)
     with closing(Arm(view.connection)) as arm, closing(BatchAccount(arm, batch_account_of(view.pools[name]))) as account:
         pool = _pool(arm, account, view, name, wanted, say)
-        job_id = _job_id(wanted)
+        job_id = names.of_run(wanted.target)
         with brought(arm, view, pool, wanted, job_id, say) as there:
             session = _Session(account, view, name, pool, wanted, there, job_id, show, show_error, say)
             try:
@@ -105,14 +103,6 @@ def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, wanted: W
     for warning in problems:
         say(f"warning: {warning}")
     return pool
-
-
-def _job_id(wanted: Wanted) -> str:
-    """At most 64 letters, digits and hyphens."""
-    target = wanted.target
-    word = target.context.repository if target.context else target.image or "command"
-    plain = re.sub(r"[^a-z0-9]+", "-", word.lower().rpartition("/")[2]).strip("-")[-30:].strip("-")
-    return f"run-{plain}-{datetime.now(UTC).strftime(STAMP)}-{random.token_hex(2)}"
 
 
 class _Session:

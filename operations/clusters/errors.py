@@ -1,0 +1,22 @@
+"""What can go wrong with a cluster's API, in a line for the user.
+
+In: nothing. Out: `ClusterError`, of which a status 0 means that nothing answered.
+"""
+
+
+class ClusterError(Exception):
+    """The cluster refused a request, or can't be reached. The text is for the user."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
+
+    @property
+    def is_silent(self) -> bool:
+        """Nothing answered."""
+        return self.status == 0
+
+    @property
+    def is_refusal(self) -> bool:
+        """It answered that this login may not."""
+        return self.status in (401, 403)

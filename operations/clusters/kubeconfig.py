@@ -1,0 +1,76 @@
+"""A kubeconfig, as far as it says where a cluster is and who asks.
+
+In: its text, and the name of a context ("" is the one that it calls current). Out: a `Kubeconfig`; KubeconfigError says what is
+wrong with it. Pure. Values are never shown: they are credentials.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+import yaml
+
+_OWN_CREDENTIALS = ("client-certificate-data", "client-certificate", "token", "tokenFile", "username")
+
+
+class KubeconfigError(ValueError):
+    """The text is no kubeconfig that leads anywhere. The message is for the user."""
+
+
+class Kubeconfig(NamedTuple):
+    """One context, whole."""
+
+    server: str
+    cluster: Mapping[str, Any]  # its section: server, certificate-authority-data, …
+    user: Mapping[str, Any]
+    context: str
+    namespace: str = ""
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether it opens the cluster by itself, without a program that signs somebody in."""
+        return any(self.user.get(key) for key in _OWN_CREDENTIALS)
+
+
+def read(text: str, context: str = "") -> Kubeconfig:
+    try:
+        content: Any = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark is not None else ""
+        raise KubeconfigError(f"it isn't YAML{where}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("clusters"), list):
+        raise KubeconfigError("it is no kubeconfig: it has no list `clusters`")
+    name = context or str(content.get("current-context") or "")
+    if not name:
+        raise KubeconfigError(f"it has no current context; name one of {_names(content, 'contexts')}")
+    chosen = _named(content, "contexts", name, "context")
+    cluster = _named(content, "clusters", str(chosen.get("cluster") or ""), "cluster")
+    user = _named(content, "users", str(chosen["user"]), "user") if chosen.get("user") else {}
+    server = str(cluster.get("server") or "")
+    if not server.startswith(("https://", "http://")):
+        raise KubeconfigError(f"the cluster of its context {name} has no address")
+    return Kubeconfig(server, cluster, user, name, str(chosen.get("namespace") or ""))
+
+
+def alone(found: Kubeconfig, user: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A kubeconfig of this context alone, with another user where one is given."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "cluster", "cluster": dict(found.cluster)}],
+        "users": [{"name": "user", "user": dict(found.user if user is None else user)}],
+        "contexts": [{"name": "context", "context": {"cluster": "cluster", "user": "user"}}],
+        "current-context": "context",
+    }
+
+
+def _named(content: Mapping[str, Any], section: str, name: str, key: str) -> Mapping[str, Any]:
+    for each in cast(list[Any], content.get(section) or []):
+        if isinstance(each, dict) and each.get("name") == name and isinstance(each.get(key), dict):
+            return cast(Mapping[str, Any], each[key])
+    raise KubeconfigError(f"it has no {key} {name!r}; it has {_names(content, section)}")
+
+
+def _names(content: Mapping[str, Any], section: str) -> str:
+    names = [str(each.get("name")) for each in cast(list[Any], content.get(section) or []) if isinstance(each, dict)]
+    return ", ".join(sorted(names)) or "none"

@@ -1,0 +1,29 @@
+"""How Kubernetes puts what goes wrong: the words by which the rules about pods know it.
+
+In: sentences of the scheduler, the kubelet and controllers. Out: whether one says so. Sources: kubernetes v1.36.2 (pkg/kubelet,
+pkg/controller, staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go), NVIDIA/k8s-device-plugin.
+"""
+
+import re
+
+# `pods "x" is forbidden: exceeded quota: gpus, requested: requests.nvidia.com/gpu=1, used: ..., limited: ...`
+OBJECT_QUOTA = re.compile(r"exceeded quota: (?P<name>[^,]+)", re.IGNORECASE)
+# The admission of Pod Security: `pods "x" is forbidden: violates PodSecurity "restricted:latest": host namespaces (...)`.
+POD_SECURITY = re.compile(r"violates PodSecurity", re.IGNORECASE)
+FORBIDDEN = re.compile(r"\bis forbidden\b", re.IGNORECASE)
+SETTINGS = ("CreateContainerConfigError", "CreateContainerError", "InvalidImageName")
+MISSING_OBJECT = re.compile(r'(?:secret|configmap) "(?P<name>[^"]+)" not found', re.IGNORECASE)
+MISSING_KEY = re.compile(r"couldn't find key (?P<key>\S+) in (?:Secret|ConfigMap) (?P<name>\S+)")
+# Of the kubelet, when GPUs went away between the scheduler's choice and the pod's arrival.
+ADMISSION = re.compile(r"UnexpectedAdmissionError|Allocate failed|OutOf")
+NOT_READY_TAINTS = (
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+)
+CORDONED = "were unschedulable"
+# What a program says that was given no GPU, though it asked for one, or didn't.
+NO_GPU_SEEN = re.compile(
+    r"CUDA_ERROR_NO_DEVICE|no CUDA-capable device|CUDA driver version is insufficient|libcuda\.so\.1: cannot open"
+    r"|no GPU though required|Could not find any GPU"
+)

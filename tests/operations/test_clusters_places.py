@@ -1,0 +1,82 @@
+"""Which cluster or edge of a stack is meant, and where an edge's kubeconfig is."""
+
+from pathlib import Path
+
+import pytest
+
+from operations.clusters import places
+from operations.clusters.kubeconfig import read
+from operations.clusters.places import AKS, EDGE, Place, Said, choose
+from operations.connection import Connection
+from operations.shell.kubectl import kubeconfig
+from operations.stack_view import StackView
+
+VIEW = StackView(
+    "dev",
+    Connection("s"),
+    clusters={"gpu": "/gpu", "other": "/other"},
+    edges={"box": "box"},
+    namespaces={"gpu": "gpu-jobs", "box": "v"},
+)
+STACK = """\
+config:
+  azure-gpu:edges:
+    box: {kubeconfig_file: boxes/one.yaml, context: admin, namespace: v}
+    locked: {kubeconfig: {secure: v1:x}, namespace: v}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "Pulumi.dev.yaml"
+    made.write_text(STACK)
+    return made
+
+
+def test_the_only_one_is_meant_and_its_namespace_is_the_stacks(file: Path) -> None:
+    only = VIEW._replace(clusters={"gpu": "/gpu"})
+    assert choose(only, AKS, Said(), file) == (Place("gpu", "/gpu", namespace="gpu-jobs"), [])
+    assert choose(only, AKS, Said(namespace="mine"), file)[0] == Place("gpu", "/gpu", namespace="mine")
+
+
+def test_one_of_several_has_to_be_named(file: Path) -> None:
+    place, (problem,) = choose(VIEW, AKS, Said(), file)
+    assert place is None
+    assert str(problem) == "--cluster: the stack has several clusters; allowed: gpu, other; fix: choose one: --cluster gpu"
+    _, (problem,) = choose(VIEW, AKS, Said("gpuu"), file)
+    assert problem.fix == "did you mean gpu?"
+
+
+def test_an_edges_kubeconfig_is_found_where_the_stack_file_says(file: Path) -> None:
+    place, problems = choose(VIEW, EDGE, Said(), file)
+    assert problems == []
+    assert place == Place("box", kubeconfig=places.PROJECT_FOLDER / "boxes/one.yaml", context="admin", namespace="v")
+
+
+def test_a_kubeconfig_that_lies_encrypted_has_to_be_given(file: Path) -> None:
+    locked = VIEW._replace(edges={"locked": "x"})
+    _, (problem,) = choose(locked, EDGE, Said(), file)
+    assert problem.fix == "give it: --kubeconfig FILE"
+    place, problems = choose(locked, EDGE, Said(kubeconfig=Path("k")), file)
+    assert (place, problems) == (Place("locked", kubeconfig=Path("k")), [])
+    assert [each.name for each in places.all_of(VIEW._replace(edges={"box": "", "locked": ""}), file)] == ["gpu", "other", "box"]
+
+
+def test_an_aks_cluster_takes_no_kubeconfig(file: Path) -> None:
+    _, (problem,) = choose(VIEW, AKS, Said(kubeconfig=Path("k")), file)
+    assert problem.path == "--kubeconfig"
+
+
+def test_the_shells_kubeconfig_signs_in_as_the_azure_cli_does_and_keeps_local_accounts() -> None:
+    entra = (
+        "clusters: [{name: a, cluster: {server: 'https://a:443', certificate-authority-data: QUJD}}]\n"
+        "users: [{name: a, user: {exec: {command: kubelogin, args: [get-token, --login, devicecode]}}}]\n"
+        "contexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n"
+    )
+    local = entra.replace("{exec: {command: kubelogin, args: [get-token, --login, devicecode]}}", "{token: secret}")
+    made = kubeconfig({"gpu": read(entra), "old": read(local)}, {"gpu": "gpu-jobs"})
+    assert made["current-context"] == "gpu"
+    assert made["contexts"][0]["context"] == {"cluster": "gpu", "user": "gpu", "namespace": "gpu-jobs"}
+    assert made["users"][0]["user"]["exec"]["args"][-2:] == ["--login", "azurecli"]
+    assert made["users"][1]["user"] == {"token": "secret"}
+    assert made["clusters"][0]["cluster"]["certificate-authority-data"] == "QUJD"

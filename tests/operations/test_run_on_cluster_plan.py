@@ -1,0 +1,188 @@
+"""The Job of a run on a cluster: what it asks for, where it goes, and that Kubernetes would take it."""
+
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from catalog.problems import Problem
+from operations.clusters.arm_facts import pool_of
+from operations.clusters.objects import NodeSeen, Taint, node_of
+from operations.connection import Connection
+from operations.run.context import of_script
+from operations.run.on_cluster import plan
+from operations.run.on_cluster.placing import Placement, on_aks, on_edge
+from operations.run.on_cluster.wanted import Said, Wanted, resolve
+from operations.run.target import Target
+from operations.stack_view import StackView
+from tests.operations import kubernetes_bodies as bodies
+
+IMAGE = "r.azurecr.io/mnist:1"
+VIEW = StackView("dev", Connection("s"), registry="/r")
+GPU = Placement("nvidia.com/gpu", 1, "t4", (Taint("sku", "gpu", "NoSchedule"),))
+# Versions of clusters that AKS has today: nobody here has them all, their schemas are.
+VERSIONS = ["1.33.0", "1.34.0", "1.36.0"]
+
+
+def wanted(**said: Any) -> Wanted:
+    target = Target(image=IMAGE, environment=said.pop("environment", {}), secrets=said.pop("secrets", {}))
+    return Wanted(said.pop("target", target), **said)
+
+
+def messages(problems: list[Problem]) -> list[str]:
+    return [f"{each.path}: {each.message}" for each in problems]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kubernetes_takes_the_job_and_its_secret_field_by_field(version: str) -> None:
+    asked = wanted(arguments=("--epochs", "3"), environment={"A": "1"}, secrets={"TOKEN": "hidden"}, timeout_minutes=2)
+    asked = asked._replace(pull_secret="mine")
+    made = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU._replace(with_host=True))
+    kubernetes_validate.validate(made, version, strict=True)
+    kubernetes_validate.validate(plan.secret("run-x", "jobs", "dev", {"TOKEN": "hidden"}, "u"), version, strict=True)
+
+
+def test_the_pod_asks_for_gpus_of_one_pool_and_tolerates_its_taints() -> None:
+    spec = plan.job("run-x", "jobs", "dev", IMAGE, wanted(), GPU)["spec"]["template"]["spec"]
+    assert spec["containers"][0]["resources"] == {"limits": {"nvidia.com/gpu": "1"}}
+    assert spec["tolerations"] == [bodies.GPU_TOLERATION]
+    assert spec["nodeSelector"] == {"kubernetes.azure.com/agentpool": "t4"}
+    assert spec["restartPolicy"] == "Never"
+
+
+def test_a_program_that_fails_is_not_tried_again_and_a_pod_that_is_taken_away_is() -> None:
+    spec = plan.job("run-x", "jobs", "dev", IMAGE, wanted(), GPU)["spec"]
+    assert spec["backoffLimit"] == 0
+    (rule,) = spec["podFailurePolicy"]["rules"]
+    assert rule == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    assert spec["template"]["metadata"]["annotations"] == {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+
+
+def test_a_secrets_value_is_in_its_secret_alone_which_goes_with_the_job() -> None:
+    asked = wanted(secrets={"TOKEN": "hidden"})
+    made = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
+    assert "hidden" not in str(made)
+    assert made["spec"]["suspend"] is True
+    reference = {"secretKeyRef": {"name": "run-x", "key": "TOKEN"}}
+    assert {"name": "TOKEN", "valueFrom": reference} in made["spec"]["template"]["spec"]["containers"][0]["env"]
+    secret = plan.secret("run-x", "jobs", "dev", {"TOKEN": "hidden"}, "u1")
+    assert secret["data"] == {"TOKEN": "aGlkZGVu"}
+    (owner,) = secret["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"]) == ("Job", "run-x", "u1")
+
+
+def test_words_are_meant_as_they_stand() -> None:
+    asked = wanted(arguments=("$(HOME)", "$HOME"), environment={"A": "$(B)"})
+    container = plan.job("run-x", "jobs", "dev", IMAGE, asked, Placement())["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == ["$$(HOME)", "$HOME"]
+    assert container["env"] == [{"name": "A", "value": "$$(B)"}]
+
+
+def test_the_pod_has_the_fewest_rights_it_can_run_with() -> None:
+    script = Target(context=of_script("train.py", "print(1)", "", "python:3.11-slim"))
+    spec = plan.job("run-x", "jobs", "dev", IMAGE, wanted(target=script), GPU)["spec"]["template"]["spec"]
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["securityContext"] == {"seccompProfile": {"type": "RuntimeDefault"}, "runAsNonRoot": True, "runAsUser": 10001}
+    assert spec["containers"][0]["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert "hostPID" not in spec
+
+
+def test_a_limit_of_time_is_the_jobs_own() -> None:
+    assert plan.job("x", "jobs", "dev", IMAGE, wanted(timeout_minutes=0.01), GPU)["spec"]["activeDeadlineSeconds"] == 1
+    assert plan.job("x", "jobs", "dev", IMAGE, wanted(timeout_minutes=90), GPU)["spec"]["activeDeadlineSeconds"] == 5400
+
+
+def test_the_only_pool_with_gpus_is_taken_and_its_shared_gpus_by_their_name() -> None:
+    pools = [pool_of(bodies.pool()), pool_of(bodies.pool("system", "Standard_D4s_v5", mode="System", nodeTaints=[]))]
+    nodes = [node_of(bodies.node(gpus={"nvidia.com/gpu.shared": "4"}))]
+    found, problems = on_aks(wanted(gpus=2), pools, nodes)
+    assert problems == []
+    assert found == Placement("nvidia.com/gpu.shared", 2, "t4", (Taint("sku", "gpu", "NoSchedule"),))
+    waiting, _ = on_aks(wanted(), pools, [])
+    assert waiting is not None
+    assert waiting.resource == "nvidia.com/gpu"  # of a pool without a node
+
+
+def test_without_gpus_it_goes_anywhere_and_no_image_gives_it_one() -> None:
+    found, problems = on_aks(wanted(gpus=0), [], [])
+    assert (found, problems) == (Placement(environment={"NVIDIA_VISIBLE_DEVICES": "void"}), [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "pools", "said"),
+    [
+        ({}, [], "--gpus: the cluster has no pool with GPUs"),
+        ({}, [bodies.pool(), bodies.pool("a100")], "--pool: the cluster has several pools with GPUs"),
+        ({"pool": "t5"}, [bodies.pool()], "--pool: the cluster has no such pool"),
+        ({"pool": "cpu"}, [bodies.pool("cpu", "Standard_D4s_v5")], "--pool: nodes of the size Standard_D4s_v5 have no GPU"),
+        (
+            {"gpus": 2},
+            [bodies.pool()],
+            "--gpus: a node of the pool t4 has fewer GPUs, and a pod gets all of its GPUs from one node",
+        ),
+        ({}, [bodies.pool(count=0)], "--pool: the pool has no node, and nothing that adds one"),
+        ({}, [bodies.pool(powerState={"code": "Stopped"})], "--pool: the pool is stopped"),
+        (
+            {"pool": "t4"},
+            [bodies.pool(osType="Windows")],
+            "--pool: the pool's nodes run Windows, and what is run here are Linux containers",
+        ),
+    ],
+    ids=["no pool", "several", "unknown", "no GPU", "too many", "empty", "stopped", "Windows"],
+)
+def test_what_no_pool_can_take_is_refused_before_anything_is_built(
+    asked: dict[str, Any], pools: list[dict[str, Any]], said: str
+) -> None:
+    assert messages(on_aks(wanted(**asked), [pool_of(each) for each in pools], [])[1]) == [said]
+
+
+def test_a_pool_that_shares_its_gpus_may_give_more_than_it_has() -> None:
+    pool = pool_of(bodies.pool(nodeLabels={"nvidia.com/device-plugin.config": "time-slicing-4"}))
+    assert on_aks(wanted(gpus=2), [pool], [])[1] == []
+
+
+EDGE_NODE: list[NodeSeen] = [node_of(bodies.node("device", "", ""))]
+
+
+def test_an_edge_without_a_plugin_gives_a_gpu_by_a_variable() -> None:
+    found, problems = on_edge(wanted(), EDGE_NODE)
+    assert problems == []
+    assert found is not None
+    assert (found.environment, found.resource) == ({"NVIDIA_VISIBLE_DEVICES": "0"}, "")
+    none, _ = on_edge(wanted(gpus=0), EDGE_NODE)
+    assert none is not None
+    assert none.environment == {"NVIDIA_VISIBLE_DEVICES": "none"}
+
+
+def test_an_edge_with_a_plugin_gives_gpus_that_are_asked_for() -> None:
+    found, _ = on_edge(wanted(gpus=2), [node_of(bodies.node("box", "", "", gpus={"nvidia.com/gpu": "2"}))])
+    assert found is not None
+    assert (found.resource, found.gpus) == ("nvidia.com/gpu", 2)
+
+
+def test_a_share_of_a_gpu_by_mps_needs_the_devices_processes() -> None:
+    found, _ = on_edge(wanted(environment={"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "20"}), EDGE_NODE)
+    assert found is not None
+    assert (found.with_host, found.environment) == (True, {"NVIDIA_VISIBLE_DEVICES": "0"})
+
+
+def test_a_job_on_an_edge_has_one_gpu_or_none() -> None:
+    _, problems = on_edge(wanted(gpus=2), EDGE_NODE)
+    assert messages(problems) == ["--gpus: this edge has no device plugin, and without one a job has one GPU at most"]
+    for both in ("0,1", "all"):
+        _, problems = on_edge(wanted(environment={"NVIDIA_VISIBLE_DEVICES": both}), EDGE_NODE)
+        assert messages(problems) == ["--env: a job has one GPU of the device, or none: one program isn't given two"]
+
+
+def test_what_shows_without_asking_anybody_is_said_at_once() -> None:
+    context = Target(context=of_script("train.py", "", "", "python:3.11-slim"))
+    said = Said(pool="t4", gpus=17, namespace="Jobs", target="./train.py")
+    _, problems = resolve(said, context, [], None, VIEW._replace(registry=""), "edge")
+    assert messages(problems) == [
+        "--gpus: it is out of range",
+        "--pool: an edge has no pools",
+        "--namespace: this can't be a name in a cluster",
+        "--stack: the stack has no registry, so nothing can be built for the edge",
+    ]
+    _, problems = resolve(Said(), Target(), [], None, VIEW, "aks")
+    assert messages(problems) == ["TARGET: nothing says what the cluster is to run"]
