@@ -30,6 +30,7 @@ _SEEN_NODE = Source(
 _CPU_RESERVED = {1: 60, 2: 100, 4: 140, 8: 180, 16: 260, 32: 420, 64: 740}  # by cores: millicores
 _MB, _MIB, _GIB = 10**6, 2**20, 2**30
 _POD_BYTES, _BASE_BYTES, _EVICTION_BYTES = 20 * _MB, 50 * _MB, 100 * _MIB
+_LONGEST_LABEL = 63  # Kubernetes' limit of a label's value
 _SEEN_SHARE = Fraction(28736340, 28 * 2**20)  # of a machine's memory, that its kernel leaves
 _DISK_SHARE = Fraction(129886128 * 2**10, 128 * _GIB)  # of a disk, that its file system leaves
 _GIB_A_VCPU = {"D": 4, "DC": 4, "E": 8, "EC": 8, "F": 2, "FX": 12, "B": 4, "L": 8, "M": 16, "A": 2}
@@ -183,7 +184,7 @@ def labels(pool: PoolShape, cluster: ClusterShape, what: Machine) -> dict[str, s
         **pool.labels,
         "agentpool": pool.name,
         "kubernetes.azure.com/agentpool": pool.name,
-        "kubernetes.azure.com/cluster": cluster.node_resource_group,
+        "kubernetes.azure.com/cluster": _as_label(cluster.node_resource_group),
         "kubernetes.azure.com/mode": pool.mode.lower(),
         "kubernetes.azure.com/node-image-version": image,
         "kubernetes.azure.com/nodepool-type": "VirtualMachineScaleSets",
@@ -212,6 +213,12 @@ def labels(pool: PoolShape, cluster: ClusterShape, what: Machine) -> dict[str, s
     if pool.spot:
         found[spot.LABEL[0]] = spot.LABEL[1]
     return found
+
+
+def _as_label(group: str) -> str:
+    """A resource group's name as a label: cut, and with a letter or digit at its end (Azure/AgentBaker, baker.go)."""
+    cut = group[:_LONGEST_LABEL]
+    return cut if cut[-1:].isalnum() else f"{cut[:-1]}z"
 
 
 def taints(pool: PoolShape) -> list[dict[str, str]]:

@@ -7,13 +7,15 @@ and the next agent takes it up.
 import asyncio
 import logging
 import shutil
+from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 from localazure.kubernetes.agent import orphans, settings
 from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.kubelet_api import KubeletApi
-from localazure.kubernetes.agent.node import Node
+from localazure.kubernetes.agent.node import Node, deregister
 from localazure.kubernetes.agent.pod import Pod
 from localazure.kubernetes.agent.reflected import Pods
 from localazure.kubernetes.agent.settings import Changes, Files
@@ -43,6 +45,7 @@ class Agent:
         self._registry = self._new_registry()
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._removals: set[asyncio.Task[None]] = set()
+        self._placed = asyncio.Event()  # the wanted nodes are known
         self._kubelet = KubeletApi(self, Streams(self.settings.programs, files.own))
 
     def _new_registry(self) -> Registry:
@@ -67,8 +70,11 @@ class Agent:
             await self.api.close()
 
     async def _end_orphans(self) -> None:
+        """What is left of pods that were deleted, or whose node was taken away, while no agent ran."""
+        await self._placed.wait()
         await self.reflected.synced.wait()
-        await orphans.end(self.files.pods, self.reflected.known)
+        kept = [uid for uid, pod in self.reflected.known.items() if pod["spec"].get("nodeName") in self.nodes]
+        await orphans.end(self.files.pods, kept)
 
     # Nodes
 
@@ -83,14 +89,18 @@ class Agent:
                 for pod in self.pods.values():
                     pod.registry = self._registry
             if wanted.any():
-                await self._apply(settings.nodes(self.files.nodes))
+                records = settings.nodes(self.files.nodes)
+                await self._apply(records)
+                if not self._placed.is_set():
+                    self._placed.set()
+                    for folder in self.files.node("any").parent.glob("*/"):
+                        if folder.name not in records:
+                            self._removing(self._remove_left(folder))
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _apply(self, records: dict[str, Body]) -> None:
         for name in [name for name in self.nodes if name not in records]:
-            task = asyncio.create_task(self._remove(self.nodes.pop(name)))
-            self._removals.add(task)
-            task.add_done_callback(self._removals.discard)
+            self._removing(self._remove(self.nodes.pop(name)))
         for name, record in records.items():
             if name in self.nodes:
                 if self.nodes[name].record != record:
@@ -102,6 +112,20 @@ class Agent:
             node.start(self.api, port)
             for pod in list(self.reflected.known.values()):
                 self._told(pod, False)
+
+    def _removing(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._removals.add(task)
+        task.add_done_callback(self._removals.discard)
+
+    async def _remove_left(self, folder: Path) -> None:
+        """A node that was taken away while no agent ran."""
+        await deregister(self.api, folder.name)
+        await self.reflected.synced.wait()
+        left = [pod for pod in self.reflected.known.values() if pod["spec"].get("nodeName") == folder.name]
+        await asyncio.gather(*(self._forget(pod) for pod in left))
+        if folder.name not in self.nodes:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _remove(self, node: Node) -> None:
         """The machine is gone: its object first, so that nothing is placed on it any more, then what was on it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import handlers, probes, process_spec, program_search, runs, times
-from localazure.kubernetes.agent.environment import ConfigError, expanded, program, variables
+from localazure.kubernetes.agent.environment import ConfigError, program, variables
 from localazure.kubernetes.agent.handlers import Beside
 from localazure.kubernetes.agent.pod_status import CREATING, ContainerState, is_sidecar, should_restart
 from localazure.kubernetes.agent.pulling import Pulling
@@ -170,7 +170,7 @@ class Container:
             env=given,
             gpu_env=gpu_env,
             programs=devices.programs(pod.uid, self.name),
-            mounts=process_spec.mounts_of(self.spec, pod.volumes),
+            mounts=process_spec.mounts_of(self.spec, env, pod.volumes),
             uid=pod.uid,
             grace_seconds=float(pod.grace_seconds),
         )
@@ -271,7 +271,7 @@ class Container:
             return ports.get(int(number), int(number))
 
         if record.get("kind") != "process":
-            return Beside(lambda words: words, {}, str(folder), port)
+            return Beside(process_spec.refused, {}, str(folder), port)  # what is acted out has no programs
         spec = read_json(folder / "spec.json") or {}
         return Beside(lambda words: process_spec.beside(words, record, spec, folder), spec["env"], spec["workdir"], port)
 
@@ -324,11 +324,3 @@ class Container:
         """Its pod has init containers that haven't ended."""
         if self.state.waiting and self.state.waiting[0] == CREATING:
             self.state.waiting = ("PodInitializing", "")
-
-
-def resolved_mounts(container: Body, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Volume, path in the container and part of the volume, of each mount."""
-    return [
-        (one["name"], one["mountPath"], one.get("subPath") or expanded(one.get("subPathExpr", ""), env))
-        for one in container.get("volumeMounts") or ()
-    ]

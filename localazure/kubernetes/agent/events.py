@@ -76,8 +76,13 @@ class Events:
         if before is not None:
             patch = {"count": before["count"] + 1, "lastTimestamp": event["lastTimestamp"]}
             name = before["metadata"]["name"]
-            self._written[key] = await api.patch(f"{path}/{name}", patch, kind="strategic")
-            return
+            try:
+                self._written[key] = await api.patch(f"{path}/{name}", patch, kind="strategic")
+            except KubeError as error:
+                if error.status != 404:  # after an hour it is gone, and is written anew
+                    raise
+            else:
+                return
         self._written[key] = await api.create(path, event)
         if len(self._written) > _KEPT:
             del self._written[next(iter(self._written))]

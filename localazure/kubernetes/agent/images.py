@@ -49,8 +49,11 @@ class Registry:
             )
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError) as error:
             raise PullError(f'failed to pull and unpack image "{reference}": the embedded Azure does not answer') from error
-        answer = json.loads(response.content or b"{}")
-        if response.status != 200:
+        try:
+            answer = json.loads(response.content)
+        except ValueError:  # such as a server's error of its own
+            answer = {}
+        if response.status != 200 or not answer:
             raise PullError(str(answer.get("message") or f"the embedded Azure answers {response.status}"))
         return answer
 

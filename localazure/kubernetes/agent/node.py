@@ -6,7 +6,7 @@ change over the agent's restarts, its port and its range of addresses, is kept i
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,10 @@ class Node:
     # What pods get
 
     def address(self, uid: str) -> str:
-        """Of a pod: from a private range, and for show."""
+        """Of a pod: from a private range, and for show. Where the range is used up, two pods show the same."""
         used = set(self._addresses.values())
-        last = self._addresses.get(uid) or next(one for one in range(_FIRST_ADDRESS, _LAST_ADDRESS + 1) if one not in used)
+        free = (one for one in range(_FIRST_ADDRESS, _LAST_ADDRESS + 1) if one not in used)
+        last = self._addresses.get(uid) or next(free, _LAST_ADDRESS)
         self._addresses[uid] = last
         return self._cidr.replace(".0/24", f".{last}")
 
@@ -75,10 +76,11 @@ class Node:
             _GIVEN.add(found[one["containerPort"]])
         return found
 
-    def forget(self, uid: str) -> None:
-        """The pod is gone."""
+    def give_back(self, uid: str, ports: Iterable[int]) -> None:
+        """The pod has ended, or is gone: others may have what it had."""
         self.devices.release(uid)
         self._addresses.pop(uid, None)
+        _GIVEN.difference_update(ports)
 
     # Its life
 
@@ -101,14 +103,7 @@ class Node:
     async def remove(self, api: KubeApi) -> None:
         """Its machine is gone."""
         await self.stop()
-        while True:
-            try:
-                await api.delete(f"/api/v1/nodes/{self.name}")
-                await api.delete(f"{_LEASES}/{self.name}")
-                return
-            except KubeError as error:
-                log.warning("node %s can't be removed: %s", self.name, error)
-                await asyncio.sleep(_AGAIN_SECONDS)
+        await deregister(api, self.name)
 
     async def _live(self, api: KubeApi) -> None:
         await _until_done(self._register, api)
@@ -173,12 +168,24 @@ class Node:
 _GIVEN: set[int] = set()  # ports that were given to containers of any node of this process
 
 
+async def deregister(api: KubeApi, name: str) -> None:
+    """The node's object and lease go."""
+    while True:
+        try:
+            await api.delete(f"/api/v1/nodes/{name}")
+            await api.delete(f"{_LEASES}/{name}")
+            return
+        except KubeError as error:
+            log.warning("node %s can't be removed: %s", name, error)
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+
 async def _until_done(step: Callable[[KubeApi], Any], api: KubeApi) -> None:
     while True:
         try:
             await step(api)
             return
-        except KubeError as error:
+        except (KubeError, OSError) as error:  # an API server that is away, a disk that is full: later neither may be
             log.warning("%s: %s", step.__qualname__, error)
             await asyncio.sleep(_AGAIN_SECONDS)
 

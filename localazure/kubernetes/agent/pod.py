@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import pod_status, quantities, records, times, volumes
-from localazure.kubernetes.agent.container import Container, resolved_mounts
+from localazure.kubernetes.agent.container import Container
 from localazure.kubernetes.agent.environment import Surroundings
 from localazure.kubernetes.agent.node_forms import ADDRESS
+from localazure.kubernetes.agent.process_spec import resolved_mounts
 from localazure.kubernetes.agent.reporting import Reporting
 from localazure.kubernetes.agent.sources import Sources
 from localazure.kubernetes.client import KubeApi, KubeError
@@ -115,7 +116,7 @@ class Pod:
             if not self._object_gone:
                 await self._reporting.last()
                 await self._delete()
-            self.node.forget(self.uid)
+            self._give_back()
             await asyncio.to_thread(volumes.remove, self.folder)
         except BaseException:
             await asyncio.gather(*(one.leave() for one in self.containers))
@@ -139,6 +140,7 @@ class Pod:
     async def _life(self) -> None:
         if (self.body.get("status") or {}).get("phase") in _ENDED:
             self.over = True
+            self._give_back()
         elif not self._admitted():
             return
         for one in self.containers:
@@ -165,11 +167,26 @@ class Pod:
 
     def _over(self) -> None:
         self.over = True
-        for one in self.mains:
+        for one in self.mains if self._initialized else ():
             if one.state.waiting:
                 one.state.end(one.state.last or _UNKNOWN)
-        self.node.devices.release(self.uid)
+        self._give_back()
         self.changed()
+
+    @property
+    def _initialized(self) -> bool:
+        """Its init containers have done what they were to do, so that its others could begin."""
+        if not self.inits or any(one.state.waiting is None or one.state.last for one in self.mains):
+            return True
+        last = self.inits[-1]
+        if pod_status.is_sidecar(last.spec):
+            return bool(last.state.running and last.state.started)
+        ended = last.state.terminated or last.state.last
+        return ended is not None and ended["exitCode"] == 0
+
+    def _give_back(self) -> None:
+        ports = [ours for found in self._record.get("ports", {}).values() for ours in found.values()]
+        self.node.give_back(self.uid, ports)
 
     def _admitted(self) -> bool:
         """Whether the node takes it: its address, its ports, its devices, all of it kept for the next agent."""
@@ -181,7 +198,7 @@ class Pod:
                 for one in self.containers:
                     self.node.devices.allocate(self.uid, one.name, _extended(one.spec), self._reusable(one))
             except RefusedError as error:
-                self.node.devices.release(self.uid)
+                self._give_back()
                 self.failure = (error.reason, error.message)
                 self.event("Warning", error.reason, error.message)
                 self.over = True

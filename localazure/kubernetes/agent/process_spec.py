@@ -5,6 +5,7 @@ of probes beside the container, with its variables and its paths.
 """
 
 import dataclasses
+import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,8 @@ from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
 from localazure.containers.mounts import Mount
 from localazure.kubernetes.agent import quantities
-from localazure.kubernetes.agent.environment import program
+from localazure.kubernetes.agent.environment import expanded, program
+from localazure.kubernetes.devices_visible import StartError
 
 Body = dict[str, Any]
 
@@ -79,16 +81,26 @@ class Process(NamedTuple):
         )
 
 
-def mounts_of(container: Body, volumes: Path) -> tuple[Mount, ...]:
-    """What a container mounts. A part of a volume (`subPath`) is a link beside the volumes, named after it."""
-    found: list[Mount] = []
+def resolved_mounts(container: Body, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Volume, path in the container and part of the volume, of each mount. StartError for a part that leads out of its volume."""
+    found: list[tuple[str, str, str]] = []
     for one in container.get("volumeMounts") or ():
-        name = one["name"]
-        if one.get("subPath"):
-            part = f"{name}--{one['subPath'].strip('/').replace('/', '-')}"
-            _link(volumes / part, volumes / name / one["subPath"].strip("/"))
-            name = part
-        found.append(Mount(name, one["mountPath"].rstrip("/") or "/"))
+        part = (one.get("subPath") or expanded(one.get("subPathExpr", ""), env)).strip("/")
+        if ".." in part.split("/"):  # the API server sees to it where no variable is in it
+            raise StartError(f"failed to prepare subPath for volumeMount \"{one['name']}\": must not contain '..'")
+        found.append((one["name"], one["mountPath"], part))
+    return found
+
+
+def mounts_of(container: Body, env: Mapping[str, str], volumes: Path) -> tuple[Mount, ...]:
+    """What a container mounts. A part of a volume is a link beside the volumes, by a name that no volume can have."""
+    found: list[Mount] = []
+    for volume, path, part in resolved_mounts(container, env):
+        name = volume
+        if part:
+            name = f"{volume}.{hashlib.sha256(part.encode()).hexdigest()[:16]}"
+            _link(volumes / name, volumes / volume / part)
+        found.append(Mount(name, path.rstrip("/") or "/"))
     return tuple(found)
 
 
@@ -110,13 +122,20 @@ def beside(words: Sequence[str], record: Body, spec: Body, folder: Path) -> list
 def found(words: Sequence[str], spec: Body) -> str:
     """Why a program beside a running container can't be started, or ""."""
     there = shutil.which(words[0], path=spec["env"].get("PATH")) if words else None
-    if there is None:
-        name = words[0] if words else ""
-        return (
-            "failed to exec in container: OCI runtime exec failed: exec failed: unable to start container process: "
-            f'exec: "{name}": executable file not found in $PATH: unknown'
-        )
-    return ""
+    return _missing(words) if there is None else ""
+
+
+def refused(words: Sequence[str]) -> list[str]:
+    """The program beside a container that has none. ValueError in the runtime's words."""
+    raise ValueError(_missing(words))
+
+
+def _missing(words: Sequence[str]) -> str:
+    name = words[0] if words else ""
+    return (
+        "failed to exec in container: OCI runtime exec failed: exec failed: unable to start container process: "
+        f'exec: "{name}": executable file not found in $PATH: unknown'
+    )
 
 
 def whole(program_name: str, spec: Body) -> str:

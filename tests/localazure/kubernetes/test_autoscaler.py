@@ -251,6 +251,8 @@ def test_the_profile_is_read_as_arm_spells_it() -> None:
         ({"key": "nothing", "operator": "DoesNotExist"}, True),
         ({"key": "kubernetes.azure.com/sku-cpu", "operator": "Gt", "values": ["3"]}, True),
         ({"key": "kubernetes.azure.com/sku-cpu", "operator": "Lt", "values": ["4"]}, False),
+        ({"key": "kubernetes.azure.com/sku-cpu", "operator": "Gt", "values": ["three"]}, False),
+        ({"key": "agentpool", "operator": "Lt", "values": ["4"]}, False),
     ],
 )
 def test_required_affinity_to_nodes_counts(expression: dict[str, Any], fits: bool) -> None:

@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ from typing import Any
 import pytest
 
 from localazure.arm.errors import ArmError
+from localazure.folder import read_json
+from localazure.kubernetes import control_plane_supervisor
 from localazure.kubernetes.clusters import Clusters, Surroundings
 from localazure.process import start_time
 from tests.support import kubernetes
@@ -64,7 +68,51 @@ def test_a_killed_supervisors_parts_are_ended_before_new_ones_start(cluster: Con
     asyncio.run(_apply(cluster))
     assert not before & {part["pid"] for part in parts(cluster.folder).values()}
     assert not any(start_time(pid) for pid in before)
-    assert cluster.kubectl("get", "namespaces").returncode == 0, "at the same address"
+    assert cluster.clusters.server(cluster.key) == cluster.server, "a kubeconfig in somebody's hands stays good"
+    assert cluster.kubectl("get", "namespaces").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_killed_supervisor_gets_a_successor_while_the_server_runs(cluster: ControlPlane) -> None:
+    def stands(killed: int) -> bool:
+        told = read_json(cluster.folder / "control-plane" / "state.json")
+        return told is not None and told["supervisor"] != killed and all(part["ready"] for part in told["parts"].values())
+
+    async def whole() -> None:
+        killed = supervisor(cluster.folder)
+        await cluster.clusters.started()
+        os.kill(killed, signal.SIGKILL)
+        await asyncio.to_thread(until, lambda: stands(killed), "another stands over the cluster, with its parts ready")
+        await cluster.clusters.stopping()
+
+    asyncio.run(whole())
+    assert cluster.clusters.server(cluster.key) == cluster.server
+    assert cluster.kubectl("get", "namespaces").returncode == 0
+
+
+def test_a_supervisor_that_can_write_nothing_goes_on_and_tells_later(tmp_path: Path) -> None:
+    """As on a full disk: the folder in the way is an error of writing."""
+    part = {
+        "name": "part",
+        "argv": ["/bin/sleep", "60"],
+        "env": {},
+        "cwd": str(tmp_path),
+        "log": str(tmp_path / "log"),
+        "after": [],
+    }
+    (tmp_path / "spec.json").write_text(json.dumps({"parts": [part]}))
+    (tmp_path / ".state.json").mkdir()
+    with subprocess.Popen([sys.executable, control_plane_supervisor.__file__, str(tmp_path)]) as process:
+        try:
+            until((tmp_path / "log").exists, "the part was started")
+            (tmp_path / ".state.json").rmdir()
+            until((tmp_path / "state.json").exists, "the state is told at last")
+            told = json.loads((tmp_path / "state.json").read_text())
+            assert told["supervisor"] == process.pid
+            assert start_time(told["parts"]["part"]["pid"]) == told["parts"]["part"]["started"]
+        finally:
+            process.terminate()
+    assert process.returncode == 0
 
 
 @pytest.mark.slow

@@ -163,6 +163,20 @@ def test_a_file_that_isnt_mounted_and_a_flag_that_isnt_there_end_it_too(tmp_path
     run(whole())
 
 
+def test_no_path_leads_out_of_what_is_mounted(tmp_path: Path) -> None:
+    async def whole() -> None:
+        world = World(tmp_path)
+        (tmp_path / "volume").mkdir()
+        (tmp_path / "outside.yaml").write_text(sliced(), encoding="utf-8")
+        container = world.container(env={"CONFIG_FILE": "/config/../outside.yaml"}, mounts={"/config": tmp_path / "volume"})
+        assert await container.ended() == 1
+        assert "open /config/../outside.yaml: no such file or directory" in container.text
+        assert world.devices.allocatable() == {}
+        assert container.context.path("/config/./a//b") == tmp_path / "volume/a/b"
+
+    run(whole())
+
+
 def test_without_a_driver_it_fails_or_waits_as_it_is_told(tmp_path: Path) -> None:
     async def whole() -> None:
         world = World(tmp_path, pool(gpu_driver=False))

@@ -92,6 +92,22 @@ def test_labels_are_aks_own_over_the_pools() -> None:
     assert node["provider_id"].endswith(f"/virtualMachineScaleSets/{node['vmss']}/virtualMachines/1")
 
 
+@pytest.mark.parametrize(
+    ("group", "label"),
+    [
+        (
+            "MC_azure-gpu-tests-clusters_azure-gpu-tests-clusters-shared_eastus",
+            "MC_azure-gpu-tests-clusters_azure-gpu-tests-clusters-shared_eas",
+        ),
+        (f"MC_{'a' * 59}_eastus", f"MC_{'a' * 59}z"),
+    ],
+    ids=["cut", "cut-at-a-separator"],
+)
+def test_a_long_node_groups_name_is_cut_to_a_label(group: str, label: str) -> None:
+    assert len(label) == 63
+    assert template(pool(), CLUSTER._replace(node_resource_group=group))["labels"]["kubernetes.azure.com/cluster"] == label
+
+
 def test_spot_nodes_have_aks_own_label_and_taint_once() -> None:
     own = Taint("kubernetes.azure.com/scalesetpriority", "spot", "NoSchedule")
     for taints in ((), (own,)):

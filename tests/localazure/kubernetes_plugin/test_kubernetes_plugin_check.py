@@ -6,6 +6,7 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
+from localazure.kubernetes_plugin import objects, state
 from localazure.plugin.wire import UNKNOWN, Secret
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, with_kind
 
@@ -102,6 +103,32 @@ def test_a_function_or_component_of_the_package_is_refused_by_name(offline: Kube
 def test_a_generated_name_is_refused_as_server_side_apply_has_none(offline: KubernetesEngine) -> None:
     _, problems = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"generateName": "x-"}}))
     assert problems == ["the `.metadata.generateName` field is not supported in Server-Side Apply mode"]
+
+
+def test_a_name_that_was_given_cannot_be_taken_away(offline: KubernetesEngine) -> None:
+    """The real provider keeps automatic names alone; without a word it would look for an object without a name."""
+    given, _ = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"name": "mine"}}))
+    _, problems = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}), given)
+    assert problems == ["the object had a `.metadata.name` of its own and has none now: give it one again"]
+
+
+def test_what_an_object_waits_for_is_read_before_anything_is_made(offline: KubernetesEngine) -> None:
+    annotations = {"pulumi.com/waitFor": "Ready"}
+    _, problems = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"annotations": annotations}}))
+    assert problems == ['pulumi.com/waitFor takes "jsonpath=" or "condition=", but got "Ready"']
+    annotations = {"pulumi.com/waitFor": UNKNOWN}
+    assert offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"annotations": annotations}}))[1] == []
+
+
+def test_kubectls_copy_of_an_object_is_as_secret_as_the_object() -> None:
+    copy = {objects.LAST_APPLIED: '{"data": {"t": "aHVzaA=="}}'}
+    metadata = {"name": "token", "annotations": copy}
+    live = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"t": "aHVzaA=="}}
+    kept = state.outputs({"apiVersion": "v1", "kind": "Secret"}, live, "m")
+    assert kept["metadata"] == {"name": "token", "annotations": Secret(copy)}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"t": "hush"}}
+    assert state.outputs({"data": {"t": Secret("hush")}}, config, "m")["metadata"]["annotations"] == Secret(copy)
+    assert state.outputs({"data": {"t": "hush"}}, config, "m")["metadata"]["annotations"] == copy
 
 
 def test_secrets_of_the_program_stay_marked_where_they_were(offline: KubernetesEngine) -> None:

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, Made, left_behind
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, Made, left_behind, with_kind
 from tests.support.embedded import until
 from tests.support.kubernetes import ControlPlane
 
@@ -139,6 +139,14 @@ def test_a_program_says_what_is_waited_for(engine: KubernetesEngine, namespace: 
     made = engine.made(CONFIG_MAP, body("jsonpath={.data.state}=done"))
     with pytest.raises(grpc.RpcError, match="timed out waiting to be Ready"):
         made.update(body("jsonpath={.data.state}=other"))
+
+
+def test_what_can_not_be_waited_for_is_not_made(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
+    """The annotation may be known no sooner than the object is made: then one that can't be read leaves nothing behind."""
+    metadata = {"name": "m", "namespace": namespace, "annotations": {"pulumi.com/waitFor": "Ready"}}
+    with pytest.raises(grpc.RpcError, match=r'pulumi\.com/waitFor takes .* but got "Ready"'):
+        engine.create(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": metadata}))
+    assert "not found" in control_plane.kubectl("get", "configmap", "m", "-n", namespace).stderr
 
 
 def test_a_deletion_that_is_held_up_says_by_what(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:

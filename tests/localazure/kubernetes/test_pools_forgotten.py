@@ -1,0 +1,53 @@
+"""A cluster that is deleted while one of its pools is being changed: nothing of it comes back."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from localazure.arm.store import Store
+from localazure.kubernetes.pools import ClusterPools
+from localazure.lists.deviations import Deviations
+from tests.localazure.kubernetes.gpu_world import CLUSTER, eventually, pool
+
+
+class Emptying:
+    """An API that answers only when it is let to, once a node is cordoned."""
+
+    def __init__(self) -> None:
+        self.cordoned = asyncio.Event()
+        self.let = asyncio.Event()
+
+    async def patch(self, path: str, _: dict[str, Any]) -> None:
+        self.cordoned.set()
+        await self.let.wait()
+
+    async def list(self, path: str, **_: str) -> dict[str, Any]:
+        return {"items": []}
+
+
+def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
+    async def whole() -> None:
+        api, folder = Emptying(), tmp_path / "clusters" / "aks"
+        clusters = SimpleNamespace(folder=lambda _: folder, exists=lambda _: True, power=lambda _: "Stopped", api=lambda _: api)
+        clusters.records = list
+        store = Store(tmp_path / "azure.sqlite")
+        clock = SimpleNamespace(now=lambda: datetime(2026, 11, 22, tzinfo=UTC))
+        services = SimpleNamespace(store=store, clusters=clusters, deviations=Deviations(), clock=clock)
+        pools = ClusterPools(services)  # type: ignore[arg-type]
+        pools.configure(CLUSTER.key, CLUSTER)
+        await pools.apply(CLUSTER.key, pool())
+        (node,) = pools.nodes(CLUSTER.key, "t4")
+        clusters.power = lambda _: "Running"
+        leaving = asyncio.create_task(pools.delete_machines(CLUSTER.key, "t4", [node["name"]]))
+        await eventually(api.cordoned.is_set, "the node is being emptied")
+        await pools.forget(CLUSTER.key)
+        (folder / "nodes.json").unlink()
+        folder.rmdir()
+        api.let.set()
+        await leaving
+        assert not folder.exists()
+        assert store.documents("kubernetes/pools/") == {}
+
+    asyncio.run(whole())
