@@ -1,6 +1,6 @@
 # The two commands: `make up` brings a stack up on this machine, `make test` sets up and proves it. `make help` lists the rest.
 #
-#   STACK=local       which Pulumi.<stack>.yaml (local, documents, dev)
+#   STACK=local       which Pulumi.<stack>.yaml (local, lite, documents, dev); lite has no cluster, and so needs no Kubernetes
 #   ALL=1             with `make test`: the slow tests too
 #   TESTS=tests/...   with `make test`: only these
 
@@ -13,13 +13,19 @@ EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
 # Every command that talks to the local stack runs with the connection environment of its folder, which is exported nowhere else.
 CONNECTED := set -a; . $(STATE)/env; set +a;
 CONFIG := --config-folder $(STATE)
+# Kubernetes is built where a stack has clusters.
+needed :=
+KUBERNETES = $(shell grep -Eqs '^  azure-gpu:clusters:' Pulumi.$(STACK).yaml && echo kubernetes)
+# What tests and measurements find first on PATH.
+TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up down preview status env shell test lint bench lock ready engine azurite clean
+.PHONY: help up down preview status env shell test lint bench lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
+up: needed := $(KUBERNETES)
 up: ready ## bring STACK up on the embedded Azure, wait for its work, show how it ended
 	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations up --start-jobs --stack $(STACK) $(CONFIG)
@@ -41,16 +47,16 @@ env: .venv/ready ## the connection environment: eval "$$(make -s env)"
 shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
-test: .venv/ready engine azurite ## the tests that aren't slow; ALL=1 for all of them
-	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m pytest -n auto --dist worksteal $(if $(ALL),,-m "not slow") $(TESTS)
+test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1 for all of them
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -n auto --dist worksteal $(if $(ALL),,-m "not slow") $(TESTS)
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pyright
 
-bench: .venv/ready engine azurite ## the figures that README.md speaks of, as ratios in one run
-	@PATH="$$PWD/.venv/bin:$$(cat $(STATE)/engine-bin):$$PATH" $(PYTHON) -m tests.bench
+bench: .venv/ready engine kubernetes azurite ## the figures that README.md speaks of, as ratios in one run
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.bench
 
 lock: .venv/ready ## renew requirements-local.txt after a change of versions in pyproject.toml or requirements.txt
 	$(UV) pip compile -q --universal requirements-deploy.txt --group pyproject.toml:tests --python-version 3.11 \
@@ -58,14 +64,19 @@ lock: .venv/ready ## renew requirements-local.txt after a change of versions in 
 	$(UV) pip compile -q --universal operations/shell/azure-cli.in --python-version 3.11 \
 	  --generate-hashes --no-header -o operations/shell/azure-cli.lock
 
-# The engine builds while the packages install; both show their own progress.
+# The engine builds while the packages install; each shows its own progress.
 ready: prerequisites
-	@$(MAKE) -s --no-print-directory -j2 engine azurite
+	@$(MAKE) -s --no-print-directory -j2 engine azurite $(needed)
 	@$(EMBEDDED) start --engine-bin "$$(cat $(STATE)/engine-bin)"
 
 engine: prerequisites
 	@mkdir -p $(STATE)
 	@python3 engine/build.py > $(STATE)/engine-bin
+
+# The control plane of clusters, kubectl and kubelogin. The embedded Azure looks in this file each time.
+kubernetes: prerequisites ## build what clusters on the embedded Azure need: 5 to 8 minutes, once
+	@mkdir -p $(STATE)
+	@python3 engine/build.py kubernetes > $(STATE)/kubernetes-bin.new && mv $(STATE)/kubernetes-bin.new $(STATE)/kubernetes-bin
 
 # Blob storage of the embedded Azure, from npm into the cache.
 azurite: .venv/ready prerequisites

@@ -4,6 +4,7 @@ It reads the configuration and today's date, once, and decides nothing: what a s
 becomes of it in the components. All problems are raised together, before anything is declared.
 """
 
+import os
 from datetime import UTC, datetime
 
 import pulumi
@@ -12,15 +13,19 @@ from pulumi.runtime.config import CONFIG, get_config_env
 from components.batch_account import BatchAccount
 from components.batch_pool import BatchPool
 from components.container_group import ContainerGroup
+from components.edge_sharing import EdgeSharing
 from components.foundation import Foundation
 from components.gallery_image import GalleryImage
+from components.gpu_cluster import GpuCluster
 from components.job_environment import JobEnvironment
 from components.refusal import refuse, warn
 from components.serverless_gpu_job import ServerlessGpuJob
 from components.settings import all_problems, read
+from components.settings_clusters import connection
 
-# All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones.
-configuration = {**get_config_env(), **CONFIG.get()}
+# All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,
+# what the provider takes from the environment.
+configuration = {**connection(os.environ), **get_config_env(), **CONFIG.get()}
 settings = read(configuration, today=datetime.now(UTC).date().isoformat())
 problems = all_problems(settings, pulumi.get_project(), pulumi.get_stack())
 refuse(problems)
@@ -57,7 +62,14 @@ if settings.batch_account is not None:
         )
         for name, pool in settings.pools.items()
     }
-work = {**groups, **jobs, **pools}  # no name is in two of them
+clusters = {
+    name: GpuCluster(name, {**cluster, **foundation.surroundings, "stack": settings.stack})
+    for name, cluster in settings.clusters.items()
+}
+edges = {
+    name: EdgeSharing(name, {**edge, **foundation.surroundings, "stack": settings.stack}) for name, edge in settings.edges.items()
+}
+work = {**groups, **jobs, **pools, **clusters}  # no name is in two of them
 
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
@@ -68,5 +80,10 @@ pulumi.export("jobs", {name: job.resource_id for name, job in jobs.items()})  # 
 pulumi.export(
     "pools", {name: pool.resource_id for name, pool in pools.items()}
 )  # ARM ids by name, which stays when a pool is replaced
+pulumi.export("clusters", {name: cluster.resource_id for name, cluster in clusters.items()})  # ARM ids by name
+pulumi.export("gpu_pools", {name: cluster.gpu_pools for name, cluster in clusters.items()})  # by cluster, by pool
+pulumi.export("edges", {name: edge.context for name, edge in edges.items()})  # contexts of kubeconfigs by name
+pulumi.export("namespaces", {name: each.namespace for name, each in {**clusters, **edges}.items()})  # null: nothing is put there
+pulumi.export("idle_cost", {name: cluster.idle_cost for name, cluster in clusters.items()})  # USD an hour, null: not known
 pulumi.export("expires_at", {name: each.expires_at for name, each in work.items()})  # RFC 3339 instants, null: no end
 pulumi.export("hourly_cost", {name: each.hourly_cost for name, each in work.items()})  # USD while it runs, null: not known

@@ -9,8 +9,9 @@ whole: `python -m operations package push` brings them in.
 from typing import cast
 
 import pulumi
-from pulumi_azure_native import batch, monitor
+from pulumi_azure_native import batch
 
+from components import log_settings
 from components.batch_account_args import (
     AccountFacts,
     AccountOfPool,
@@ -21,7 +22,7 @@ from components.batch_account_args import (
     resolve,
     surroundings_problems,
 )
-from components.context import LogsArgs, StorageArgs, resolve_stack
+from components.context import StorageArgs, resolve_stack
 from components.refusal import refuse
 
 # Who did what, and what became of pools, jobs and tasks. Source: Microsoft Learn, azure-monitor/reference/supported-logs,
@@ -56,7 +57,7 @@ class BatchAccount(pulumi.ComponentResource):
             of_pool = _of_pool(facts, spec.name, spec.existing.resource_group)
         else:
             account = self._account(spec, args)
-            self._logs(account, args.get("logs"))
+            log_settings.declare(name, account.id, args.get("logs"), LOG_CATEGORIES, self._child)
             applications = self._applications(spec, account, args["resource_group_name"])
             self.resource_id = account.id
             # A pool waits for the applications, whose packages it may name.
@@ -90,18 +91,6 @@ class BatchAccount(pulumi.ComponentResource):
             tags=spec.context.tags(),
             # Its name is fixed, so the old one has to be gone before its replacement comes.
             opts=pulumi.ResourceOptions(parent=self, replace_on_changes=REPLACING, delete_before_replace=True),
-        )
-
-    def _logs(self, account: batch.BatchAccount, logs: LogsArgs | None) -> None:
-        if logs is None:
-            return
-        monitor.DiagnosticSetting(
-            f"{self._name}-logs",
-            name="logs",
-            resource_uri=account.id,
-            workspace_id=logs["workspace_arm_id"],
-            logs=[monitor.DiagnosticsLogSettingsArgs(category=category, enabled=True) for category in LOG_CATEGORIES],
-            opts=self._child,
         )
 
     def _applications(

@@ -41,6 +41,8 @@ class RegistryArgs(TypedDict):
 
     name: str
     """Plain: the registry's name, by which an image's host is recognised."""
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
     server: pulumi.Input[str]
     """Wired: its login server, `name.azurecr.io`."""
     workload_images: dict[str, pulumi.Input[str]]
@@ -72,11 +74,19 @@ class Surroundings(TypedDict):
 
     resource_group_name: pulumi.Input[str]
     """Wired: the resource group that everything goes into."""
+    resource_group: NotRequired[str]
+    """Plain: its name, for commands that are printed before it is there. Default: a placeholder."""
     identity_id: NotRequired[pulumi.Input[str]]
     """Wired: ARM id of a user-assigned identity. Default: none."""
     identity_name: NotRequired[str]
     """Plain: what tells that identity from another: its group and its name, or its whole id where the stack didn't make it.
     Default: none."""
+    identity_client_id: NotRequired[pulumi.Input[str]]
+    """Wired: by which programs that speak as the identity name it. Default: none."""
+    identity_is_own: NotRequired[bool]
+    """Plain: true where the stack has made the identity, and so may let others speak as it. Default: false."""
+    assign_roles: NotRequired[bool]
+    """Plain: false leaves role assignments to an administrator and prints the commands. Default: true."""
     registry: NotRequired[RegistryArgs]
     """The registry to pull from as that identity. Default: none."""
     storage: NotRequired[StorageArgs]

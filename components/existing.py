@@ -22,6 +22,7 @@ _NOUNS = {
     azure_types.STORAGE_ACCOUNT: "storage account",
     azure_types.MANAGED_ENVIRONMENT: "Container Apps environment",
     azure_types.BATCH_ACCOUNT: "Batch account",
+    azure_types.MANAGED_CLUSTER: "AKS cluster",
 }
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # how lookups say that Azure answered 404
 

@@ -51,14 +51,20 @@ class Foundation(pulumi.ComponentResource):
         self._image_tags = found.image_tags
         self._child = pulumi.ResourceOptions(parent=self)
         self.resource_group_name = self._resource_group()
-        self.surroundings = {"resource_group_name": self.resource_group_name}
+        self.surroundings = {
+            "resource_group_name": self.resource_group_name,
+            "resource_group": spec.resource_group.name,
+            "assign_roles": spec.assign_roles,
+        }
         self.identity_id = self.registry_id = self.registry_server = None
         self.log_workspace_id = self.storage_account_id = None
         principal_id = pulumi.Output.from_input("")
         if spec.identity:
-            self.identity_id, principal_id = self._identity(spec.identity, found.identity)
+            self.identity_id, principal_id, client_id = self._identity(spec.identity, found.identity)
             self.surroundings["identity_id"] = self.identity_id
             self.surroundings["identity_name"] = spec.identity_name
+            self.surroundings["identity_client_id"] = client_id
+            self.surroundings["identity_is_own"] = spec.identity.existing is None
             if spec.registry:
                 self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)
         if spec.log_workspace:
@@ -94,10 +100,14 @@ class Foundation(pulumi.ComponentResource):
 
     def _identity(
         self, part: Part, found: managedidentity.GetUserAssignedIdentityResult | None
-    ) -> tuple[pulumi.Output[str], pulumi.Output[str]]:
-        """ARM id and principal id."""
+    ) -> tuple[pulumi.Output[str], pulumi.Output[str], pulumi.Output[str]]:
+        """ARM id, principal id and client id."""
         if found:
-            return pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.principal_id)
+            return (
+                pulumi.Output.from_input(found.id),
+                pulumi.Output.from_input(found.principal_id),
+                pulumi.Output.from_input(found.client_id),
+            )
         identity = managedidentity.UserAssignedIdentity(
             f"{self._name}-identity",
             resource_name_=part.name,
@@ -106,7 +116,7 @@ class Foundation(pulumi.ComponentResource):
             tags=self._spec.context.tags(),
             opts=self._child,
         )
-        return identity.id, identity.principal_id
+        return identity.id, identity.principal_id, identity.client_id
 
     def _registry(
         self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
@@ -136,7 +146,7 @@ class Foundation(pulumi.ComponentResource):
             images[workload] = pulumi.Output.all(server, run.urn, *before_pulling).apply(
                 lambda values, image=image: f"{values[0]}/{image}"
             )
-        self.surroundings["registry"] = RegistryArgs(name=part.name, server=server, workload_images=images)
+        self.surroundings["registry"] = RegistryArgs(name=part.name, id=registry_id, server=server, workload_images=images)
         return registry_id, server
 
     def _assigned(

@@ -5,6 +5,7 @@ and what Azure will be asked for. `python -m components.inventory FILE --stack S
 """
 
 import argparse
+import dataclasses
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from catalog.problems import Problem, as_data
+from catalog.services.aks import system_pools
 from catalog.size_use import Service, SizeUse
-from components import container_group_args, foundation_args, job_environment_args, serverless_gpu_job_args
+from components import (
+    container_group_args,
+    foundation_args,
+    gpu_cluster_args,
+    job_environment_args,
+    serverless_gpu_job_args,
+)
 from components.batch_pool_args import BatchPoolSpec
 from components.container_group_args import ContainerGroupSpec
 from components.context import resolve_stack
 from components.foundation_args import FoundationSpec
+from components.gpu_cluster_args import GpuClusterSpec
 from components.job_environment_args import JobEnvironmentSpec
 from components.serverless_gpu_job_args import ServerlessGpuJobSpec
 from components.settings import PROJECT, Settings, pure_problems, read
@@ -47,19 +56,33 @@ class PackageUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPoolUse:
+    """The machines of a cluster's system pool, which have no GPU and so aren't among the catalog's sizes."""
+
+    size: str
+    region: str
+    nodes: int  # that there can be
+    family: str  # the quota that their vCPUs count against; empty: not known
+    vcpus: int | None  # of one; None: not known
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     day: date  # at which the stack is judged
     location: str
     subscription_id: str
     problems: tuple[Problem, ...]
-    # Machines by service: of a container group one a GPU, by its SKU; of a job one a replica, by its workload profile; of a pool
-    # all nodes that there can be.
+    # Machines by service: of a container group one a GPU, by its SKU; of a job one a replica, by its workload profile; of a pool,
+    # Batch's or a cluster's, all nodes that there can be.
     uses: tuple[SizeUse, ...]
+    system_pools: tuple[SystemPoolUse, ...]  # of clusters that are created
     names: tuple[Name, ...]  # of what is created
     batch_account: str  # name of the account of the pools; empty where there is none
     batch_account_id: str  # ARM id of an existing one; empty where it is created
     packages: tuple[PackageUse, ...]
     assigns_roles: bool
+    clusters: tuple[str, ...]  # ARM ids of existing ones
     group: str  # name of the existing resource group that everything goes into; empty where one is created
 
 
@@ -71,23 +94,28 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
     groups = {name: container_group_args.resolve(name, group, context)[0] for name, group in settings.container_groups.items()}
     jobs = {name: serverless_gpu_job_args.resolve(name, job, context)[0] for name, job in settings.jobs.items()}
     batch = settings.batch_parts(context)
+    clusters = {name: gpu_cluster_args.resolve(name, each, context)[0] for name, each in settings.clusters.items()}
     environments = [job_environment_args.resolve(each, context)[0] for each in settings.job_environments.values()]
     return Inventory(
         day=context.day,
         location=context.location,
         subscription_id=context.subscription_id,
         problems=tuple(pure_problems(settings, project, stack)),
-        uses=(*_group_uses(settings, groups), *_job_uses(settings, jobs), *_pool_uses(batch)),
+        uses=(*_group_uses(settings, groups), *_job_uses(settings, jobs), *_pool_uses(batch), *_cluster_uses(clusters)),
+        system_pools=tuple(_system_pool(spec) for spec in clusters.values() if spec.existing is None),
         names=(
             *_foundation_names(foundation),
             *_group_names(groups),
             *_job_names(jobs, environments),
             *_batch_names(settings, batch),
+            *_cluster_names(settings, clusters),
         ),
         batch_account=batch.account.name if batch.account else "",
         batch_account_id=batch.account.existing.text if batch.account and batch.account.existing else "",
         packages=tuple(package for name, spec in batch.pools.items() for package in _packages(name, spec)),
-        assigns_roles=(foundation.identity_pulls or foundation.identity_writes_blobs) and foundation.assign_roles,
+        assigns_roles=foundation.assign_roles
+        and (foundation.identity_pulls or foundation.identity_writes_blobs or bool(clusters)),
+        clusters=tuple(spec.existing.text for spec in clusters.values() if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
     )
 
@@ -145,6 +173,46 @@ def _pool_uses(batch: BatchParts) -> list[SizeUse]:
                     )
                 )
     return uses
+
+
+def _cluster_uses(clusters: Mapping[str, GpuClusterSpec]) -> list[SizeUse]:
+    return [
+        SizeUse(
+            service=Service.AKS,
+            size=pool.size,
+            region=spec.location,
+            nodes=pool.request.max_count,
+            spot=pool.request.spot is not None,
+            path=f"{spec.path}.gpu_pools.{name}.size",
+            region_path=spec.location_path,
+        )
+        for spec in clusters.values()
+        for name, pool in spec.pools.items()
+    ]
+
+
+def _system_pool(spec: GpuClusterSpec) -> SystemPoolUse:
+    return SystemPoolUse(
+        size=spec.system.size,
+        region=spec.location,
+        nodes=max(spec.system.nodes, spec.system.max_nodes),
+        family=system_pools.family(spec.system.size),
+        vcpus=system_pools.vcpus(spec.system.size),
+        path=f"{spec.path}.system_pool.size",
+    )
+
+
+def _cluster_names(settings: Settings, clusters: Mapping[str, GpuClusterSpec]) -> list[Name]:
+    names: list[Name] = []
+    for name, spec in clusters.items():
+        if spec.existing is None:
+            names.append(_name(azure_types.MANAGED_CLUSTER, spec.name, spec.path))
+        subnet = str(settings.clusters[name].get("subnet_id", ""))  # in a stack file, what is wired is text
+        names += [
+            _name(azure_types.AGENT_POOL, pool.azure_name(subnet), f"{spec.path}.gpu_pools.{each}")
+            for each, pool in spec.pools.items()
+        ]
+    return names
 
 
 def _batch_names(settings: Settings, batch: BatchParts) -> list[Name]:
@@ -215,12 +283,14 @@ def as_json(inventory: Inventory) -> dict[str, Any]:
             }
             for use in inventory.uses
         ],
+        "system_pools": [dataclasses.asdict(each) for each in inventory.system_pools],
         "names": [{"arm_type": name.arm_type, "name": name.name, "path": name.path} for name in inventory.names],
         "batch_account": inventory.batch_account,
         "batch_account_id": inventory.batch_account_id,
         "packages": [
             {"path": each.path, "application": each.application, "version": each.version} for each in inventory.packages
         ],
+        "clusters": list(inventory.clusters),
         "assigns_roles": inventory.assigns_roles,
         "group": inventory.group,
     }

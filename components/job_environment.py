@@ -5,8 +5,9 @@ dedicated profiles, ingress, which jobs have no use for. The profiles are server
 """
 
 import pulumi
-from pulumi_azure_native import app, monitor
+from pulumi_azure_native import app
 
+from components import log_settings
 from components.context import resolve_stack
 from components.job_environment_args import (
     EnvironmentOfJob,
@@ -66,13 +67,5 @@ class JobEnvironment(pulumi.ComponentResource):
             tags=spec.context.tags(),
             opts=self._child,
         )
-        if logs:
-            monitor.DiagnosticSetting(
-                f"{name}-logs",
-                name="logs",
-                resource_uri=environment.id,
-                workspace_id=logs["workspace_arm_id"],
-                logs=[monitor.DiagnosticsLogSettingsArgs(category=category, enabled=True) for category in LOG_CATEGORIES],
-                opts=self._child,
-            )
+        log_settings.declare(name, environment.id, logs, LOG_CATEGORIES, self._child)
         return environment.id

@@ -6,6 +6,7 @@ of a wrong type; what is wrong is left out of the arguments. `python -m componen
 """
 
 import argparse
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +21,16 @@ from components import (
     job_environment_args,
     serverless_gpu_job_args,
     settings_batch,
+    settings_clusters,
 )
 from components.batch_account_args import BatchAccountSettings
 from components.batch_pool_settings import BatchPoolSettings
 from components.container_group_args import ContainerGroupSettings
 from components.context import Context, StackArgs, resolve_stack
+from components.edge_sharing_settings import EdgeSharingSettings
 from components.foundation_args import FoundationArgs, PartArgs
 from components.gallery_image_args import GalleryImageSettings
+from components.gpu_cluster_settings import GpuClusterSettings
 from components.job_environment_args import JobEnvironmentSettings
 from components.serverless_gpu_job_rules import identity_problems
 from components.serverless_gpu_job_settings import DEFAULT_GPU, ServerlessGpuJobSettings
@@ -51,6 +55,8 @@ class Settings:
     batch_account: BatchAccountSettings | None
     gallery_images: dict[str, GalleryImageSettings]
     pools: dict[str, BatchPoolSettings]
+    clusters: dict[str, GpuClusterSettings]
+    edges: dict[str, EdgeSharingSettings]
     problems: list[Problem]
 
     def environment_of(self, job: str) -> str:
@@ -73,7 +79,7 @@ def read(configuration: Mapping[str, str], today: str) -> Settings:
     checked = check(given, StackFile, "")
     # What is needed and missing has its problem; left empty, it doesn't keep the rest from being judged.
     file = cast(StackFile, {"team": "", "location": "", **(checked.value or {})})
-    return _arguments(file, configuration.get("azure-native:subscriptionId", ""), today, checked.problems)
+    return _arguments(file, configuration, today, checked.problems)
 
 
 def _decoded(text: str, wanted: Any) -> object:
@@ -86,8 +92,9 @@ def _decoded(text: str, wanted: Any) -> object:
         return text
 
 
-def _arguments(file: StackFile, subscription_id: str, today: str, problems: list[Problem]) -> Settings:
+def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, problems: list[Problem]) -> Settings:
     groups = file.get("container_groups", {})
+    subscription_id = configuration.get("azure-native:subscriptionId", "")
     stack = StackArgs(subscription_id=subscription_id, team=file["team"], location=file["location"], today=today)
     if "tags" in file:
         stack["tags"] = file["tags"]
@@ -114,6 +121,8 @@ def _arguments(file: StackFile, subscription_id: str, today: str, problems: list
         batch_account=file.get("batch_account"),
         gallery_images=file.get("gallery_images", {}),
         pools=file.get("pools", {}),
+        clusters=settings_clusters.with_login(file.get("clusters", {}), configuration),
+        edges=file.get("edges", {}),
         problems=problems,
     )
 
@@ -123,7 +132,8 @@ def _workloads(file: StackFile) -> list[Workload]:
     of_groups = {each for group in file.get("container_groups", {}).values() for each in container_group_args.workloads(group)}
     of_jobs = {job["workload"] for job in file.get("jobs", {}).values() if "workload" in job}
     of_pools = {each for pool in file.get("pools", {}).values() for each in pool.get("containers", {}).get("workloads", [])}
-    return sorted(of_groups | of_jobs | of_pools)
+    on_clusters = settings_clusters.workloads(file.get("clusters", {}), file.get("edges", {}))
+    return sorted(of_groups | of_jobs | of_pools | on_clusters)
 
 
 def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackFile) -> dict[str, JobEnvironmentSettings]:
@@ -146,7 +156,15 @@ def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
     Two kinds are left out because an earlier one explains them: at the same place, and about something missing where a key was
     misspelt or of a wrong type.
     """
-    return _problems(settings, project, stack, foundation_args.check, job_environment_args.check, batch_account_args.look_up)
+    return _problems(
+        settings,
+        project,
+        stack,
+        foundation_args.check,
+        job_environment_args.check,
+        batch_account_args.look_up,
+        settings_clusters.problems,
+    )
 
 
 def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
@@ -158,6 +176,11 @@ def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]
         lambda args, context: foundation_args.resolve(args, context)[1],
         lambda args, context: job_environment_args.resolve(args, context)[1],
         settings_batch.without_looking,
+        functools.partial(
+            settings_clusters.problems,
+            of_existing=settings_clusters.without_looking,
+            of_edge=settings_clusters.without_asking,
+        ),
     )
 
 
@@ -168,6 +191,7 @@ def _problems(
     of_foundation: Callable[[FoundationArgs, Context], list[Problem]],
     of_environment: Callable[[JobEnvironmentSettings, Context], list[Problem]],
     look_up_account: LookUp,
+    of_clusters: Callable[..., list[Problem]],
 ) -> list[Problem]:
     context, found = resolve_stack(settings.stack, project, stack)
     found += of_foundation(settings.foundation, context)
@@ -183,7 +207,9 @@ def _problems(
         found += more
     parts = settings.batch_parts(context, look_up_account)
     named += [(f"pools.{name}.pool_name", spec.base_name) for name, spec in parts.pools.items()]
-    found += [*parts.problems, *_names_taken_twice(named)]
+    foundation, _ = foundation_args.resolve(settings.foundation, context)
+    found += [*parts.problems, *of_clusters(settings.clusters, settings.edges, context, foundation)]
+    found += _names_taken_twice(named)
     for environment in settings.job_environments.values():
         found += [problem for problem in of_environment(environment, context) if problem not in found]
     found += _problems_between_components(settings)
@@ -213,7 +239,13 @@ def _names_taken_twice(named: Sequence[tuple[str, str]]) -> Iterator[Problem]:
 def _problems_between_components(settings: Settings) -> list[Problem]:
     problems: list[Problem] = []
     taken: dict[str, str] = {}
-    kinds = (("container_groups", "a container group"), ("jobs", "a job"), ("pools", "a pool"))
+    kinds = (
+        ("container_groups", "a container group"),
+        ("jobs", "a job"),
+        ("pools", "a pool"),
+        ("clusters", "a cluster"),
+        ("edges", "an edge"),
+    )
     for key, what in kinds:
         names: Mapping[str, object] = getattr(settings, key)
         problems += [_named_like(f"{key}.{name}", taken[name]) for name in names if name in taken]
@@ -227,12 +259,13 @@ def _named_like(path: str, other: str) -> Problem:
     return Problem(
         path=path,
         message=f"{other} has this name too, and outputs and commands go by it",
-        allowed=f"a name that no {other.removeprefix('a ')} has",
+        allowed=f"a name that no {other.split(' ', 1)[1]} has",
         fix="rename one of the two",
     )
 
 
-_BY_NAME = ("container_groups", "jobs", "gallery_images", "pools")  # keys below which names of the user's own stand
+# Keys below which names of the user's own stand.
+_BY_NAME = ("container_groups", "jobs", "gallery_images", "pools", "clusters", "edges")
 
 
 def _component(path: str) -> str:

@@ -20,12 +20,16 @@ declare and give back is in [components/](components/README.md).
 - **Secrets** are written by the engine, which encrypts them, and not by hand:
   `pulumi config set --secret --path 'container_groups.train.secret_environment.TOKEN'` asks for the value.
 - **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print each `az role assignment create`
-  that an administrator runs once identity, registry and storage account are there. Until then Azure refuses a group or a job that
-  pulls from the registry, and nodes reach neither registry nor storage; afterwards `pulumi up` completes it.
-- **`expires_after`** is the last day of a group, a job or a pool, and whatever has a GPU needs one. It becomes the tag
+  that an administrator runs once identity, registry, storage account and cluster are there. Until then Azure refuses a group or a
+  job that pulls from the registry, nodes reach neither registry nor storage, and a cluster lets nobody in; afterwards `pulumi up`
+  completes it.
+- **`expires_after`** is the last day of a group, a job, a pool or a cluster, and whatever has a GPU needs one. It becomes the tag
   `expires-at`, by which people and tools find what is overdue. Azure deletes nothing by it.
 - **A pool that is replaced** stands beside its successor for a while, under another name, and takes twice the quota so long;
-  `replace: drain-first` takes the old one away first. Commands find either by its name in the stack file.
+  `replace: drain-first` takes the old one away first. Commands find either by its name in the stack file. A cluster's GPU pool is
+  replaced in the same way, and nothing else of the cluster with it.
+- **A cluster** shows all its pools in its own body, so that after a `pulumi refresh` a preview may update the cluster: that
+  changes nothing on it.
 """
 _WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
 _DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")

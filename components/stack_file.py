@@ -8,8 +8,10 @@ from typing import NotRequired, TypedDict
 from components.batch_account_args import BatchAccountSettings
 from components.batch_pool_settings import BatchPoolSettings
 from components.container_group_args import ContainerGroupSettings
+from components.edge_sharing_settings import EdgeSharingSettings
 from components.foundation_args import FoundationSettings, PartArgs
 from components.gallery_image_args import GalleryImageSettings
+from components.gpu_cluster_settings import GpuClusterSettings
 from components.serverless_gpu_job_settings import ServerlessGpuJobSettings
 
 
@@ -44,3 +46,8 @@ class StackFile(TypedDict):
     """Images of one's own by name, for pools. Default: none."""
     pools: NotRequired[dict[str, BatchPoolSettings]]
     """Batch pools by name; nothing else that runs has the same one. Default: none."""
+    clusters: NotRequired[dict[str, GpuClusterSettings]]
+    """AKS clusters with GPU pools by name; nothing else that runs has the same one. Default: none."""
+    edges: NotRequired[dict[str, EdgeSharingSettings]]
+    """Clusters given by their kubeconfig, such as Azure Stack Edge, whose GPUs jobs share, by name; nothing else that runs has
+    the same one. Default: none."""

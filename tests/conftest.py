@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 if TYPE_CHECKING:  # it takes a while to load, and most tests need none of it
     from tests.support.kubernetes import ControlPlane
+
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile("any-machine", deadline=None)
+hypothesis.settings.load_profile("any-machine")
 
 
 @pytest.fixture(scope="session")

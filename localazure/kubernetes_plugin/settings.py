@@ -70,7 +70,7 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
         problems.append("kubernetes:renderYamlToDirectory is not implemented by this stand-in of pulumi-kubernetes")
     try:
         _timeout(configuration, environment)
-    except ValueError:
+    except (ValueError, TypeError):
         problems.append("kubernetes:kubeClientSettings takes an object with burst, qps and timeout (seconds)")
     return problems
 

@@ -59,11 +59,10 @@ def outputs(marked_inputs: Mapping[str, Any], live: Object, manager: str, api_ve
 def with_secrets_of(plain: Properties, marked: Mapping[str, Any]) -> Properties:
     """`plain` with secrets where `marked` has some: an object deeply, a list whole, since its order may change. What a Secret
     holds is always one."""
-    if plain.get("kind") == "Secret":
-        return {key: secret(value) if key in ("data", "stringData") else value for key, value in plain.items()}
-    found = dict(plain)
+    of_a_secret = ("data", "stringData") if plain.get("kind") == "Secret" else ()
+    found = {key: secret(value) if key in of_a_secret else value for key, value in plain.items()}
     for key, value in marked.items():
-        if key not in found:
+        if key not in found or key in of_a_secret:
             continue
         if isinstance(found[key], Mapping) and isinstance(value, Mapping):
             found[key] = with_secrets_of(dict(found[key]), value)

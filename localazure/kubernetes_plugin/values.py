@@ -116,7 +116,7 @@ def _pruned(live: Any, like: Any, key: str, parent: str) -> Any:
 
 def _pairs(live: list[Any], like: list[Any]) -> list[tuple[Any, Any]]:
     """Elements that belong together: by name where all have one, by place otherwise. What others added is left out."""
-    if like and all(isinstance(each, Mapping) and "name" in each for each in [*live, *like]):
+    if like and all(isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in [*live, *like]):
         by_name = {each["name"]: each for each in live}
         return [(by_name[each["name"]], each) for each in like if each["name"] in by_name]
     return list(zip(live, like, strict=False))

@@ -5,14 +5,15 @@ raises. What this can't show: Check, Diff and therefore replacements, and the or
 """
 
 import asyncio
+import base64
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 from google.protobuf.json_format import MessageToDict
-from pulumi.runtime import get_root_resource, rpc
+from pulumi.runtime import get_root_resource, rpc, settings
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
 
 PROJECT = "azure-gpu"
@@ -22,7 +23,10 @@ SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"  # how the engine marks a 
 # What Azure sets, by type: enough for the components to be wired with.
 COMPUTED = {
     "azure-native:resources:ResourceGroup": lambda inputs: {"name": inputs["resourceGroupName"]},
-    "azure-native:managedidentity:UserAssignedIdentity": lambda inputs: {"principalId": "principal-of-identity"},
+    "azure-native:managedidentity:UserAssignedIdentity": lambda inputs: {
+        "principalId": "principal-of-identity",
+        "clientId": "client-of-identity",
+    },
     "azure-native:containerregistry:Registry": lambda inputs: {
         "name": inputs["registryName"],
         "loginServer": f"{inputs['registryName']}.azurecr.io",
@@ -34,9 +38,30 @@ COMPUTED = {
     "azure-native:batch:BatchAccount": lambda inputs: {"name": inputs["accountName"]},
     "azure-native:compute:Gallery": lambda inputs: {"name": inputs["galleryName"]},
     "azure-native:compute:GalleryImage": lambda inputs: {"name": inputs["galleryImageName"]},
+    "azure-native:containerservice:ManagedCluster": lambda inputs: {"name": inputs["resourceName"]},
+    "azure-native:containerservice:AgentPool": lambda inputs: {"name": inputs["agentPoolName"]},
 }
 WORKSPACE_KEY = "workspace-key-that-nobody-may-read"
-KEYS = {"azure-native:operationalinsights:getSharedKeys": {"primarySharedKey": WORKSPACE_KEY}}
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+clusters: [{name: theirs, cluster: {server: "https://theirs.hcp.westeurope.azmk8s.io:443", certificate-authority-data: Y2E=}}]
+users: [{name: clusterUser, user: {auth-provider: {name: azure}}}]
+contexts: [{name: theirs, context: {cluster: theirs, user: clusterUser}}]
+current-context: theirs
+"""
+DEPLOYER = "99999999-8888-7777-6666-555555555555"
+KEYS = {
+    "azure-native:operationalinsights:getSharedKeys": {"primarySharedKey": WORKSPACE_KEY},
+    "azure-native:authorization:getClientConfig": {"objectId": DEPLOYER, "clientId": "", "subscriptionId": "", "tenantId": ""},
+    "azure-native:containerservice:getManagedCluster": {
+        "oidcIssuerProfile": {"enabled": True, "issuerURL": "https://issuer.example/"},
+        "identityProfile": {"kubeletidentity": {"objectId": "object-of-kubelet"}},
+    },
+    "azure-native:containerservice:listManagedClusterUserCredentials": {
+        "kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(KUBECONFIG.encode()).decode()}]
+    },
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +76,11 @@ class Registration:
     replace_on_changes: list[str]
     replacement_trigger: Any  # None where there is none
     delete_before_replace: bool
+    deleted_with: str  # URN; empty where there is none
+    replace_with: list[str]  # URNs
+    ignore_changes: list[str]
+    after_create: list[str]  # names of hooks
+    provider: str  # reference; empty where it is the default
     dependencies: list[str]
 
 
@@ -62,6 +92,7 @@ class Recorded:
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)  # what components registered, by URN
     exports: dict[str, Any] = field(default_factory=dict)  # what the program exported
     lookups: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    hooks: dict[str, pulumi.ResourceHook] = field(default_factory=dict)  # by name; nothing calls them
     log: list[str] = field(default_factory=list)
 
     def of_type(self, token: str) -> list[Registration]:
@@ -81,8 +112,11 @@ class _Answers(Mocks):
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         outputs = dict(args.inputs)
         if "identity" in outputs:  # a list of ids going in, a map by id coming out
-            ids = outputs["identity"]["userAssignedIdentities"]
-            outputs["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {id_: {} for id_ in ids if id_}}
+            ids = outputs["identity"].get("userAssignedIdentities", [])
+            outputs["identity"] = {
+                "type": "UserAssigned",
+                "userAssignedIdentities": {id_: {} for id_ in ids if id_ and isinstance(id_, str)},
+            }
         if self._preview or not args.custom:
             return None, outputs
         computed = COMPUTED.get(args.typ, lambda inputs: {})(args.inputs)
@@ -119,6 +153,11 @@ class _Monitor(MockMonitor):
                     if request.HasField("replacement_trigger")
                     else None,
                     delete_before_replace=request.deleteBeforeReplace,
+                    deleted_with=request.deletedWith,
+                    replace_with=list(request.replace_with),
+                    ignore_changes=list(request.ignoreChanges),
+                    after_create=list(request.hooks.after_create),
+                    provider=request.provider,
                     dependencies=list(request.dependencies),
                 )
             )
@@ -127,6 +166,19 @@ class _Monitor(MockMonitor):
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  the SDK's name
         self._recorded.outputs[request.urn] = plain(MessageToDict(request.outputs))
         return super().RegisterResourceOutputs(request)
+
+
+class _Callbacks:
+    """Keeps the hooks that the engine would call."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        self._recorded = recorded
+
+    def register_resource_hook(self, hook: pulumi.ResourceHook) -> None:
+        self._recorded.hooks[hook.name] = hook
+
+    async def shutdown(self) -> None:
+        pass
 
 
 class _Log(logging.Handler):
@@ -160,6 +212,7 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
     logger.addHandler(_Log(recorded))
     mocks = _Answers(recorded, lookups, preview)
     set_mocks(mocks, project=PROJECT, stack=STACK, preview=preview, logger=logger, monitor=_Monitor(recorded, mocks))
+    settings.SETTINGS.callbacks = cast(Any, _Callbacks(recorded))  # in place of a server that the engine would call
 
     def program() -> pulumi.Output[None]:
         root = get_root_resource()

@@ -8,6 +8,7 @@ from components.batch_account import BatchAccount
 from components.batch_pool import BatchPool
 from components.container_group import ContainerGroup
 from components.foundation import Foundation
+from components.gpu_cluster import GpuCluster
 from components.job_environment import JobEnvironment
 from components.job_environment_args import GpuModel
 from components.serverless_gpu_job import ServerlessGpuJob
@@ -125,6 +126,47 @@ MPI_POOL: dict[str, Any] = {
 }
 
 
+SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
+CLUSTER: dict[str, Any] = {
+    "kubernetes_version": "1.35",
+    "tier": "standard",
+    "system_pool": {"nodes": 1, "max_nodes": 3, "zones": ["1", "2"], "max_surge": "33%", "dedicated": True},
+    "gpu_pools": {
+        "t4": {
+            "size": "Standard_NC4as_T4_v3",
+            "spot": {"max_price": 0.25, "eviction": "deallocate"},
+            "labels": {"team": "vision"},
+            "zones": ["1"],
+            "os_disk_gb": 128,
+            "max_pods": 50,
+        },
+        "mig": {
+            "size": "Standard_NC24ads_A100_v4",
+            "os_sku": "AzureLinux",
+            "max_surge": "1",
+            "drain_minutes": 60,
+            "sharing": {"strategy": "mig", "profile": "MIG1g"},
+        },
+        "own": {"size": "Standard_NC4as_T4_v3", "driver": "none"},
+    },
+    "access": {"network": "restricted", "authorized_ranges": ["203.0.113.0/24"], "local_accounts": True},
+    "subnet_id": SUBNET,
+    "network_policy": "azure",
+    "idle_minutes": 5,
+    "maintenance": {"upgrades": "patch", "day": "Friday"},
+    "as_of": "2026-11-21",
+    "expires_after": "2026-12-31",
+}
+PRIVATE_CLUSTER: dict[str, Any] = {
+    "long_term_support": True,
+    "tier": "premium",
+    "access": {"network": "private", "private_dns_zone": "none", "reachable": True},
+    "subnet_id": SUBNET,
+    "outbound": "userDefinedRouting",
+    "expires_after": "2026-12-31",
+}
+
+
 @pytest.fixture(scope="module")
 def declared() -> list[Registration]:
     """Every resource that the components can declare, with everything that it can hold."""
@@ -143,6 +185,8 @@ def declared() -> list[Registration]:
         account = BatchAccount("batch", {**stands_on, **ACCOUNT})
         BatchPool("pool", {**stands_on, **account.surroundings, **POOL})
         BatchPool("mpi", {**stands_on, **account.surroundings, **MPI_POOL})
+        GpuCluster("cluster", {**stands_on, **CLUSTER})
+        GpuCluster("private", {**stands_on, **PRIVATE_CLUSTER})
 
     return declare(build).registrations
 

@@ -15,6 +15,7 @@ from components.batch_pool import BatchPool
 from components.container_group import ContainerGroup
 from components.foundation import Foundation
 from components.gallery_image import GalleryImage
+from components.gpu_cluster import GpuCluster
 from components.job_environment import JobEnvironment
 from components.serverless_gpu_job import ServerlessGpuJob
 from components.settings import all_problems, read
@@ -64,6 +65,9 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
             for name, pool in settings.pools.items():
                 BatchPool(name, {**pool, **stands_on, **account.surroundings, "images": images})
 
+        for name, cluster in settings.clusters.items():
+            GpuCluster(name, {**cluster, **stands_on})
+
     return declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
 
 
@@ -85,6 +89,10 @@ TOKENS = {
     "azure-native:compute:Gallery",
     "azure-native:compute:GalleryImage",
     "azure-native:compute:GalleryImageVersion",
+    "azure-native:managedidentity:FederatedIdentityCredential",
+    "azure-native:containerservice:ManagedCluster",
+    "azure-native:containerservice:AgentPool",
+    "azure-native:containerservice:MaintenanceConfiguration",
 }
 
 

@@ -54,7 +54,7 @@ def test_a_job_uses_its_profile_once_for_each_replica_and_takes_a_name_as_its_en
     assert [problem.path for problem in taken.problems if problem.path.startswith("jobs")] == ["jobs.b.expires_after"]
 
 
-def test_the_local_stack_leads_with_jobs_and_pools_that_azure_takes_today() -> None:
+def test_the_local_stack_leads_with_jobs_pools_and_a_cluster_that_azure_takes_today() -> None:
     connected = {
         "azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000",
         "azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD",
@@ -66,6 +66,7 @@ def test_the_local_stack_leads_with_jobs_and_pools_that_azure_takes_today() -> N
         ("jobs.mnist.gpu", "Consumption-GPU-NC8as-T4", 1, False),
         ("pools.train.size", "Standard_NC4as_T4_v3", 2, False),
         ("pools.mpi.size", "Standard_HB120rs_v3", 2, True),
+        ("clusters.shared.gpu_pools.t4.size", "Standard_NC4as_T4_v3", 2, False),
     ]
 
 
@@ -143,3 +144,23 @@ def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -
         assert done.returncode == 2
         assert done.stderr.startswith("error: ")
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_cluster_uses_its_gpu_pools_at_their_most_and_its_system_pool_by_itself() -> None:
+    pools = {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 5}, "spot": {"size": "Standard_NC4as_T4_v3", "spot": True}}
+    cluster = {"gpu_pools": pools, "system_pool": {"nodes": 1, "max_nodes": 3}, "expires_after": "2027-01-31"}
+    theirs = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/a/providers/Microsoft.ContainerService"
+    existing = {"existing": f"{theirs}/managedClusters/b", "expires_after": "2027-01-31"}
+    clusters = json.dumps({"shared": cluster, "theirs": existing})
+    taken = of_stack("dev", **{"azure-gpu:clusters": clusters, "azure-native:subscriptionId": theirs.split("/")[2]})
+    assert [(use.service, use.size, use.nodes, use.spot, use.path) for use in taken.uses] == [
+        (Service.AKS, "Standard_NC4as_T4_v3", 5, False, "clusters.shared.gpu_pools.t4.size"),
+        (Service.AKS, "Standard_NC4as_T4_v3", 1, True, "clusters.shared.gpu_pools.spot.size"),
+    ]
+    [system] = taken.system_pools
+    assert (system.size, system.nodes, system.family, system.vcpus) == ("Standard_D4s_v5", 3, "standardDSv5Family", 4)
+    assert taken.clusters == (existing["existing"],)
+    named = [name.name for name in taken.names if name.arm_type.startswith("Microsoft.ContainerService/")]
+    assert named[0] == "azure-gpu-vision-dev-shared"
+    assert [name[:-4] for name in named[1:]] == ["t4", "spot"]
+    assert json.loads(json.dumps(inventory.as_json(taken)))["system_pools"][0]["vcpus"] == 4

@@ -11,8 +11,10 @@ COMPONENTS = [
     "BatchAccount",
     "BatchPool",
     "ContainerGroup",
+    "EdgeSharing",
     "Foundation",
     "GalleryImage",
+    "GpuCluster",
     "JobEnvironment",
     "ServerlessGpuJob",
 ]

@@ -63,7 +63,7 @@ def test_the_documents_stack_is_the_first_documents_two_groups() -> None:
     assert {group.inputs["tags"]["as-of"] for group in groups} == {"2019-06-01"}
 
 
-@pytest.mark.parametrize("stack", ["dev", "documents", "local"])
+@pytest.mark.parametrize("stack", ["dev", "documents", "lite", "local"])
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_every_stack_of_the_repository_runs(stack: str, preview: bool) -> None:
     recorded = run(said_by(stack), preview=preview)
@@ -78,7 +78,9 @@ def test_every_stack_of_the_repository_runs(stack: str, preview: bool) -> None:
         assert exported["pools"] == {pool.name.removesuffix("-pool"): f"/id-of/{pool.name}" for pool in pools}
         assert exported["batch_account"] == ("/id-of/batch-account" if pools else None)
         assert exported["storage"] == "/id-of/foundation-storage"
-        work = {*exported["container_groups"], *exported["jobs"], *exported["pools"]}
+        clusters = recorded.of_type("azure-native:containerservice:ManagedCluster")
+        assert exported["clusters"] == {each.name.removesuffix("-cluster"): f"/id-of/{each.name}" for each in clusters}
+        work = {*exported["container_groups"], *exported["jobs"], *exported["pools"], *exported["clusters"]}
         assert exported["expires_at"].keys() == exported["hourly_cost"].keys() == work
         assert {exported["hourly_cost"][name] for name in exported["container_groups"]} <= {None}
         registries = recorded.of_type("azure-native:containerregistry:Registry")
@@ -93,13 +95,32 @@ def test_the_local_stack_runs_both_workloads_on_a_t4_and_says_what_an_hour_costs
     assert {job["workloadProfileName"] for job in jobs.values()} == {"gpu-t4"}
     assert {job["configuration"]["triggerType"] for job in jobs.values()} == {"Manual"}
     assert {job["tags"]["as-of"] for job in jobs.values()} == {"2026-11-21"}
-    assert recorded.exports["expires_at"] == dict.fromkeys(["vector-add", "mnist", "train", "mpi"], "2026-12-01T00:00:00Z")
+    work = ["vector-add", "mnist", "train", "mpi", "shared"]
+    assert recorded.exports["expires_at"] == dict.fromkeys(work, "2026-12-01T00:00:00Z")
     # East US: (0.000073 + 2 * 0.000024 + 8 * 0.000003) * 3600 and (0.000073 + 4 * 0.000024 + 16 * 0.000003) * 3600; the pool of
-    # two nodes with a T4, at the list price of 2026-06-18. No price of the size with InfiniBand is known.
-    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526}
+    # two nodes with a T4, at the list price of 2026-06-18, and the cluster of two such and its system node.
+    # No price of the size with InfiniBand is known.
+    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526, "shared": 0.192 + 2 * 0.526}
     told = recorded.exports["hourly_cost"]
     assert told == {**{name: pytest.approx(cost) for name, cost in costs.items()}, "mpi": None}
+    assert recorded.exports["idle_cost"] == {"shared": pytest.approx(0.192)}
     assert len(recorded.of_type("azure-native:app:ManagedEnvironment")) == 1
+
+
+def test_the_local_stack_has_a_cluster_whose_t4s_four_pods_share_and_the_lite_one_has_none() -> None:
+    recorded = run(said_by("local"))
+    [pool] = recorded.of_type("azure-native:containerservice:AgentPool")
+    assert (pool.inputs["vmSize"], pool.inputs["minCount"], pool.inputs["maxCount"]) == ("Standard_NC4as_T4_v3", 0, 2)
+    assert pool.inputs["nodeLabels"]["nvidia.com/device-plugin.config"] == "time-slicing-4"
+    [job] = recorded.of_type("kubernetes:batch/v1:Job")
+    [container] = job.inputs["spec"]["template"]["spec"]["containers"]
+    assert container["image"].split("/")[-1].startswith("vector_add:")
+    assert recorded.exports["namespaces"] == {"shared": "gpu-jobs"}
+
+    lite = run(said_by("lite"))
+    types = {registration.type for registration in lite.registrations}
+    assert not [each for each in types if "containerservice" in each or each.startswith(("kubernetes:", "pulumi:providers"))]
+    assert {"azure-native:app:Job", "azure-native:batch:Pool"} < types
 
 
 def test_the_local_stack_has_a_pool_of_t4s_and_one_for_mpi_that_cost_nothing_while_nothing_waits() -> None:

@@ -80,3 +80,16 @@ def with_pool(**pool: Any) -> dict[str, Any]:
         "batch_account": "create",
         "pools": {"gpus": {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-11-30", **pool}},
     }
+
+
+def with_cluster(**pool: Any) -> dict[str, Any]:
+    """A stack with an AKS cluster: a system node, and a pool of T4s that four pods share each, without a node at first."""
+    sharing = {"strategy": "time-slicing", "replicas": 4}
+    t4 = {"size": "Standard_NC4as_T4_v3", "max_nodes": 2, "sharing": sharing, **pool}
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2026-11-21",
+        "foundation": dict.fromkeys(["resource_group", "identity", "log_workspace"], "create"),
+        "clusters": {"shared": {"gpu_pools": {"t4": t4}, "expires_after": "2026-11-30"}},
+    }

@@ -140,7 +140,6 @@ def test_all_of_it_comes_at_once_everywhere(
     ("text", "said"),
     [
         ("services: {web: {image: nginx}}\n", "1: this is a file of Docker Compose"),
-        ("apiVersion: v1\nkind: Pod\n", "1: this is a manifest of Kubernetes"),
         ("- 1\n", "1: this is no container group"),
         (K80.replace("  containers", "\tcontainers"), "5: line 5 is indented with tabs"),
     ],
@@ -150,6 +149,12 @@ def test_what_is_no_group_is_refused_by_both_readers(
 ) -> None:
     assert [line.startswith(said) for line in imported(capsys, tmp_path, text)] == [True]
     assert [line.startswith(f"f.yaml:{said}") for line in declared(text)] == [True]
+
+
+def test_a_manifest_of_kubernetes_is_no_container_group() -> None:
+    """`import` takes it for what it is: jobs of a cluster or an edge."""
+    told = declared("apiVersion: v1\nkind: Pod\n")
+    assert [line.startswith("f.yaml:1: this is a manifest of Kubernetes") for line in told] == [True]
 
 
 def test_an_unquoted_date_is_taken_by_both_readers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_what_makes_another_cluster(unconfigured: KubernetesEngine, old: dict, n
         ({"enableServerSideApply": "false"}, "applies server-side alone"),
         ({"renderYamlToDirectory": "out"}, "renderYamlToDirectory is not implemented"),
         ({"kubeClientSettings": "[1]"}, "kubeClientSettings takes an object"),
+        ({"kubeClientSettings": '{"timeout": [1]}'}, "kubeClientSettings takes an object"),
     ],
     ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
 )

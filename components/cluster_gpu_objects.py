@@ -1,0 +1,131 @@
+"""What is declared on a cluster with GPU pools: device plugin, feature labels, metrics, a namespace with its quota, and jobs.
+
+In: a `ClusterObjectsSpec`, the images that the registry built, and options with the provider of the cluster. Out: the Kubernetes
+objects as resources. What serves GPUs is in the namespace gpu-resources, on GPU nodes alone, and removed after the jobs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from catalog.problems import Problem
+from components import (
+    cluster_gpu_objects_features,
+    cluster_gpu_objects_metrics,
+    cluster_gpu_objects_plugin,
+    kubernetes_jobs,
+    kubernetes_objects,
+)
+from components.cluster_gpu_objects_args import ClusterObjectsSpec, announcements
+from components.cluster_gpu_objects_plugin import NAMESPACE
+from components.kubernetes_jobs import MANAGED_BY
+from components.kubernetes_objects import Manifest
+
+SERVING_LEVEL = "privileged"  # device plugins mount folders of the node, which no stricter level lets them
+JOBS_LEVEL = "baseline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredObjects:
+    """What was declared."""
+
+    namespace: str
+    namespace_object: pulumi.Resource  # for what else is put there
+    jobs: dict[str, str]  # name in Kubernetes, by the name in the stack file
+    resources: list[pulumi.Resource]
+
+
+def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> list[Problem]:
+    """The workloads of jobs that no registry has built."""
+    return kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images)
+
+
+def serving(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
+    """The manifests of what serves GPUs, in the order in which they are needed. None where no pool is the stack's own."""
+    if not spec.pools or not (spec.device_plugin or spec.feature_labels or spec.metrics):
+        return
+    yield kubernetes_jobs.namespace_manifest(NAMESPACE, SERVING_LEVEL)
+    if spec.device_plugin:
+        yield from cluster_gpu_objects_plugin.manifests(spec)
+    elif spec.feature_labels:
+        yield from cluster_gpu_objects_plugin.configs(spec)
+    if spec.feature_labels:
+        yield from cluster_gpu_objects_features.manifests(spec)
+    if spec.metrics:
+        yield from cluster_gpu_objects_metrics.manifests(spec)
+
+
+def of_jobs(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
+    """The namespace of jobs and its quota."""
+    yield kubernetes_jobs.namespace_manifest(spec.namespace, JOBS_LEVEL)
+    if spec.quota:
+        yield {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "gpus", "namespace": spec.namespace, "labels": MANAGED_BY},
+            "spec": {"hard": spec.quota},
+        }
+
+
+def declare(
+    name: str, spec: ClusterObjectsSpec, *, images: Mapping[str, pulumi.Input[str]], opts: pulumi.ResourceOptions
+) -> DeclaredObjects:
+    """Declares all of it for the cluster `name`. `opts` has the parent and the provider."""
+    if pulumi.runtime.is_dry_run():  # an update shows its preview first
+        for line in announcements(spec):
+            pulumi.log.info(line, opts.parent)
+    there = _in_order(name, list(serving(spec)), opts)
+    room = _in_order(name, list(of_jobs(spec)), opts)
+    jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room]))
+    return DeclaredObjects(
+        namespace=spec.namespace,
+        namespace_object=room[0],
+        jobs={job: each.name for job, each in spec.jobs.items()},
+        resources=[*there, *room, *jobs],
+    )
+
+
+def declare_jobs(
+    name: str,
+    specs: Mapping[str, kubernetes_jobs.JobSpec],
+    said: Mapping[str, kubernetes_jobs.JobSettings],
+    images: Mapping[str, pulumi.Input[str]],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """The Jobs of the cluster `name`, each with its Secret where it has one."""
+    declared: list[pulumi.Resource] = []
+    for job, spec in specs.items():
+        before: list[pulumi.Resource] = []
+        if spec.secret_names:
+            secret = kubernetes_jobs.secret_manifest(spec, said[job])
+            before.append(kubernetes_objects.declare(f"{name}-secret-{job}", secret, opts))
+        manifest = kubernetes_jobs.manifest(spec, kubernetes_jobs.image_of(spec, images))
+        declared += [*before, kubernetes_objects.declare(f"{name}-job-{job}", manifest, after(opts, before))]
+    return declared
+
+
+# Of what others stand on: a namespace, a configuration, a type, a right. All else needs all of these and nothing more.
+_GROUND = ("Namespace", "ConfigMap", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
+
+
+def _in_order(name: str, manifests: Sequence[Manifest], opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """The namespace first, then what others stand on, then the rest."""
+    spaces = [manifest for manifest in manifests if manifest["kind"] == "Namespace"]
+    ground = [manifest for manifest in manifests if manifest["kind"] in _GROUND and manifest not in spaces]
+    rest = [manifest for manifest in manifests if manifest["kind"] not in _GROUND]
+    declared: list[pulumi.Resource] = []
+    for group in (spaces, ground, rest):
+        below = after(opts, declared)
+        declared += [kubernetes_objects.declare(_logical(name, manifest), manifest, below) for manifest in group]
+    return declared
+
+
+def _logical(name: str, manifest: Manifest) -> str:
+    """The resource's name: that of the cluster, the kind and the object's own, which are of one namespace or of none."""
+    kind = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in manifest["kind"]).lstrip("-")
+    return f"{name}-{kind}-{manifest['metadata']['name']}"
+
+
+def after(opts: pulumi.ResourceOptions, resources: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=list(resources)))

@@ -1,0 +1,56 @@
+"""Declares Kubernetes objects from manifests: mappings as kubectl would take them, whose values may be outputs.
+
+In: a manifest, and options with the provider of its cluster. Out: the resource. Manifests are made by pure functions, so that
+what is declared can be held against Kubernetes' own schemas without an engine.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+Manifest = Mapping[str, Any]
+
+
+def _classes() -> dict[tuple[str, str], type[pulumi.CustomResource]]:
+    """Asked for by name, because the package loads what it is asked for."""
+    return cast(
+        dict[tuple[str, str], type[pulumi.CustomResource]],
+        {
+            ("v1", "Namespace"): kubernetes.core.v1.Namespace,
+            ("v1", "ResourceQuota"): kubernetes.core.v1.ResourceQuota,
+            ("v1", "ConfigMap"): kubernetes.core.v1.ConfigMap,
+            ("v1", "Secret"): kubernetes.core.v1.Secret,
+            ("v1", "Service"): kubernetes.core.v1.Service,
+            ("v1", "ServiceAccount"): kubernetes.core.v1.ServiceAccount,
+            ("apps/v1", "DaemonSet"): kubernetes.apps.v1.DaemonSet,
+            ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
+            ("batch/v1", "Job"): kubernetes.batch.v1.Job,
+            ("rbac.authorization.k8s.io/v1", "ClusterRole"): kubernetes.rbac.v1.ClusterRole,
+            ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): kubernetes.rbac.v1.ClusterRoleBinding,
+            (
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
+            ): kubernetes.apiextensions.v1.CustomResourceDefinition,
+        },
+    )
+
+
+_ARGUMENTS = {"stringData": "string_data", "roleRef": "role_ref"}  # where Python spells a manifest's top-level key differently
+
+
+def declare(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
+    """The object of this manifest, as the resource `name`."""
+    of = _classes()[manifest["apiVersion"], manifest["kind"]]
+    said = {_ARGUMENTS.get(key, key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
+    return of(name, **said, opts=opts)
+
+
+def toleration(taint: str) -> dict[str, str]:
+    """What lets a pod onto nodes with a taint, written as `key=value:Effect` or `key:Effect`."""
+    said, _, effect = taint.rpartition(":")
+    key, equals, value = said.partition("=")
+    if not equals:
+        return {"key": key, "operator": "Exists", "effect": effect}
+    return {"key": key, "operator": "Equal", "value": value, "effect": effect}

@@ -1,0 +1,108 @@
+"""The parts of a stack file that belong to Kubernetes, judged together: AKS clusters, and edges that are given by kubeconfig.
+
+In: their settings, and the foundation that they stand on. Out: problems; and an AKS cluster's settings with what the provider's
+own connection says about logging in.
+"""
+
+from collections.abc import Callable, Mapping
+
+from catalog.problems import Problem
+from components import cluster_gpu_objects_args, edge_sharing_args, gpu_cluster_args, gpu_cluster_existing
+from components.context import Context
+from components.edge_sharing_settings import EdgeSharingSettings
+from components.foundation_args import FoundationSpec
+from components.gpu_cluster_args import GpuClusterSpec
+from components.gpu_cluster_settings import AccessArgs, GpuClusterSettings, Login, Monitoring
+from components.workloads import Workload
+
+OfEdge = Callable[[str, EdgeSharingSettings, Context], list[Problem]]
+OfExisting = Callable[[GpuClusterSpec], list[Problem]]
+
+
+def without_asking(name: str, said: EdgeSharingSettings, context: Context) -> list[Problem]:
+    """What is wrong with an edge, its cluster aside."""
+    return edge_sharing_args.resolve(name, said, context)[1]
+
+
+def without_looking(_: GpuClusterSpec) -> list[Problem]:
+    """Nothing is known against an existing cluster that isn't looked up."""
+    return []
+
+
+# The provider takes these from the environment where its configuration says nothing.
+_FROM_ENVIRONMENT = {
+    "azure-native:clientId": "ARM_CLIENT_ID",
+    "azure-native:metadataHost": "ARM_METADATA_HOSTNAME",
+    "azure-native:disableInstanceDiscovery": "ARM_DISABLE_INSTANCE_DISCOVERY",
+}
+
+
+def connection(environment: Mapping[str, str]) -> dict[str, str]:
+    """How the provider logs in, as far as the environment says it and the login of a cluster follows it."""
+    return {key: environment[name] for key, name in _FROM_ENVIRONMENT.items() if environment.get(name)}
+
+
+def with_login(clusters: Mapping[str, GpuClusterSettings], configuration: Mapping[str, str]) -> dict[str, GpuClusterSettings]:
+    """The clusters, logged into as the provider itself logs in, where their settings say nothing else."""
+    defaults = AccessArgs()
+    if configuration.get("azure-native:clientId"):
+        defaults["login"] = Login.SERVICE_PRINCIPAL
+    if configuration.get("azure-native:disableInstanceDiscovery", "").lower() == "true":
+        defaults["disable_instance_discovery"] = True
+    if configuration.get("azure-native:metadataHost"):
+        defaults["authority_host"] = f"https://{configuration['azure-native:metadataHost']}/"
+    if not defaults:
+        return dict(clusters)
+    return {name: {**cluster, "access": {**defaults, **cluster.get("access", {})}} for name, cluster in clusters.items()}
+
+
+def workloads(clusters: Mapping[str, GpuClusterSettings], edges: Mapping[str, EdgeSharingSettings]) -> set[Workload]:
+    """What the registry has to build for their jobs."""
+    of_clusters = {each for cluster in clusters.values() for each in cluster_gpu_objects_args.workloads(cluster)}
+    of_edges = {each for edge in edges.values() for each in edge_sharing_args.workloads(edge)}
+    return of_clusters | of_edges
+
+
+def problems(
+    clusters: Mapping[str, GpuClusterSettings],
+    edges: Mapping[str, EdgeSharingSettings],
+    context: Context,
+    foundation: FoundationSpec,
+    *,
+    of_existing: OfExisting = gpu_cluster_existing.check,
+    of_edge: OfEdge = edge_sharing_args.check,
+) -> list[Problem]:
+    """Everything that is wrong with them."""
+    found: list[Problem] = []
+    for name, cluster in clusters.items():
+        spec, more = gpu_cluster_args.resolve(name, cluster, context)
+        found += [*more, *_missing(name, cluster, foundation), *of_existing(spec)]
+    for name, edge in edges.items():
+        found += of_edge(name, edge, context)
+    return found
+
+
+def _missing(name: str, cluster: GpuClusterSettings, foundation: FoundationSpec) -> list[Problem]:
+    """What the cluster asks of the foundation and doesn't find there."""
+    missing: list[Problem] = []
+    if cluster.get("monitoring") == Monitoring.LOGS and foundation.log_workspace is None:
+        missing.append(
+            Problem(
+                path=f"clusters.{name}.monitoring",
+                message="logs go to the stack's log workspace, and there is none",
+                value=Monitoring.LOGS.value,
+                allowed="with foundation.log_workspace alone",
+                fix="add log_workspace: create to the foundation",
+            )
+        )
+    if cluster.get("workload_identity", False) and (foundation.identity is None or foundation.identity.existing is not None):
+        missing.append(
+            Problem(
+                path=f"clusters.{name}.workload_identity",
+                message="pods can speak as an identity that the stack has made, and there is none; another's isn't changed",
+                value=True,
+                allowed="with foundation.identity: create alone",
+                fix="add identity: create to the foundation, or remove it",
+            )
+        )
+    return missing

@@ -1,0 +1,52 @@
+"""The commands of examples/shared-gpu/README.md, read out of it and run as they stand, in a copy of the checkout."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from catalog.prices import packaged
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.readme_commands import commands_in, copied, groups_left, login, table_in, walked
+
+FOLDER = CHECKOUT / "examples" / "shared-gpu"
+README = FOLDER / "README.md"
+
+
+def test_each_command_has_its_minutes_and_its_cost() -> None:
+    assert [row[0] for row in table_in(README)] == [str(number) for number in range(1, len(commands_in(README)) + 1)]
+    for _, what, minutes, cost in table_in(README):
+        assert what
+        assert re.search(r"\d", minutes)
+        assert re.search(r"\d|none", cost)
+
+
+def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
+    price, _ = packaged().cheapest("Standard_NC4as_T4_v3", "eastus")
+    assert price is not None
+    assert f"{price.usd_hour:.2f} USD an hour for the GPU's node" in README.read_text(encoding="utf-8")
+
+
+def test_as_many_jobs_are_started_as_share_one_gpu() -> None:
+    started = [command for command in commands_in(README) if " operations run " in command]
+    config = yaml.safe_load((FOLDER / "stack.yaml").read_text(encoding="utf-8"))["config"]
+    [pool] = config["azure-gpu:clusters"]["shared"]["gpu_pools"].values()
+    assert len(started) == pool["sharing"]["replicas"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("kubernetes_bin")
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+    commands = commands_in(README)
+    outputs = walked(commands, copied(tmp_path / "clone"), login(azure, engine_bin))
+    by_command = dict(zip(commands, outputs, strict=True))
+    followed = next(said for command, said in by_command.items() if " run " in command and "--detach" not in command)
+    assert "Accuracy at step 0: " in followed
+    assert json.loads(followed.splitlines()[-1])["workload"] == "mnist"
+    usage = next(said for command, said in by_command.items() if "gpu-usage" in command)
+    assert "Tesla T4" in usage
+    assert len(set(re.findall(r"run-mnist-[\w-]+", usage))) == 3  # those that still run, on the one GPU
+    assert groups_left(azure, "shared") == []

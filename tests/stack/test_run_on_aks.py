@@ -1,0 +1,299 @@
+"""`run` on a stack's cluster and on an edge, `explain`, `running` and `gpu-usage` there; the cluster goes while it is stopped."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations.clusters import reach
+from operations.clusters.api import ClusterApi
+from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
+from tests.support.stack import ProgramStack
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+SECONDS = 240
+GPU = "Standard_NC4as_T4_v3"
+GO = "/tmp/go"  # in a container
+VERSION = "2025-09-01"
+CONFIG: dict[str, Any] = {
+    "team": "tests",
+    "location": "eastus",
+    "foundation": dict.fromkeys(["resource_group", "identity", "registry"], "create"),
+    "clusters": {
+        "gpu": {
+            "gpu_pools": {"t4": {"size": GPU, "max_nodes": 1}, "cheap": {"size": GPU, "max_nodes": 1, "spot": {}}},
+            "namespace": {"name": "gpu-jobs", "max_gpus": 8},
+            "expires_after": "2999-01-01",
+        }
+    },
+}
+SCRIPT = """\
+import os, pathlib, sys, time
+print("arguments", *sys.argv[1:], flush=True)
+print("colour", os.environ.get("COLOUR"), "secret", len(os.environ.get("TOKEN", "")), flush=True)
+print("GPU", os.environ["NVIDIA_VISIBLE_DEVICES"].partition("-")[0], flush=True)
+print("said as an error", file=sys.stderr, flush=True)
+if os.environ.get("UNTIL"):
+    while not pathlib.Path(os.environ["UNTIL"]).exists():
+        time.sleep(0.05)
+sys.exit(int(os.environ.get("CODE", "0")))
+"""
+
+
+@pytest.fixture(scope="module")
+def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterator[ProgramStack]:
+    """One stack with a cluster for all tests here. It goes while the cluster is stopped: nobody waits for one that is dead."""
+    made = ProgramStack(azure, "aks", CONFIG, engine_bin=engine_bin)
+    made.environment["PATH"] = f"{kubernetes_bin}:{made.environment['PATH']}"
+    done = made.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    cluster_id = made.outputs()["clusters"]["gpu"]
+    yield made
+    stopped = azure.post(f"{cluster_id}/stop", VERSION)
+    assert stopped.status_code in (200, 202), stopped.text
+    until(lambda: _power(azure, cluster_id) == "Stopped", "the cluster is stopped", SECONDS)
+    explained = operations(made, "explain", "gpu")
+    down = made.down()
+    assert down.returncode == 0, down.stdout + down.stderr
+    assert "is stopped: " in down.stdout
+    assert "objects on it are forgotten" in down.stdout
+    assert azure.get(cluster_id, VERSION).status_code == 404
+    assert explained.returncode == 1
+    assert f"start it: az aks start --ids {cluster_id}" in explained.stdout
+
+
+def _power(azure: EmbeddedAzure, cluster_id: str) -> str:
+    return azure.get(cluster_id, VERSION).json()["properties"]["powerState"]["code"]
+
+
+@pytest.fixture
+def kubeconfig(stack: ProgramStack) -> Path:
+    """An administrator's, as the owner of an edge has one."""
+    (found,) = (stack.azure.state / "clusters").glob("*/admin.kubeconfig")
+    return found
+
+
+@pytest.fixture
+def api(kubeconfig: Path) -> Iterator[ClusterApi]:
+    with closing(reach.of_file(kubeconfig)[0]) as found:
+        yield found
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "my script.py"
+    file.write_text(SCRIPT)
+    return file
+
+
+def command(stack: ProgramStack, *words: str, on: str = "aks") -> list[str]:
+    options = ["--on", on, "--stack", stack.name, "--config-folder", str(stack.azure.state)]
+    at = words.index("--") if "--" in words else len(words)
+    return [sys.executable, "-m", "operations", "run", *words[:at], *options, *words[at:]]
+
+
+def run(stack: ProgramStack, *words: str, on: str = "aks", **environment: str) -> "subprocess.CompletedProcess[str]":
+    return _done(command(stack, *words, on=on), {**stack.environment, **environment})
+
+
+def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess[str]":
+    options = ["--stack", stack.name, "--config-folder", str(stack.azure.state)]
+    return _done([sys.executable, "-m", "operations", *words, *options], stack.environment)
+
+
+def _done(words: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run(words, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+class Running:
+    """A run that goes on, with its lines as they come."""
+
+    def __init__(self, stack: ProgramStack, *words: str) -> None:
+        self.process = subprocess.Popen(
+            command(stack, *words), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.shown: list[str] = []
+        self.said: list[str] = []
+        self.threads = [
+            threading.Thread(target=lambda kept, stream: kept.extend(stream), args=each, daemon=True)
+            for each in ((self.shown, self.process.stdout), (self.said, self.process.stderr))
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def until_shown(self, text: str) -> None:
+        until(lambda: any(text in line for line in self.shown) or self._over(), f"{text} is shown", SECONDS)
+        assert any(text in line for line in self.shown), "".join(self.said)
+
+    def _over(self) -> bool:
+        return self.process.poll() is not None
+
+    def end(self) -> tuple[int, str]:
+        code = self.process.wait(SECONDS)
+        for thread in self.threads:
+            thread.join(10)
+        return code, "".join(self.said)
+
+
+def let_go(api: ClusterApi) -> None:
+    """Ends the scripts that wait for a file, which is one of their own container's."""
+    for pod in api.items("/api/v1/namespaces/gpu-jobs/pods", labelSelector="azure-gpu/run"):
+        if pod["status"]["phase"] == "Running":
+            api.execute("gpu-jobs", pod["metadata"]["name"], "main", ["touch", GO])
+
+
+def job_of(said: str) -> str:
+    """The job's name, as `run` has said it."""
+    return said.partition(": job ")[2].split()[0]
+
+
+def test_a_script_runs_on_a_gpu_of_a_pool_that_had_no_node_and_leaves_nothing(
+    stack: ProgramStack, script: Path, api: ClusterApi
+) -> None:
+    options = ["--pool", "t4", "--env", "COLOUR=red", "--secret-env", "TOKEN"]
+    done = run(stack, str(script), *options, "--", "--epochs", "3", TOKEN="hidden-value")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = done.stdout.splitlines()
+    assert shown[:3] == ["arguments --epochs 3", "colour red secret 12", "GPU GPU"]
+    assert "said as an error" in shown  # Kubernetes keeps both in one log
+    assert "hidden-value" not in done.stderr
+    assert "started my script.py on cluster gpu, pool t4" in done.stderr
+    assert "gpu: succeeded, exit code 0; " in done.stderr
+    assert "for its node at 0.526 USD/hour" in done.stderr
+    name = job_of(done.stderr)
+    assert api.get(f"/apis/batch/v1/namespaces/gpu-jobs/jobs/{name}") is None
+    until(lambda: api.get(f"/api/v1/namespaces/gpu-jobs/secrets/{name}") is None, "the run's Secret goes with its Job")
+
+
+def test_a_script_that_fails_gives_its_exit_code_and_is_explained_with_its_last_lines(stack: ProgramStack, script: Path) -> None:
+    done = run(stack, str(script), "--gpus", "0", "--env", "CODE=7")
+    assert done.returncode == 7, done.stdout + done.stderr
+    assert "GPU void" in done.stdout
+    explained = operations(stack, "explain", job_of(done.stderr))
+    assert explained.returncode == 1, explained.stdout + explained.stderr
+    assert "the program's own error" in explained.stdout
+    assert "ended with exit code 7" in explained.stdout
+    assert "    said as an error" in explained.stdout
+
+
+def test_an_image_that_is_not_there_is_explained_while_it_is_waited_for(stack: ProgramStack) -> None:
+    server = stack.outputs()["registry"].rsplit("/", 1)[-1]
+    image = f"{server}.azurecr.local/nothing:1"
+    done = run(stack, image, "--gpus", "0", "--detach")
+    assert done.returncode == 0, done.stderr
+    name = job_of(done.stderr)
+
+    def explained() -> str:
+        found = operations(stack, "explain", name)
+        return found.stdout if found.returncode == 1 else ""
+
+    said = until(explained, "the pull has failed", SECONDS)
+    assert "image not found" in said
+    assert "Kubernetes says: " in said
+
+
+def test_a_run_that_takes_too_long_is_ended_by_its_cluster(stack: ProgramStack, script: Path) -> None:
+    done = run(stack, str(script), "--gpus", "0", "--timeout", "0.1", "--env", "UNTIL=/never")
+    assert done.returncode == 124, done.stdout + done.stderr
+    assert "stopped when its time was over (0.1 minutes)" in done.stderr
+
+
+def test_ctrl_c_removes_the_job(stack: ProgramStack, script: Path, api: ClusterApi) -> None:
+    running = Running(stack, str(script), "--gpus", "0", "--env", "UNTIL=/never")
+    running.until_shown("arguments")
+    running.process.send_signal(signal.SIGINT)
+    code, said = running.end()
+    assert code == 130, said
+    name = job_of(said)
+    assert f"stopped at your word, the job {name} is removed" in said
+    until(lambda: api.get(f"/apis/batch/v1/namespaces/gpu-jobs/jobs/{name}") is None, "the job is gone")
+
+
+def test_what_runs_what_it_costs_and_how_much_of_the_gpu_it_uses(
+    stack: ProgramStack, script: Path, tmp_path: Path, api: ClusterApi
+) -> None:
+    running = Running(stack, str(script), "--pool", "t4", "--env", f"UNTIL={GO}")
+    running.until_shown("arguments")
+    rows = {row["name"]: row for row in json.loads(operations(stack, "running", "--json").stdout)["running"]}
+    name = next(each for each in rows if each.startswith("gpu/run-my-script-"))
+    assert rows["gpu/t4"]["usd_hour"] == 0.526
+    assert rows["gpu/t4"]["state"].startswith(f"1 node of {GPU}")
+    assert rows["gpu"]["kind"] == "AKS cluster"
+    assert rows[name]["kind"] == "Kubernetes Job"
+    assert rows[name]["state"].startswith("running on aks-")
+
+    def usage() -> Any:
+        found = operations(stack, "gpu-usage", "--json")
+        return found.returncode == 0 and any(name == f"gpu/{job['job']}" for job in json.loads(found.stdout)["jobs"]) and found
+
+    used = json.loads(until(usage, "DCGM tells of the job", SECONDS).stdout)
+    assert used["source"] == "dcgm"
+    assert [gpu["model"] for gpu in used["gpus"] if gpu["node"].startswith("aks-t4")] == ["Tesla T4"]
+    by_smi = json.loads(operations(stack, "gpu-usage", "--json", "--source", "nvidia-smi").stdout)
+    assert [f"gpu/{job['job']}" for job in by_smi["jobs"]] == [name]
+    before = tmp_path / "before.json"
+    assert operations(stack, "gpu-usage", "--before", str(before)).returncode == 0
+    let_go(api)
+    code, said = running.end()
+    assert code == 0, said
+    after = operations(stack, "gpu-usage", "--after", str(before))
+    assert "before and after" in after.stdout
+    explained = operations(stack, "explain", "gpu/t4")
+    assert explained.returncode == 0, explained.stdout + explained.stderr
+
+
+def test_a_pod_that_does_not_tolerate_the_taint_is_explained_with_the_lines_to_write(
+    stack: ProgramStack, api: ClusterApi
+) -> None:
+    container = {"name": "main", "image": "docker.io/library/python:3.11-slim", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    body = {"metadata": {"name": "planted"}, "spec": {"containers": [container], "restartPolicy": "Never"}}
+    path = "/api/v1/namespaces/gpu-jobs/pods"
+    api.create(path, {"apiVersion": "v1", "kind": "Pod", **body})
+    try:
+
+        def explained() -> str:
+            found = operations(stack, "explain", "planted")
+            return found.stdout if found.returncode == 1 else ""
+
+        said = until(explained, "the scheduler has looked at it", SECONDS)
+        assert "a taint isn't tolerated" in said
+        assert "{key: sku, operator: Equal, value: gpu, effect: NoSchedule}" in said
+    finally:
+        api.delete(f"{path}/planted")
+
+
+def test_a_spot_node_that_is_taken_away_costs_the_run_no_more_than_its_time(
+    stack: ProgramStack, script: Path, api: ClusterApi
+) -> None:
+    running = Running(stack, str(script), "--pool", "cheap", "--env", f"UNTIL={GO}")
+    running.until_shown("arguments")
+    cluster = stack.outputs()["clusters"]["gpu"].rsplit("/", 1)[-1]
+    done = stack.azure.command("fault", "evict", f"{cluster}/{stack.outputs()['gpu_pools']['gpu']['cheap']['name']}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    until(lambda: any("was taken away" in line for line in running.said), "the eviction is told", SECONDS)
+    until(lambda: len([line for line in running.shown if "arguments" in line]) == 2, "another pod runs", SECONDS)
+    let_go(api)
+    code, said = running.end()
+    assert code == 0, said
+    assert ", a Spot node; the job starts again in another one" in said
+
+
+def test_an_edge_is_a_cluster_by_its_kubeconfig_and_gives_a_gpu_by_a_variable(
+    stack: ProgramStack, script: Path, kubeconfig: Path
+) -> None:
+    options = ["--kubeconfig", str(kubeconfig), "--namespace", "gpu-jobs", "--env", "NVIDIA_VISIBLE_DEVICES=none"]
+    done = run(stack, str(script), *options, "--env", "CODE=3", on="edge")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "cost isn't known" in done.stderr or "USD" in done.stderr
+    refused = run(stack, str(script), *options[:2], "--namespace", "not-there", on="edge")
+    assert refused.returncode == 2
+    assert "has no such namespace" in refused.stderr

@@ -1,0 +1,161 @@
+"""A stack with an AKS cluster on the real engine and the embedded Azure: what comes up, what changes, and what goes when.
+
+One stack for the whole file, whose tests follow each other: a control plane takes a while and half a gigabyte.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stack.configurations import with_cluster
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.stack import ProgramStack, Step
+
+pytestmark = pytest.mark.slow
+CLUSTER = "azure-native:containerservice:ManagedCluster"
+POOL = "azure-native:containerservice:AgentPool"
+ROLE = "azure-native:authorization:RoleAssignment"
+WINDOW = "azure-native:containerservice:MaintenanceConfiguration"
+CREDENTIAL = "azure-native:managedidentity:FederatedIdentityCredential"
+PROVIDER = "pulumi:providers:kubernetes"
+NAMESPACE = "kubernetes:core/v1:Namespace"
+API_VERSION = "2025-09-01"
+
+
+@pytest.fixture(scope="module")
+def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
+    """A stack that is up, with a cluster and one GPU pool."""
+    made = ProgramStack(azure, "clusters", with_cluster(), engine_bin=engine_bin)
+    made.create()
+    up(made)
+    yield made
+    done = made.down()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def up(stack: ProgramStack) -> str:
+    done = stack.pulumi("up", "--yes", "--skip-preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def steps_of(stack: ProgramStack, said: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """What a preview of another configuration would do, a replacement in its parts."""
+    stack.configure(said)
+    done = stack.pulumi("preview", "--json", "--show-replacement-steps")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [
+        (step["op"], step["urn"].split("::")[-2].split("$")[-1], step["urn"].split("::")[-1])
+        for step in json.loads(done.stdout)["steps"]
+        if step["op"] != "same"
+    ]
+
+
+def pools_in(azure: EmbeddedAzure, stack: ProgramStack) -> dict[str, Any]:
+    listed = azure.get(stack.outputs()["clusters"]["shared"] + "/agentPools", API_VERSION).json()["value"]
+    return {each["name"]: each["properties"] for each in listed}
+
+
+def test_a_cluster_comes_up_with_its_pool_the_role_that_was_waited_for_and_what_serves_gpus(
+    azure: EmbeddedAzure, stack: ProgramStack
+) -> None:
+    there = {(each["type"], each["urn"].split("::")[-1]) for each in stack.exported()["resources"]}
+    assert {(CLUSTER, "shared-cluster"), (POOL, "shared-pool-t4"), (WINDOW, "shared-node-images")} <= there
+    assert {(ROLE, "shared-admin"), (CREDENTIAL, "shared-credential"), (PROVIDER, "shared-kubernetes")} <= there
+    assert {(NAMESPACE, "shared-namespace-gpu-jobs"), (NAMESPACE, "shared-namespace-gpu-resources")} <= there
+
+    outputs = stack.outputs()
+    cluster = azure.get(outputs["clusters"]["shared"], API_VERSION).json()["properties"]
+    assert cluster["disableLocalAccounts"] is True
+    assert cluster["aadProfile"]["enableAzureRBAC"] is True
+    refused = azure.post(outputs["clusters"]["shared"] + "/listClusterAdminCredential", API_VERSION)
+    assert refused.status_code == 400, refused.text
+    said = outputs["gpu_pools"]["shared"]["t4"]
+    pools = pools_in(azure, stack)
+    assert pools.keys() == {"system", said["name"]}
+    assert (pools[said["name"]]["minCount"], pools[said["name"]]["count"]) == (0, 0)
+    assert pools["system"].get("gpuProfile") is None
+    assert outputs["namespaces"] == {"shared": "gpu-jobs"}
+    assert outputs["idle_cost"]["shared"] == pytest.approx(0.192)
+    assert stack.steps() == []
+
+
+def test_the_kubeconfig_that_the_component_wrote_lets_kubectl_in(
+    stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path
+) -> None:
+    [provider] = [each for each in stack.exported()["resources"] if each["type"] == PROVIDER]
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(provider["inputs"]["kubeconfig"])
+    done = subprocess.run(
+        [str(kubernetes_bin / "kubectl"), "--kubeconfig", str(kubeconfig), "get", "serviceaccount", "--namespace", "gpu-jobs"],
+        env=stack.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "stack-identity" in done.stdout
+
+
+def test_a_refresh_changes_nothing_on_the_cluster_and_what_it_reads_replaces_nothing(stack: ProgramStack) -> None:
+    """Azure shows every pool in the cluster's own body, also those that are resources of their own."""
+    done = stack.pulumi("refresh", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {(step.operation, step.type) for step in stack.steps()} <= {("update", CLUSTER)}
+    up(stack)
+    assert stack.steps() == []
+
+
+def test_another_size_of_a_pool_replaces_that_pool_alone(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+    before = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
+    replaced = [(step, POOL, "shared-pool-t4") for step in ("create-replacement", "replace", "delete-replaced")]
+    assert steps_of(stack, with_cluster(size="Standard_NC8as_T4_v3")) == replaced
+    up(stack)
+    after = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
+    assert after != before
+    assert pools_in(azure, stack).keys() == {"system", after}
+
+
+def test_more_nodes_of_a_pool_change_it_in_place_and_nothing_on_the_cluster(stack: ProgramStack) -> None:
+    said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
+    assert steps_of(stack, said) == [("update", POOL, "shared-pool-t4")]
+    up(stack)
+
+
+def test_a_change_of_the_cluster_in_place_touches_neither_login_nor_what_runs(stack: ProgramStack) -> None:
+    said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
+    said["clusters"]["shared"]["idle_minutes"] = 5
+    assert steps_of(stack, said) == [("update", CLUSTER, "shared-cluster")]
+    up(stack)
+
+
+def test_another_cluster_under_the_same_id_gets_everything_anew(stack: ProgramStack) -> None:
+    """Nothing of it is done here: a preview is enough to see that the provider goes with its cluster."""
+    said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
+    said["clusters"]["shared"] |= {"idle_minutes": 5, "pod_cidr": "10.200.0.0/16"}
+    steps = steps_of(stack, said)
+    replaced = {(kind, name) for operation, kind, name in steps if operation == "replace"}
+    assert {(CLUSTER, "shared-cluster"), (POOL, "shared-pool-t4"), (PROVIDER, "shared-kubernetes")} <= replaced
+    assert (NAMESPACE, "shared-namespace-gpu-jobs") in replaced
+    del said["clusters"]["shared"]["pod_cidr"]
+    stack.configure(said)
+
+
+def test_what_stands_on_the_cluster_goes_before_the_role_and_the_cluster(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+    done = stack.pulumi("destroy", "--yes", "--skip-preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line for line in done.stdout.splitlines() if " deleted" in line]
+
+    def at(text: str) -> int:
+        return next(index for index, line in enumerate(lines) if text in line)
+
+    assert max(index for index, line in enumerate(lines) if "kubernetes:" in line and "providers" not in line) < at(CLUSTER)
+    assert at("shared-namespace-gpu-jobs") < at("shared-admin") < at(CLUSTER)
+    left = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
+    assert [each["id"] for each in left if "azure-gpu-tests-clusters" in each["id"]] == []
+    assert Step("create", CLUSTER, "shared-cluster") in stack.steps()
