@@ -107,12 +107,15 @@ def provider(
 ) -> kubernetes.Provider:
     """The provider of what is put onto the cluster. Another kubeconfig for the same cluster replaces nothing; another cluster
     replaces all, even under the same id."""
+    own = cluster.declared is not None
     return kubernetes.Provider(
         f"{name}-kubernetes",
         kubeconfig=config,
         cluster_identifier=cluster.resource_id,
-        # A cluster that is gone or doesn't answer takes what was on it along: destroying never waits for it.
-        delete_unreachable=True,
+        # Destroying never waits for a cluster of the stack that doesn't answer: what is on it goes with it. What a failed login makes
+        # the state lose is taken in again. An existing cluster goes on, and so does what is on it: there neither holds.
+        delete_unreachable=own,
+        upsert_existing_objects=own,
         opts=pulumi.ResourceOptions(
             parent=parent,
             depends_on=list(before),

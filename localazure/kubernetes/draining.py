@@ -5,10 +5,12 @@ In: an API and a node's name. Out: nothing; what can't be evicted within its tim
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Sequence
 
 from localazure.kubernetes.client import Body, KubeApi, KubeError
 
+log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
 _TOO_MANY = 429  # a disruption budget says not now
 _NOT_MOVED = ("DaemonSet", "Node")
@@ -80,14 +82,18 @@ async def lose_pods(api: KubeApi, node: str) -> None:
     """The machine is gone: its pods fail and go, as the garbage collector of pods does it some time later."""
     with contextlib.suppress(KubeError):
         listed = await api.list("/api/v1/pods", fields=f"spec.nodeName={node}")
-        await asyncio.gather(*(_lose(api, one) for one in listed["items"]))
+        await asyncio.gather(*(lose(api, one) for one in listed["items"]))
 
 
-async def _lose(api: KubeApi, pod: Body) -> None:
+async def lose(api: KubeApi, pod: Body) -> None:
+    """One pod fails and goes, and no other that has its name by now."""
     meta = pod["metadata"]
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
     why = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
-    with contextlib.suppress(KubeError):
-        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
-            await api.patch(f"{path}/status", {"status": {"phase": "Failed", "conditions": [why]}}, kind="strategic")
-        await api.delete(path, grace_seconds=0)
+    try:
+        if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+            status = {"phase": "Failed", "conditions": [why]}
+            await api.patch(f"{path}/status", {"metadata": {"uid": meta["uid"]}, "status": status}, kind="strategic")
+        await api.delete(path, grace_seconds=0, uid=meta["uid"])
+    except KubeError as error:
+        log.info("pod %s/%s of a node that is gone: %s", meta["namespace"], meta["name"], error)

@@ -148,7 +148,7 @@ def test_the_provider_waits_for_the_role_and_a_new_kubeconfig_replaces_nothing()
     cluster, role, provider = recorded.one(CLUSTER), recorded.one(ROLE), recorded.one(PROVIDER)
     assert provider.inputs["clusterIdentifier"] == "/id-of/gpus-cluster"
     assert provider.replace_with == [cluster.urn]
-    assert provider.inputs["deleteUnreachable"] in (True, "true")
+    assert {provider.inputs[key] for key in ("deleteUnreachable", "upsertExistingObjects")} <= {True, "true"}
     assert {role.urn, recorded.one(POOL).urn} <= set(provider.dependencies)
     assert role.after_create == ["gpus-until-the-role-works"]
     assert set(role.after_create) <= recorded.hooks.keys()
@@ -196,6 +196,8 @@ def test_the_kubeconfig_of_a_cluster_without_entra_is_a_secret_and_no_role_is_as
     recorded = declare(lambda: GpuCluster("theirs", args), lookups=answers)
     assert recorded.of_type(CLUSTER) == recorded.of_type(POOL) == recorded.of_type(ROLE) == []
     provider = recorded.one(PROVIDER)
+    # What is on it stays there, so that neither a refresh nor a destroy may forget it, and nothing of others is taken over.
+    assert {provider.inputs.get(key) for key in ("deleteUnreachable", "upsertExistingObjects")} <= {False, "false"}
     assert "theirs.hcp" in provider.inputs["kubeconfig"]
     assert "theirs.hcp" not in readable(provider.wire)
 

@@ -68,8 +68,11 @@ class NodeAgent:
             until(lambda name=record["name"]: self._is_ready(name), f"the node {record['name']} to be ready")
 
     def _is_ready(self, name: str) -> bool:
-        conditions = (self.get(f"/api/v1/nodes/{name}").get("status") or {}).get("conditions") or ()
-        return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+        """And taken for it: the controller that takes the taint of a new node away comes a moment later."""
+        node = self.get(f"/api/v1/nodes/{name}")
+        conditions = (node.get("status") or {}).get("conditions") or ()
+        tainted = any(one["key"] == "node.kubernetes.io/not-ready" for one in (node.get("spec") or {}).get("taints") or ())
+        return not tainted and any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
     def get(self, path: str, **query: str) -> dict[str, Any]:
         """What the API server answers, {} where it has no such thing. For what is asked again and again: kubectl takes longer."""

@@ -11,6 +11,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+from localazure.kubernetes import draining
 from localazure.kubernetes.agent import orphans, settings
 from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import Registry
@@ -20,13 +21,12 @@ from localazure.kubernetes.agent.pod import Pod
 from localazure.kubernetes.agent.reflected import Pods
 from localazure.kubernetes.agent.settings import Changes, Files
 from localazure.kubernetes.agent.streams import Streams
-from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.client import KubeApi
 
 Body = dict[str, Any]
 log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.1  # between two looks whether a file was replaced
 _AGAIN_SECONDS = 2.0
-_GONE = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
 
 
 class Agent:
@@ -123,7 +123,7 @@ class Agent:
         await deregister(self.api, folder.name)
         await self.reflected.synced.wait()
         left = [pod for pod in self.reflected.known.values() if pod["spec"].get("nodeName") == folder.name]
-        await asyncio.gather(*(self._forget(pod) for pod in left))
+        await asyncio.gather(*(draining.lose(self.api, pod) for pod in left))
         if folder.name not in self.nodes:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -135,23 +135,12 @@ class Agent:
         for pod in left:
             if pod["metadata"]["uid"] in self.pods:
                 self.pods[pod["metadata"]["uid"]].gone()
-        await asyncio.gather(*(self._forget(pod) for pod in left))
+        await asyncio.gather(*(draining.lose(self.api, pod) for pod in left))
         workers = [self._workers[uid] for pod in left if (uid := pod["metadata"]["uid"]) in self._workers]
         if workers:
             await asyncio.wait(workers)
         if node.name not in self.nodes:  # another machine by this name may be there by now
             await asyncio.to_thread(shutil.rmtree, node.folder, ignore_errors=True)
-
-    async def _forget(self, pod: Body) -> None:
-        metadata = pod["metadata"]
-        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-        try:
-            if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
-                status = {"phase": "Failed", "conditions": [_GONE]}
-                await self.api.patch(f"{path}/status", {"metadata": {"uid": metadata["uid"]}, "status": status}, kind="strategic")
-            await self.api.delete(path, grace_seconds=0, uid=metadata["uid"])
-        except KubeError as error:
-            log.warning("pod %s/%s of a node that is gone: %s", metadata["namespace"], metadata["name"], error)
 
     # Pods
 
@@ -181,6 +170,8 @@ class Agent:
         except Exception:
             log.exception("pod %s/%s", pod.namespace, pod.name)
             await asyncio.sleep(_AGAIN_SECONDS)
+            if pod.uid not in self.reflected.known or pod.node.name not in self.nodes:
+                await orphans.end_one(pod.folder)
         finally:
             self.pods.pop(pod.uid, None)
             self._workers.pop(pod.uid, None)

@@ -133,8 +133,8 @@ class Container:
         known = self.known(self._attempt)
         try:
             self.run = await self._act(known) if image is None else await self._process(known, image, env)
-        except StartError as error:
-            message = str(error)
+        except (StartError, OSError, ValueError) as error:  # also of names that this machine can't have, too long or with a null
+            message = str(error.strerror or error) if isinstance(error, OSError) else str(error)
             self._event("Warning", "Failed", f"Error: {message}")
             self.state.container_id = known.container_id
             self.state.end(runs.note_failure(known, "StartError", message))

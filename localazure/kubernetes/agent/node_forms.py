@@ -100,7 +100,7 @@ def _info(record: Body) -> Body:
         "kubeletVersion": VERSION,
         "kubeProxyVersion": "",
         "operatingSystem": "linux",
-        "architecture": "amd64",
+        "architecture": str(record.get("architecture") or "amd64"),
     }
 
 

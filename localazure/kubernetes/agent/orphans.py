@@ -15,10 +15,11 @@ _SECONDS, _POLL_SECONDS = 3.0, 0.05
 async def end(pods: Path, known: Iterable[str]) -> None:
     """`pods`: a folder for each pod by uid. `known`: those that are there."""
     kept = set(known)
-    await asyncio.gather(*(_end(folder) for folder in pods.glob("*/") if folder.name not in kept))
+    await asyncio.gather(*(end_one(folder) for folder in pods.glob("*/") if folder.name not in kept))
 
 
-async def _end(pod: Path) -> None:
+async def end_one(pod: Path) -> None:
+    """What a pod's folder tells of ends, and the folder goes."""
     runs = [spec.parent for spec in pod.glob("*/spec.json")]
     loop = asyncio.get_running_loop()
     until = loop.time() + _SECONDS

@@ -67,6 +67,7 @@ class Pod:
         self._record: Body = {}
         self._ending = asyncio.Event()  # it is deleted
         self._object_gone = False
+        self._gave_back = False
         self._reporting = Reporting(self)
         self.changed = self._reporting.changed
 
@@ -130,7 +131,7 @@ class Pod:
         ending = asyncio.create_task(self._ending.wait())
         try:
             await asyncio.wait([life, ending], return_when=asyncio.FIRST_COMPLETED)
-            if life.done():
+            if life.done() and not self._ending.is_set():  # whatever went wrong with a pod that is deleted, it goes
                 life.result()
         finally:
             for task in (life, ending):
@@ -185,6 +186,10 @@ class Pod:
         return ended is not None and ended["exitCode"] == 0
 
     def _give_back(self) -> None:
+        """Once: what it had may be another's by now."""
+        if self._gave_back:
+            return
+        self._gave_back = True
         ports = [ours for found in self._record.get("ports", {}).values() for ours in found.values()]
         self.node.give_back(self.uid, ports)
 

@@ -48,6 +48,8 @@ async def prepare(pod: Body, place: Place) -> None:
             raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error.message}') from error
         except OSError as error:
             raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error.strerror}') from error
+        except ValueError as error:  # a path that no machine can have
+            raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error}') from error
 
 
 async def refresh(pod: Body, place: Place) -> None:

@@ -259,6 +259,9 @@ def test_a_node_is_registered_with_its_labels_taints_and_amounts() -> None:
     assert node["status"]["capacity"]["nvidia.com/gpu"] == "4"
     assert node["status"]["capacity"]["memory"] == f"{28 * 1024 * 1024}Ki"
     assert node["status"]["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
+    assert node["status"]["nodeInfo"]["architecture"] == "amd64"
+    arm = node_forms.status({**NODE, "architecture": "arm64"}, 10250, {}, {}, "2026-11-22T00:00:00Z")
+    assert arm["nodeInfo"]["architecture"] == "arm64"
     assert {one["type"]: one["status"] for one in status["conditions"]}["Ready"] == "True"
 
 

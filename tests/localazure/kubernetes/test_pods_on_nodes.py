@@ -8,64 +8,24 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from tests.support import node_agent
+from tests.localazure.kubernetes.pods import (
+    FIRST,
+    agent,
+    apply,
+    events,
+    in_phase,
+    pod,
+    runs,
+    shell,
+    state,
+    status,
+    waiting,
+)
 from tests.support.embedded import until
-from tests.support.kubernetes import ControlPlane
-from tests.support.node_agent import DIGEST, IMAGE, NodeAgent, record
+from tests.support.node_agent import DIGEST, IMAGE, NodeAgent
 
-FIRST, SECOND = "aks-tests-00000000-vmss000000", "aks-tests-00000000-vmss000001"
-
-
-@pytest.fixture(scope="module")
-def agent(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeAgent]:
-    with node_agent.running(control_plane, tmp_path_factory.mktemp("agent")) as running:
-        running.nodes(record(FIRST))
-        yield running
-
-
-def pod(name: str, *containers: dict[str, Any], **spec: Any) -> str:
-    """A manifest. Containers have the tests' image unless they say another."""
-    made = [{"name": "main", "image": IMAGE, **one} for one in containers or ({},)]
-    chosen = {"terminationGracePeriodSeconds": 2, "nodeSelector": {"agentpool": "tests"}, **spec, "containers": made}
-    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": chosen})
-
-
-def shell(script: str) -> list[str]:
-    return ["sh", "-c", script]
-
-
-def apply(agent: NodeAgent, namespace: str, *manifests: str) -> None:
-    agent.kubectl("-n", namespace, "apply", "-f", "-", input="\n---\n".join(manifests))
-
-
-def status(agent: NodeAgent, namespace: str, name: str) -> dict[str, Any]:
-    return agent.pod(namespace, name).get("status", {})
-
-
-def in_phase(agent: NodeAgent, namespace: str, name: str, phase: str) -> dict[str, Any]:
-    return until(lambda: (found := status(agent, namespace, name)).get("phase") == phase and found, f"{name} to be {phase}")
-
-
-def state(found: dict[str, Any], container: str = "main") -> dict[str, Any]:
-    every = [*found.get("containerStatuses", []), *found.get("initContainerStatuses", [])]
-    return next((one["state"] for one in every if one["name"] == container), {})
-
-
-def waiting(agent: NodeAgent, namespace: str, name: str, reason: str) -> dict[str, Any]:
-    def looked() -> dict[str, Any] | None:
-        told = state(status(agent, namespace, name)).get("waiting", {})
-        return told if told.get("reason") == reason else None
-
-    return until(looked, f"{name} to wait with {reason}")
-
-
-def events(agent: NodeAgent, namespace: str, name: str) -> list[tuple[str, str]]:
-    found = agent.get(f"/api/v1/namespaces/{namespace}/events", fieldSelector=f"involvedObject.name={name}")["items"]
-    return [(one["reason"], one["message"]) for one in found]
+__all__ = ["agent"]
 
 
 def test_a_job_runs_to_its_end_and_its_log_is_its_output(agent: NodeAgent, namespace: str) -> None:
@@ -209,6 +169,7 @@ def test_init_containers_and_sidecars_frame_the_others(agent: NodeAgent, namespa
     apply(agent, namespace, pod("stopped", initContainers=failing, restartPolicy="Never"))
     found = in_phase(agent, namespace, "stopped", "Failed")
     assert state(found, "before")["terminated"]["exitCode"] == 5
+    assert state(found)["waiting"]["reason"] == "PodInitializing", "what never began is no failure of its own"
 
 
 def test_probes_make_a_pod_ready_and_restart_what_is_dead(agent: NodeAgent, namespace: str) -> None:
@@ -282,13 +243,9 @@ def test_what_exec_has_started_ends_with_its_client_and_with_the_agent(agent: No
             assert process.stdout is not None
             assert process.stdout.readline() == "up\n"
             end(process)
-            until(lambda: not _runs("sleep 5151"), "the program to end")
+            until(lambda: not runs("sleep 5151"), "the program to end")
             process.kill()
     agent.start()
-
-
-def _runs(command: str) -> bool:
-    return bool(subprocess.run(["pgrep", "-f", f"^{re.escape(command)}"], capture_output=True, check=False).stdout)
 
 
 def test_a_deleted_pod_gets_its_time_and_no_more(agent: NodeAgent, namespace: str) -> None:
@@ -317,7 +274,7 @@ def test_daemons_of_a_container_end_with_it(agent: NodeAgent, namespace: str) ->
     script = "(setsid sleep 4242 &); sleep 0.2; pgrep -f 'sleep 4242' > /dev/null && echo there"
     apply(agent, namespace, pod("daemon", {"command": shell(script)}, restartPolicy="Never"))
     in_phase(agent, namespace, "daemon", "Succeeded")
-    assert not _runs("sleep 4242")
+    assert not runs("sleep 4242")
 
 
 def test_a_pod_that_takes_too_long_fails(agent: NodeAgent, namespace: str) -> None:
@@ -329,55 +286,22 @@ def test_a_pod_that_takes_too_long_fails(agent: NodeAgent, namespace: str) -> No
     )
 
 
-def test_a_killed_agent_is_followed_by_one_that_takes_its_pods_up(agent: NodeAgent, namespace: str) -> None:
-    inits = [{"name": "before", "image": IMAGE, "command": shell("echo once")}]
-    apply(agent, namespace, pod("kept", {"command": shell("echo begun; sleep 1000")}, initContainers=inits))
-    apply(agent, namespace, pod("ends", {"command": shell("sleep 1; exit 4")}, restartPolicy="Never"))
-    in_phase(agent, namespace, "kept", "Running")
-    in_phase(agent, namespace, "ends", "Running")
-    before = status(agent, namespace, "kept")
-    agent.kill()
-    until(lambda: not _runs("sh -c sleep 1; exit 4"), "the container to end while no agent runs")
-    agent.start()
-    failed = in_phase(agent, namespace, "ends", "Failed")
-    assert failed["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
-    after = status(agent, namespace, "kept")
-    assert after["containerStatuses"] == before["containerStatuses"]
-    assert after["initContainerStatuses"] == before["initContainerStatuses"]
-    assert agent.kubectl("-n", namespace, "logs", "kept", "-c", "main") == "begun\n"
+def test_a_hook_of_an_image_that_is_acted_out_runs_nothing_of_this_machine(agent: NodeAgent, namespace: str) -> None:
+    marker = agent.folder / "marker"
+    hook = {"postStart": {"exec": {"command": ["/bin/sh", "-c", f"echo > {marker}"]}}}
+    apply(agent, namespace, pod("hooked", {"image": "registry.k8s.io/pause:3.10", "lifecycle": hook}, restartPolicy="Never"))
+    until(lambda: "FailedPostStartHook" in dict(events(agent, namespace, "hooked")), "the hook to fail, as it does in the image")
+    assert not marker.exists()
 
 
-def test_pods_of_a_node_that_is_gone_go_with_it_and_a_deployments_come_up_elsewhere(agent: NodeAgent, namespace: str) -> None:
-    agent.nodes(record(FIRST), record(SECOND, labels={"agentpool": "other"}))
-    template = json.loads(pod("any", {"command": ["sleep", "1000"]}))["spec"]
-    template["nodeSelector"] = None
-    template["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [_prefer("other")]}}
-    labels = {"matchLabels": {"app": "any"}}
-    spec = {"selector": labels, "template": {"metadata": {"labels": {"app": "any"}}, "spec": template}}
-    apply(
-        agent, namespace, json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "any"}, "spec": spec})
-    )
-    agent.kubectl("-n", namespace, "rollout", "status", "deployment/any", "--timeout=60s")
-    assert _where(agent, namespace) == [SECOND]
-    agent.nodes(record(FIRST))
-    until(lambda: _where(agent, namespace) == [FIRST], "the pod to come up on the other node")
-    assert SECOND not in agent.kubectl("get", "nodes", "-o", "name")
-
-
-def _prefer(pool: str) -> dict[str, Any]:
-    return {
-        "weight": 100,
-        "preference": {"matchExpressions": [{"key": "agentpool", "operator": "In", "values": [pool]}]},
-    }
-
-
-def _where(agent: NodeAgent, namespace: str) -> list[str]:
-    found = agent.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
-    return [one["spec"].get("nodeName", "") for one in found if not one["metadata"].get("deletionTimestamp")]
-
-
-def test_the_port_of_a_node_is_for_the_api_server_alone(agent: NodeAgent, namespace: str) -> None:
-    node = json.loads(agent.kubectl("get", "node", FIRST, "-o", "json"))
-    port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
-    asked = subprocess.run(["curl", "-sk", f"https://127.0.0.1:{port}/pods"], capture_output=True, text=True, check=False)
-    assert (asked.returncode != 0, asked.stdout) == (True, "")
+def test_a_path_that_no_machine_can_have_is_told_and_its_pod_can_be_deleted(agent: NodeAgent, namespace: str) -> None:
+    """The API server takes both."""
+    mount = {"name": "v", "mountPath": "/v"}
+    part = {"command": shell("true"), "volumeMounts": [{**mount, "subPath": "a" * 300}]}
+    whole = {"command": shell("true"), "volumeMounts": [mount]}
+    apply(agent, namespace, pod("part", part, volumes=[{"name": "v", "emptyDir": {}}], restartPolicy="Never"))
+    apply(agent, namespace, pod("whole", whole, volumes=[{"name": "v", "hostPath": {"path": "/a\0b"}}], restartPolicy="Never"))
+    terminated = state(in_phase(agent, namespace, "part", "Failed"))["terminated"]
+    assert (terminated["reason"], terminated["message"]) == ("StartError", "File name too long")
+    until(lambda: "FailedMount" in dict(events(agent, namespace, "whole")), "the other to wait for its volume")
+    agent.kubectl("-n", namespace, "delete", "pod", "part", "whole", "--timeout=30s")
