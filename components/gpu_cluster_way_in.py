@@ -112,8 +112,8 @@ def provider(
         f"{name}-kubernetes",
         kubeconfig=config,
         cluster_identifier=cluster.resource_id,
-        # Destroying never waits for a cluster of the stack that doesn't answer: what is on it goes with it. What a failed login makes
-        # the state lose is taken in again. An existing cluster goes on, and so does what is on it: there neither holds.
+        # Destroying never waits for a cluster of the stack that doesn't answer: what is on it goes with it. What a failed login
+        # makes the state lose is taken in again. An existing cluster goes on, and so does what is on it: there neither holds.
         delete_unreachable=own,
         upsert_existing_objects=own,
         opts=pulumi.ResourceOptions(
