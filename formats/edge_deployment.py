@@ -17,10 +17,12 @@ from formats.likely_secrets import holds_secret, is_secret_name
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 PERCENTAGE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
 MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
+GPUS = "nvidia.com/gpu"
 
 _COMMENT = re.compile(r"\s*//")
 _BLOCK = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?$")
 _SEPARATOR = re.compile(r"---(?:\s.*)?")
+_DIGITS = re.compile(r"[0-9]{1,4}")
 _LIMIT = re.compile(r"0=(\d+[GM])")
 _GOES_ON = ("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet")  # started again when they end
 _TEMPLATES = {  # where the pod's spec is, and that of the job around it
@@ -44,6 +46,9 @@ _LEFT_OF_CONTAINER = {
 }
 
 
+_OTHER_LIMITS = f"of its limits {GPUS} alone is; give cpu and memory_in_gib by hand"
+
+
 class EdgeJobInFile(NamedTuple):
     """One container, as a job."""
 
@@ -51,10 +56,11 @@ class EdgeJobInFile(NamedTuple):
     settings: Mapping[str, Any]  # image, command, args, environment, visible_devices, …: what the file says, and no more
     secrets: tuple[str, ...]  # variables that are likely secrets: to be given as `secret_environment`
     at: str  # where it is written: file:line: path
+    gpus: int | None = None  # its limit of nvidia.com/gpu, which clusters know and a device doesn't
 
 
-def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
-    """All jobs of the text. `file` is how the user named it."""
+def read(text: str, file: str, *, device: bool = True) -> tuple[list[EdgeJobInFile], list[Problem]]:
+    """All jobs of the text. `file` is how the user named it; `device`: they are for one, where limits say nothing of GPUs."""
     jobs: list[EdgeJobInFile] = []
     cleaned, problems = _without_slashes(text, file)
     for part in _documents(cleaned):
@@ -62,7 +68,7 @@ def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
         problems += wrong
         if document is None:
             continue
-        reading = _Reading(document)
+        reading = _Reading(document, device)
         jobs += reading.jobs()
         problems += reading.problems
     if not jobs and not any(problem.severity is Severity.ERROR for problem in problems):
@@ -107,8 +113,9 @@ def _documents(text: str) -> list[str]:
 class _Reading:
     """One document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, device: bool) -> None:
         self.document = document
+        self.device = device
         self.problems: list[Problem] = []
 
     def jobs(self) -> list[EdgeJobInFile]:
@@ -185,9 +192,11 @@ class _Reading:
         for key in ("command", "args"):
             if words := _list(body.get(key)):
                 settings[key] = [_as_text(one) for one in words]
+        limits = _inside(body, "resources.limits")
+        taken = {"resources"} if not self.device and set(limits) == {GPUS} else set[str]()
         for key, why in _LEFT_OF_CONTAINER.items():
-            if key in body:
-                self.leave(_join(path, key), why)
+            if key in body and key not in taken:
+                self.leave(_join(path, key), why if self.device or key != "resources" else _OTHER_LIMITS)
         environment: dict[str, str] = {}
         secrets: list[str] = []
         for variable, value, at in self.variables(body.get("env"), _join(path, "env")):
@@ -199,7 +208,9 @@ class _Reading:
                 environment[variable] = value
         if environment:
             settings["environment"] = environment
-        return EdgeJobInFile(name, settings, tuple(secrets), self.document.at(path or pod_path))
+        gpus = _as_text(limits.get(GPUS, ""))
+        at = self.document.at(path or pod_path)
+        return EdgeJobInFile(name, settings, tuple(secrets), at, int(gpus) if _DIGITS.fullmatch(gpus) else None)
 
     def variables(self, env: object, path: str) -> Iterator[tuple[str, str, str]]:
         """Names and values of `env`, with where they stand."""

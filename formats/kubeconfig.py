@@ -82,7 +82,8 @@ def _named(config: Mapping[str, Any], key: str, inner: str, name: str) -> Mappin
     for entry in _list(config.get(key)):
         if _mapping(entry).get("name") == name:
             return _mapping(_mapping(entry).get(inner))
-    raise KubeconfigError(f"the kubeconfig has no {inner} that is called {name!r}")
+    there = ", ".join(repr(str(_mapping(entry).get("name"))) for entry in _list(config.get(key)))
+    raise KubeconfigError(f"the kubeconfig has no {inner} that is called {name!r}; it has {there or 'none'}")
 
 
 def _exec(said: object) -> ExecPlugin | None:

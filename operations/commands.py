@@ -90,6 +90,7 @@ def settle(stack: Stack, say: Say) -> None:
     stack.edit(lambda deployment: repair.settled_deployment(deployment, settled))
     if settled.imports:
         stack.refresh(urn for urn, _ in settled.imports)
+        stack.edit(lambda deployment: repair.as_created(deployment, pending, settled))
 
 
 def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:

@@ -75,14 +75,40 @@ def settle(pending: list[PendingCreate], subscription: str, exists: Callable[[st
 
 
 def settled_deployment(deployment: Mapping[str, Any], settled: Settled) -> dict[str, Any]:
-    """The deployment with what exists among its resources, its inputs alone known, and without the creates that are settled."""
+    """The deployment with what exists among its resources, its inputs alone known, and without the creates that are settled.
+
+    What was created to replace another of its name takes that one's place, which is left for the engine to delete.
+    """
     ids = dict(settled.imports)
     done = {*ids, *settled.forgotten}
     operations = deployment.get("pending_operations") or []
     creates = {operation["resource"]["urn"]: operation["resource"] for operation in operations if operation["type"] == "creating"}
+    resources: list[dict[str, Any]] = list(deployment.get("resources") or [])
+    # Created and written down already: never to be deleted as its own predecessor.
+    written = {each["urn"] for each in resources if each["urn"] in ids and _same(each.get("id"), ids[each["urn"]])}
+    ids = {urn: resource_id for urn, resource_id in ids.items() if urn not in written}
+    resources = [{**each, "delete": True} if each["urn"] in ids else each for each in resources]
     taken_in = [{**creates[urn], "id": resource_id} for urn, resource_id in ids.items()]
     left = [one for one in operations if one["type"] != "creating" or one["resource"]["urn"] not in done]
-    return {**deployment, "resources": [*(deployment.get("resources") or []), *taken_in], "pending_operations": left}
+    return {**deployment, "resources": [*resources, *taken_in], "pending_operations": left}
+
+
+def as_created(deployment: Mapping[str, Any], pending: list[PendingCreate], settled: Settled) -> dict[str, Any]:
+    """The deployment, read anew, with the inputs that each resource taken in was created with.
+
+    Reading takes everything that Azure says for an input, its own defaults too; whatever a stack doesn't say would then be taken
+    away again, which for some of it is a replacement.
+    """
+    ids, inputs = dict(settled.imports), {create.urn: create.inputs for create in pending}
+    resources = [
+        {**each, "inputs": inputs[each["urn"]]} if each["urn"] in ids and _same(each.get("id"), ids[each["urn"]]) else each
+        for each in deployment.get("resources") or []
+    ]
+    return {**deployment, "resources": resources}
+
+
+def _same(one: str | None, other: str) -> bool:
+    return one is not None and one.lower() == other.lower()
 
 
 def _process_lives(pid: int) -> bool:

@@ -16,6 +16,7 @@ MISSING_OBJECT = re.compile(r'(?:secret|configmap) "(?P<name>[^"]+)" not found',
 MISSING_KEY = re.compile(r"couldn't find key (?P<key>\S+) in (?:Secret|ConfigMap) (?P<name>\S+)")
 # Of the kubelet, when GPUs went away between the scheduler's choice and the pod's arrival.
 ADMISSION = re.compile(r"UnexpectedAdmissionError|Allocate failed|OutOf")
+MORE_THAN_ONE_SHARE = re.compile(r"maximum request size for shared resources is 1")
 NOT_READY_TAINTS = (
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",

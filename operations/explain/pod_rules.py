@@ -79,12 +79,20 @@ def _admission(case: PodCase) -> Finding | None:
     pod = case.pod
     if pod.phase != "Failed" or not phrases.ADMISSION.search(f"{pod.reason} {pod.message}"):
         return None
+    evidence = (f"{pod.reason}: {pod.message}".rstrip(": "),)
+    if phrases.MORE_THAN_ONE_SHARE.search(pod.message):
+        return Finding(
+            Cause.NO_FREE_GPU,
+            "it asks for several GPUs of a pool whose GPUs are shared, where a container gets one share and no more",
+            "ask for one (operations run --gpus 1), or take a pool whose GPUs aren't shared",
+            evidence,
+        )
     return Finding(
         Cause.NO_FREE_GPU,
         f"the node {pod.node} couldn't give the pod what the scheduler had counted on",
         "start it again; where it comes again, see that the node's device plugin runs: kubectl get pods -A --field-selector "
         f"spec.nodeName={pod.node}",
-        (f"{pod.reason}: {pod.message}".rstrip(": "),),
+        evidence,
     )
 
 

@@ -37,12 +37,12 @@ def is_manifest(text: str) -> bool:
 
 def take(text: str, file: str, part: str, name: str, as_of: date) -> tuple[Taken, list[Problem]]:
     """`part`: EDGES or CLUSTERS; `name`: what the stack file calls the edge or the cluster."""
-    found, problems = edge_deployment.read(text, file)
+    found, problems = edge_deployment.read(text, file, device=part == EDGES)
     jobs: dict[str, Any] = {}
     secrets: list[str] = []
     for index, job in enumerate(found, start=1):
         key = fitting(job.name or f"job-{index}" if len(found) > 1 else job.name or "job")
-        jobs[key] = dict(job.settings) if part == EDGES else _on_cluster(job.settings)
+        jobs[key] = dict(job.settings) if part == EDGES else _on_cluster(job)
         secrets += [f"{key}: {each}" for each in job.secrets]
     if not jobs:
         return Taken(None, ()), problems
@@ -55,10 +55,11 @@ def take(text: str, file: str, part: str, name: str, as_of: date) -> tuple[Taken
     return Taken(Entry(part, name, {**settings, "jobs": jobs}, comments, [], True), tuple(secrets)), problems
 
 
-def _on_cluster(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """There a GPU is asked for, and the device plugin says which."""
-    found = {key: value for key, value in settings.items() if key not in _OF_DEVICES}
-    return {**found, "gpus": 0 if settings.get("visible_devices", "none") == "none" else 1}
+def _on_cluster(job: edge_deployment.EdgeJobInFile) -> dict[str, Any]:
+    """There GPUs are asked for, and the device plugin says which."""
+    found = {key: value for key, value in job.settings.items() if key not in _OF_DEVICES}
+    seen = 0 if job.settings.get("visible_devices", "none") == "none" else 1
+    return {**found, "gpus": seen if job.gpus is None else job.gpus}
 
 
 def _comments(part: str, jobs: Mapping[str, Mapping[str, Any]], secrets: list[str]) -> list[str]:

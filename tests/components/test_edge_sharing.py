@@ -211,7 +211,7 @@ def test_more_than_all_of_a_gpu_is_warned_about_and_each_gpu_counts_alone() -> N
         ({"namespace": "work", "kubeconfig": KUBECONFIG, "kubeconfig_file": "kubeconfig"}, "kubeconfig", "exactly one"),
         ({"namespace": "work", "kubeconfig_file": "gone"}, "kubeconfig_file", "can't be read"),
         ({"namespace": "work", "kubeconfig": "a-password"}, "kubeconfig", "no kubeconfig"),
-        ({"namespace": "work", "kubeconfig": KUBECONFIG, "context": "other"}, "kubeconfig", "'other'"),
+        ({"namespace": "work", "kubeconfig": KUBECONFIG, "context": "other"}, "kubeconfig", "'other'; it has 'device'"),
         ({"namespace": "Work", "kubeconfig": KUBECONFIG}, "namespace", "doesn't take this name"),
     ],
     ids=["none", "both", "no-file", "no-kubeconfig", "no-context", "bad-namespace"],

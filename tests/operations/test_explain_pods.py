@@ -258,6 +258,17 @@ def test_gpus_that_went_away_between_choice_and_arrival() -> None:
     assert finding.evidence == (f"UnexpectedAdmissionError: {message}",)
 
 
+def test_two_shares_of_a_shared_gpu_are_more_than_a_container_gets() -> None:
+    message = (
+        "Allocate failed due to rpc error: code = Unknown desc = invalid request: maximum request size for shared resources is 1"
+    )
+    status = {"reason": "UnexpectedAdmissionError", "message": message}
+    finding = explained(bodies.pod(phase="Failed", node=NODE, status=status))
+    assert finding.cause is Cause.NO_FREE_GPU
+    assert "one share and no more" in finding.what
+    assert "start it again" not in finding.fix
+
+
 def test_what_runs_and_what_went_well_is_no_failure() -> None:
     running = bodies.pod(phase="Running", node=NODE, container=bodies.running())
     done = bodies.pod(phase="Succeeded", node=NODE, container=bodies.ended(0))

@@ -75,6 +75,19 @@ def test_for_a_cluster_a_gpu_is_asked_for_and_the_devices_words_go(tmp_path: Pat
     assert not job.keys() & {"visible_devices", "host_ipc", "host_pid"}
 
 
+def test_for_a_cluster_a_jobs_limit_says_how_many_gpus_it_gets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    container = "{name: c, image: 'a/b:1', resources: {limits: {nvidia.com/gpu: 2}}}"
+    pod = f"spec: {{template: {{spec: {{restartPolicy: Never, containers: [{container}]}}}}}}"
+    file = tmp_path / "deployment.yaml"
+    file.write_text(f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: two}}\n{pod}\n")
+    assert main(["import", str(file), "--for", "clusters", "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["config"]["clusters"]["gpu"]["jobs"]["two"]["gpus"] == 2
+    assert "resources" not in said.err
+    assert main(["import", str(file), "--for", "edges"]) == 0
+    assert "NVIDIA_VISIBLE_DEVICES" in capsys.readouterr().err
+
+
 def test_a_piece_with_its_comment_of_another_language_is_read_and_says_what_it_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

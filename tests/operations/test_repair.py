@@ -98,3 +98,34 @@ def test_what_exists_joins_the_resources_and_what_was_never_made_goes() -> None:
 def test_a_create_that_nobody_settled_stays() -> None:
     deployment = {"pending_operations": [pending("azure-native:app:Job")]}
     assert repair.settled_deployment(deployment, repair.Settled((), ())) == {**deployment, "resources": []}
+
+
+def test_what_was_made_to_replace_another_takes_its_place_and_leaves_that_one_to_be_deleted() -> None:
+    made = pending("azure-native:resources:ResourceGroup", resourceGroupName="rg-a")
+    urn = "urn:azure-native:resources:ResourceGroup"
+    old = {"urn": urn, "id": GROUP_ID + "-old"}
+    deployment = {"resources": [{"urn": "stack"}, old], "pending_operations": [made]}
+    assert repair.settled_deployment(deployment, repair.Settled(((urn, GROUP_ID),), ()))["resources"] == [
+        {"urn": "stack"},
+        {**old, "delete": True},
+        {**made["resource"], "id": GROUP_ID},  # type: ignore[dict-item]
+    ]
+
+
+def test_what_is_written_down_already_is_never_left_to_be_deleted() -> None:
+    made = pending("azure-native:resources:ResourceGroup", resourceGroupName="rg-a")
+    urn = "urn:azure-native:resources:ResourceGroup"
+    there = {"urn": urn, "id": GROUP_ID.upper(), "outputs": {"a": 1}}
+    deployment = {"resources": [there], "pending_operations": [made]}
+    settled = repair.settled_deployment(deployment, repair.Settled(((urn, GROUP_ID),), ()))
+    assert settled == {"resources": [there], "pending_operations": []}
+
+
+def test_what_was_taken_in_keeps_the_inputs_it_was_created_with_and_not_what_azure_added() -> None:
+    made = pending("azure-native:resources:ResourceGroup", resourceGroupName="rg-a")
+    urn = "urn:azure-native:resources:ResourceGroup"
+    creates = repair.pending_creates({"pending_operations": [made]})
+    old = {"urn": urn, "id": GROUP_ID + "-old", "delete": True, "inputs": {"resourceGroupName": "rg-old"}}
+    read = {"urn": urn, "id": GROUP_ID, "inputs": {"resourceGroupName": "rg-a", "managedBy": ""}, "outputs": {"managedBy": ""}}
+    found = repair.as_created({"resources": [old, read]}, creates, repair.Settled(((urn, GROUP_ID),), ()))
+    assert found == {"resources": [old, {**read, "inputs": {"azureApiVersion": "2024-03-01", "resourceGroupName": "rg-a"}}]}
