@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from catalog.problems import Code, Problem
-from catalog.services.aks import access, maintenance, network, system_pools, systems
+from catalog.services.aks import access, maintenance, network, spot, system_pools, systems
 from catalog.services.aks.azure_ml import extension_problems
 from catalog.size_use import OperatingSystem
 from catalog.sizes import SIZES
@@ -51,7 +51,7 @@ def problems_of(said: GpuClusterSettings, spec: GpuClusterSpec) -> list[Problem]
     problems = [*_way_in(said, spec), *_subnet(said, spec), *_on_cluster(said, spec)]
     if "existing" in said:
         return [*problems, *_existing(said, spec.path)]
-    return [*problems, *_system_pool(spec), *_network(said, spec), *_maintenance(spec), *_ml_extension(said, spec)]
+    return [*problems, *_system_pool(said, spec), *_network(said, spec), *_maintenance(spec), *_ml_extension(said, spec)]
 
 
 def _existing(said: GpuClusterSettings, path: str) -> Iterator[Problem]:
@@ -66,8 +66,19 @@ def _existing(said: GpuClusterSettings, path: str) -> Iterator[Problem]:
         )
 
 
-def _system_pool(spec: GpuClusterSpec) -> Iterator[Problem]:
+def _system_pool(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
     path, pool = f"{spec.path}.system_pool", spec.system
+    of_spot = said.get("system_pool", {}).get("spot")
+    if of_spot is not None and of_spot.get("enabled", True):
+        yield Problem(
+            path=f"{path}.spot",
+            message="a Spot pool can't be the cluster's system pool",
+            value=True,
+            allowed="spot of a pool in gpu_pools",
+            fix="remove it; a smaller size, or fewer nodes, make the system pool cheaper",
+            source=str(spot.SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
     size = SIZES.find(pool.size)
     if size is not None and size.gpu is not None:
         yield Problem(

@@ -117,6 +117,17 @@ class Monitoring(StrEnum):
     NONE = "none"
 
 
+class SpotArgs(TypedDict):
+    """Spot machines, which Azure may take back at any time. `true` alone stands for all defaults. All of it is plain."""
+
+    enabled: NotRequired[bool]
+    """Whether the pool is one of Spot machines. Default: true."""
+    max_price: NotRequired[float]
+    """What a machine may cost at most, in USD an hour with at most five decimals; -1: as much as an ordinary one. Default: -1."""
+    eviction: NotRequired[Eviction]
+    """What becomes of an evicted node; a deallocated one goes on counting against the quota. Default: delete."""
+
+
 class SystemPoolArgs(TypedDict):
     """The pool that AKS's own pods run on; what runs without a GPU runs here too. All of it is plain."""
 
@@ -134,20 +145,11 @@ class SystemPoolArgs(TypedDict):
     """System of its nodes, Ubuntu or AzureLinux. Default: Ubuntu."""
     max_surge: NotRequired[str]
     """How many further nodes an upgrade may take at a time, a number or a percentage. Default: 10%."""
+    spot: NotRequired[SpotArgs]
+    """Refused: AKS takes Spot machines for further pools alone. Default: none."""
     dedicated: NotRequired[bool]
     """True keeps all pods but AKS's own away by the taint CriticalAddonsOnly; what needs no GPU then has no place. Default:
     false."""
-
-
-class SpotArgs(TypedDict):
-    """Spot machines, which Azure may take back at any time. `true` alone stands for all defaults. All of it is plain."""
-
-    enabled: NotRequired[bool]
-    """Whether the pool is one of Spot machines. Default: true."""
-    max_price: NotRequired[float]
-    """What a machine may cost at most, in USD an hour with at most five decimals; -1: as much as an ordinary one. Default: -1."""
-    eviction: NotRequired[Eviction]
-    """What becomes of an evicted node; a deallocated one goes on counting against the quota. Default: delete."""
 
 
 class GpuPoolArgs(TypedDict):
