@@ -14,7 +14,7 @@ from catalog.problems import Problem
 from catalog.services import container_instances, container_instances_parts
 from components import container_probes
 from components.container_probes import ProbeArgs, ProbeSpec
-from components.workloads import Workload
+from components.workloads import Workload, image_problems
 from formats import image_reference
 from formats.image_reference import ImageReference
 
@@ -135,7 +135,8 @@ def resolve_init(name: str, said: InitContainerSettings, path: str) -> tuple[Ini
             for volume, mount in said.get("mounts", {}).items()
         ),
     )
-    return spec, [*_image_problems(said, path), *_variable_problems(said, path), *_mount_problems(spec)]
+    of_image = image_problems(said.get("image"), said.get("workload"), path)
+    return spec, [*of_image, *_variable_problems(said, path), *_mount_problems(spec)]
 
 
 def resolve(name: str, said: ContainerBasics, ports: tuple[int, ...], path: str) -> tuple[ContainerSpec, list[Problem]]:
@@ -164,20 +165,6 @@ def resolve(name: str, said: ContainerBasics, ports: tuple[int, ...], path: str)
 
 def _probe(args: ProbeArgs | None, path: str) -> tuple[ProbeSpec | None, list[Problem]]:
     return (None, []) if args is None else container_probes.resolve(args, path)
-
-
-def _image_problems(said: InitContainerSettings, path: str) -> list[Problem]:
-    if ("image" in said) == ("workload" in said):
-        return [
-            Problem(
-                path=f"{path}.image",
-                message="exactly one of image and workload has to be said",
-                value=said.get("image"),
-                allowed=f"an image reference, or one of the workloads {', '.join(Workload)}",
-                fix="remove one of the two" if "image" in said else "add image: <reference> or workload: <name>",
-            )
-        ]
-    return image_reference.check(said["image"], f"{path}.image") if "image" in said else []
 
 
 def _variable_problems(said: InitContainerSettings, path: str) -> list[Problem]:

@@ -10,6 +10,7 @@ import pulumi
 from pulumi_azure_native import authorization, containerregistry, managedidentity, operationalinsights, resources, storage
 
 from catalog import roles
+from components import role_of_identity
 from components.context import LogsArgs, RegistryArgs, StorageArgs, Surroundings, resolve_stack
 from components.foundation_args import FoundationArgs, FoundationSpec, Part, look_up, resolve
 from components.refusal import refuse
@@ -155,15 +156,15 @@ class Foundation(pulumi.ComponentResource):
         """The identity's role on `scope`; none where an administrator assigns roles."""
         if not self._spec.assign_roles:
             return []
-        assignment = authorization.RoleAssignment(
+        assigned = role_of_identity.assign(
             f"{self._name}-{suffix}",
+            role=role,
             scope=scope,
             principal_id=principal_id,
-            principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,  # spares a wait for the directory to know the identity
-            role_definition_id=roles.definition_id(self._spec.context.subscription_id, role),
+            subscription_id=self._spec.context.subscription_id,
             opts=self._child,
         )
-        return [assignment]
+        return [assigned]
 
     def _build(self, workload: Workload, registry_name: pulumi.Output[str]) -> tuple[containerregistry.TaskRun, str]:
         """The registry's build of one workload, and its repository and tag. It runs again when the workload's folder changes."""

@@ -20,6 +20,7 @@ from components import (
     gpu_cluster_way_in,
     kubernetes_objects,
     log_settings,
+    role_of_identity,
 )
 from components import gpu_cluster_inputs as inputs
 from components.context import resolve_stack
@@ -206,15 +207,15 @@ class GpuCluster(pulumi.ComponentResource):
         """The role of an identity on `scope`; none where an administrator assigns roles."""
         if not self._args.get("assign_roles", True):
             return []
-        assignment = authorization.RoleAssignment(
+        assigned = role_of_identity.assign(
             f"{self._name}-{suffix}",
+            role=role,
             scope=scope,
             principal_id=principal_id,
-            principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,  # spares a wait for the directory to know the identity
-            role_definition_id=roles.definition_id(self._spec.context.subscription_id, role),
+            subscription_id=self._spec.context.subscription_id,
             opts=self._child,
         )
-        return [assignment]
+        return [assigned]
 
     def _print_commands(self, facts: ClusterFacts) -> None:
         """What an administrator runs once the cluster is there."""

@@ -17,8 +17,7 @@ from catalog.services.gpu_sharing import SharingRequest, Strategy
 from catalog.sizes.model import Gpu
 from components.kubernetes_job_settings import DEFAULT_RETRIES, JobSettings
 from components.kubernetes_objects import Manifest
-from components.workloads import Workload, not_built
-from formats import image_reference
+from components.workloads import Workload, image_problems, not_built
 
 PERCENTAGE_VARIABLE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
 MEMORY_VARIABLE = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
@@ -89,7 +88,8 @@ def resolve(name: str, said: JobSettings, placement: Placement, path: str) -> tu
         wait=said.get("wait", False),
         placement=placement,
     )
-    return spec, [*name_problems(name, path), *_image(said, path), *_variables(said, path), *_numbers(said, path)]
+    of_image = image_problems(said.get("image"), said.get("workload"), path)
+    return spec, [*name_problems(name, path), *of_image, *_variables(said, path), *_numbers(said, path)]
 
 
 def name_problems(name: str, path: str) -> list[Problem]:
@@ -127,20 +127,6 @@ def mps_problems(said: JobSettings, sharing: SharingRequest, gpu: Gpu | None, pa
         pinned_memory_limit=said.get("pinned_memory_limit", ""),
     )
     return gpu_sharing.check(own, gpu)
-
-
-def _image(said: JobSettings, path: str) -> list[Problem]:
-    if ("image" in said) == ("workload" in said):
-        return [
-            Problem(
-                path=f"{path}.image",
-                message="exactly one of image and workload has to be said",
-                value=said.get("image"),
-                allowed=f"an image reference, or one of the workloads {', '.join(Workload)}",
-                fix="remove one of the two" if "image" in said else "add image: <reference> or workload: <name>",
-            )
-        ]
-    return image_reference.check(said["image"], f"{path}.image") if "image" in said else []
 
 
 def _variables(said: JobSettings, path: str) -> list[Problem]:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from catalog.problems import Problem
+from formats import image_reference
 
 _FOLDER = Path(__file__).parents[1] / "workloads"
 
@@ -18,6 +19,21 @@ class Workload(StrEnum):
     @property
     def folder(self) -> Path:
         return _FOLDER / self.value
+
+
+def image_problems(image: str | None, workload: Workload | None, path: str) -> list[Problem]:
+    """What is wrong with the image of a container at `path`, which is said itself or as a workload; None: not said."""
+    if (image is None) == (workload is None):
+        return [
+            Problem(
+                path=f"{path}.image",
+                message="exactly one of image and workload has to be said",
+                value=image,
+                allowed=f"an image reference, or one of the workloads {', '.join(Workload)}",
+                fix="remove one of the two" if image is not None else "add image: <reference> or workload: <name>",
+            )
+        ]
+    return image_reference.check(image, f"{path}.image") if image is not None else []
 
 
 def not_built(workload: Workload, built: Iterable[str], path: str) -> Problem:

@@ -8,12 +8,12 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from engine import go, pins
+from engine.answers import answer
 from engine.progress import Progress
 
 KUBERNETES = pins.read(Path(__file__).with_name("kubernetes"))
@@ -34,7 +34,6 @@ _SERVERS = {
 _CLIENTS = {_KUBECTL: ("version --client", VERSION), _LOGIN: ("--version", _LOGIN_VERSION)}
 _ANSWERS = {**_SERVERS, **_CLIENTS}  # how each is asked for its version, and the one that is pinned
 _NAMES = (*_ANSWERS, _STREAMS)
-_ANSWER_SECONDS = 30
 _STAMPED = "k8s.io/component-base/version"
 _SOURCES = "sources"  # the digest of our own part of what was built
 
@@ -143,16 +142,5 @@ def _numbers(version: str) -> tuple[int, int, int]:
 
 def _version(program: Path, name: str) -> str | None:
     """The version that a program answers, such as v1.36.2; None where it gives none, fails or takes too long."""
-    try:
-        answer = subprocess.run(
-            [program, *_ANSWERS[name][0].split()],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_ANSWER_SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = re.search(r"\bv?(\d+\.\d+\.\d+)", answer.stdout)
+    found = re.search(r"\bv?(\d+\.\d+\.\d+)", answer([program, *_ANSWERS[name][0].split()]))
     return f"v{found[1]}" if found else None

@@ -6,12 +6,12 @@ The command line and the language host need different versions of one Go module,
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from engine import go, pins
+from engine.answers import answer
 from engine.progress import Progress
 
 COMMAND_LINE = pins.read(Path(__file__).with_name("pulumi"))
@@ -22,7 +22,6 @@ VERSION = COMMAND_LINE.requires["github.com/pulumi/pulumi/pkg/v3"]
 _PROGRAM = "pulumi"
 _HOST = "pulumi-language-python"
 _HOST_EXEC = "pulumi-language-python-exec"  # what the host runs; a Python file, which it looks for beside itself
-_ANSWER_SECONDS = 30  # `pulumi version` takes 0.2 s; a cold disk and a busy machine take longer
 
 
 def problem(folder: Path) -> str | None:
@@ -97,17 +96,6 @@ def _version(program: Path) -> str | None:
     """What `pulumi version` answers, such as v3.259.0; None where it gives no version, fails or takes too long."""
     with tempfile.TemporaryDirectory() as home:  # the program writes into its home, even for this question
         environment = os.environ | {"PULUMI_HOME": home, "PULUMI_SKIP_UPDATE_CHECK": "true"}
-        try:
-            answer = subprocess.run(
-                [program, "version"],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_ANSWER_SECONDS,
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return None
-    version = re.match(r"v\d+\.\d+\.\d+\S*", answer.stdout)
+        said = answer([program, "version"], environment)
+    version = re.match(r"v\d+\.\d+\.\d+\S*", said)
     return version[0] if version else None

@@ -4,13 +4,12 @@ In: the stack's view, the words of the command line, the job as Azure answers it
 problems. Pure.
 """
 
-from collections.abc import Collection
 from datetime import date
 
-from catalog import spelling
 from catalog.problems import Code, Problem, Severity
 from formats import dates, tags
 from operations.jobs import Job, instant
+from operations.run.unknown import unknown
 from operations.stack_view import StackView
 
 
@@ -21,7 +20,7 @@ def choose(view: StackView, name: str) -> tuple[str, list[Problem]]:
         fix = "give the stack a job: a section `jobs` in its file, then `pulumi up`"
         return "", [Problem("--stack", "the stack has no job", value=view.name, fix=fix, code=Code.NOT_FOUND)]
     if name:
-        return (name, []) if name in known else ("", [_unknown(name, known)])
+        return (name, []) if name in known else ("", [unknown("--job", "the stack has no such job", name, known)])
     if len(known) > 1:
         allowed = ", ".join(known)
         return "", [Problem("--job", "the stack has several jobs", allowed=allowed, fix=f"choose one: --job {known[0]}")]
@@ -71,15 +70,3 @@ def check_pull(job: Job, server: str) -> list[Problem]:
             fix="give the stack's foundation an identity beside its registry, and run `pulumi up`",
         )
     ]
-
-
-def _unknown(name: str, known: Collection[str]) -> Problem:
-    close = spelling.nearest(name, known, 1)
-    return Problem(
-        path="--job",
-        message="the stack has no such job",
-        value=name,
-        allowed=", ".join(known),
-        fix=f"did you mean {close[0]}?" if close else "",
-        code=Code.NOT_FOUND,
-    )

@@ -8,36 +8,10 @@ import yaml
 
 from operations.__main__ import main
 from operations.importing.manifests import is_manifest
+from tests.support.edge_documents import COMPANION, FRAGMENT
 
-# As Microsoft's page on sharing GPUs of Azure Stack Edge shows it, comment and all.
-FRAGMENT = """\
-// Example: application wants to limit gpu percentage to 20%
-
-    env:
-          - name: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE
-            value: "20"
-"""
-JOB = """\
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: cuda-sample1
-spec:
-  template:
-    spec:
-      hostPID: true
-      hostIPC: true
-      containers:
-        - name: cuda-sample-container1
-          image: nvidia/samples:nbody
-          command: ["/tmp/nbody"]
-          args: ["-benchmark", "-i=1000"]
-          env:
-          - {name: NVIDIA_VISIBLE_DEVICES, value: "0"}
-          - {name: API_TOKEN, value: hidden-value}
-      restartPolicy: "Never"
-  backoffLimit: 1
-"""
+GPU = '            value: "0"\n'
+JOB = COMPANION.replace(GPU, f"{GPU}          - {{name: API_TOKEN, value: hidden-value}}\n")
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,18 @@
 """The commands of examples/from-shipyard/README.md, read out of it and run as they stand, in a copy of the checkout."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from catalog.prices import packaged
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
-from tests.support.readme_commands import commands_in, copied, groups_left, login, table_in, walked
+from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 README = CHECKOUT / "examples" / "from-shipyard" / "README.md"
 
 
 def test_each_command_has_its_minutes_and_its_cost() -> None:
-    assert [row[0] for row in table_in(README)] == [str(number) for number in range(1, len(commands_in(README)) + 1)]
-    for _, what, minutes, cost in table_in(README):
-        assert what
-        assert re.search(r"\d", minutes)
-        assert re.search(r"\d|none", cost)
+    priced(README)
 
 
 def test_the_hours_price_in_the_text_is_the_catalogs() -> None:

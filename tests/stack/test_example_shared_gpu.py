@@ -9,18 +9,14 @@ import yaml
 
 from catalog.prices import packaged
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
-from tests.support.readme_commands import commands_in, copied, groups_left, login, table_in, walked
+from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 FOLDER = CHECKOUT / "examples" / "shared-gpu"
 README = FOLDER / "README.md"
 
 
 def test_each_command_has_its_minutes_and_its_cost() -> None:
-    assert [row[0] for row in table_in(README)] == [str(number) for number in range(1, len(commands_in(README)) + 1)]
-    for _, what, minutes, cost in table_in(README):
-        assert what
-        assert re.search(r"\d", minutes)
-        assert re.search(r"\d|none", cost)
+    priced(README)
 
 
 def test_the_hours_price_in_the_text_is_the_catalogs() -> None:

@@ -1,12 +1,11 @@
 """The commands of examples/t4-tonight/README.md, read out of it and run as they stand, in a copy of the checkout."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
-from tests.support.readme_commands import commands_in, copied, groups_left, login, table_in, walked
+from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 README = CHECKOUT / "examples" / "t4-tonight" / "README.md"
 MOST_COMMANDS = 6
@@ -14,11 +13,7 @@ MOST_COMMANDS = 6
 
 def test_six_commands_at_most_lead_to_a_gpu_each_with_its_minutes_and_its_cost() -> None:
     assert len(commands_in(README)) <= MOST_COMMANDS
-    assert [row[0] for row in table_in(README)] == [str(number) for number in range(1, len(commands_in(README)) + 1)]
-    for _, what, minutes, cost in table_in(README):
-        assert what
-        assert re.search(r"\d", minutes)
-        assert re.search(r"\d|none", cost)
+    priced(README)
 
 
 def test_the_hours_price_in_the_text_is_the_catalogs() -> None:

@@ -23,6 +23,15 @@ def commands_in(readme: Path) -> list[str]:
     return block[1].strip().splitlines()
 
 
+def priced(readme: Path) -> None:
+    """Each command has a row, with its minutes and its cost."""
+    assert [row[0] for row in table_in(readme)] == [str(number) for number in range(1, len(commands_in(readme)) + 1)]
+    for _, what, minutes, cost in table_in(readme):
+        assert what
+        assert re.search(r"\d", minutes)
+        assert re.search(r"\d|none", cost)
+
+
 def table_in(readme: Path) -> list[list[str]]:
     """The rows of the table: number, what it does, minutes, cost."""
     rows = [line.strip("|").split("|") for line in readme.read_text(encoding="utf-8").splitlines() if re.match(r"\| \d", line)]

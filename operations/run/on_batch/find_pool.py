@@ -4,10 +4,9 @@ In: the stack's view, the words of the command line, the pool as Batch answers i
 problems. Pure.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import date
 
-from catalog import spelling
 from catalog.problems import Code, Problem, Severity
 from catalog.services.batch import sources
 from operations.batch.pool_facts import PoolFacts
@@ -15,6 +14,7 @@ from operations.jobs import instant
 from operations.run.on_batch.commands import container, needs_shell, whole_command, words_of
 from operations.run.on_batch.formula_most import most_nodes
 from operations.run.on_batch.wanted import Wanted
+from operations.run.unknown import unknown
 from operations.stack_view import StackView
 
 
@@ -25,7 +25,7 @@ def choose(view: StackView, name: str) -> tuple[str, list[Problem]]:
         fix = "give the stack a pool: a section `pools` in its file, then `pulumi up`"
         return "", [Problem("--stack", "the stack has no pool", value=view.name, fix=fix, code=Code.NOT_FOUND)]
     if name:
-        return (name, []) if name in known else ("", [_unknown(name, known)])
+        return (name, []) if name in known else ("", [unknown("--pool", "the stack has no such pool", name, known)])
     if len(known) > 1:
         allowed = ", ".join(known)
         return "", [Problem("--pool", "the stack has several pools", allowed=allowed, fix=f"choose one: --pool {known[0]}")]
@@ -163,15 +163,3 @@ def _on_nodes(view: StackView, pool: PoolFacts, wanted: Wanted) -> Iterator[Prob
         lacks = "no storage account" if not view.storage else "no identity on its pool"
         fix = "add `storage: create` and `identity: create` to the stack's foundation and run `pulumi up`"
         yield Problem("--stack", f"the stack has {lacks}, through which a script comes onto nodes", value=view.name, fix=fix)
-
-
-def _unknown(name: str, known: Collection[str]) -> Problem:
-    close = spelling.nearest(name, known, 1)
-    return Problem(
-        path="--pool",
-        message="the stack has no such pool",
-        value=name,
-        allowed=", ".join(known),
-        fix=f"did you mean {close[0]}?" if close else "",
-        code=Code.NOT_FOUND,
-    )

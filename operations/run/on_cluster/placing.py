@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from catalog import spelling
 from catalog.problems import Code, Problem
 from catalog.services.aks.device_plugin import CONFIG_LABEL, GPU_RESOURCE
 from catalog.sizes import SIZES
 from operations.clusters.arm_facts import PoolFacts
 from operations.clusters.objects import NodeSeen, Taint, taint_of
 from operations.run.on_cluster.wanted import Wanted
+from operations.run.unknown import unknown
 
 VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 MPS_PREFIX = "CUDA_MPS_"  # a client of MPS shares the daemon's memory, which lies with the node's other processes
@@ -93,7 +93,10 @@ def _pool(wanted: Wanted, pools: Sequence[PoolFacts]) -> tuple[PoolFacts | None,
     there = [pool for pool in pools if pool.provisioning != "Deleting"]
     if wanted.pool:
         found = next((pool for pool in there if pool.is_meant(wanted.pool)), None)
-        return (found, []) if found else (None, [_unknown(wanted.pool, sorted(pool.called for pool in there))])
+        if found is not None:
+            return found, []
+        known = sorted(pool.called for pool in there)
+        return None, [unknown("--pool", "the cluster has no such pool", wanted.pool, known)]
     with_gpus = [pool for pool in there if pool.has_gpu and not pool.is_windows]
     if not with_gpus:
         fix = "give it one, `gpu_pools` in the stack's file, then `pulumi up`; or write --gpus 0"
@@ -145,15 +148,3 @@ def _two_at_once(said: str) -> list[Problem]:
     message = "a job has one GPU of the device, or none: one program isn't given two"
     allowed = "0, 1 or none"
     return [Problem("--env", message, value=f"{VISIBLE_DEVICES}={said}", allowed=allowed, fix="start a job for each")]
-
-
-def _unknown(name: str, known: Sequence[str]) -> Problem:
-    close = spelling.nearest(name, known, 1)
-    return Problem(
-        path="--pool",
-        message="the cluster has no such pool",
-        value=name,
-        allowed=", ".join(known),
-        fix=f"did you mean {close[0]}?" if close else "",
-        code=Code.NOT_FOUND,
-    )
