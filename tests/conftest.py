@@ -1,5 +1,6 @@
 """What tests of several rooms need: an embedded Azure for each test worker, one of a test's own, Kubernetes, and the engine."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,10 @@ from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 if TYPE_CHECKING:  # it takes a while to load, and most tests need none of it
     from tests.support.kubernetes import ControlPlane
+
+# Whoever starts the tests in a shell's background has them ignore Ctrl-C, and so would every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes depends on what else the machine does.
 hypothesis.settings.register_profile("any-machine", deadline=None)
