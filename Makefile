@@ -4,6 +4,9 @@
 #   ALL=1             with `make test`: the slow tests too
 #   TESTS=tests/...   with `make test`: only these
 
+# Python keeps what it compiled, also where a shell says not to: one `up` starts a dozen Pythons, and takes twice as long without.
+export PYTHONDONTWRITEBYTECODE :=
+
 STACK ?= local
 STATE := .local
 TESTS ?= tests

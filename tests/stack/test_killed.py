@@ -5,10 +5,14 @@ import signal
 import subprocess
 from collections.abc import Callable
 
+import pytest
+
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.stack import ProgramStack
+
+pytestmark = pytest.mark.slow  # each brings a stack up more than once
 
 ADDED_RESOURCES = 8  # group, identity, registry, role, build, workspace, storage account, container group
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
@@ -50,6 +52,7 @@ def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing
     assert stack.name not in stack.names()
 
 
+@pytest.mark.slow
 def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, with_gpu_group(azure))
     up(stack)
@@ -59,6 +62,7 @@ def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, make_sta
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
+@pytest.mark.slow
 def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, {**with_gpu_group(azure), "container_groups": {}})
     up(stack)

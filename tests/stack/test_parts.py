@@ -4,9 +4,13 @@ import json
 import uuid
 from typing import Any
 
+import pytest
+
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+pytestmark = pytest.mark.slow  # each brings a stack up more than once
 
 GROUPS = "2024-03-01"
 IDENTITIES = "2023-01-31"

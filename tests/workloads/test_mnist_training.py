@@ -58,6 +58,7 @@ def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.npz", "digits", "model.keras"]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_with_the_weights_of_one_that_never_stopped(
     mnist_python: Path, tmp_path: Path, train: Callable[..., Finished]
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_resumed_run_ends_with_the_weights_of_one_that_never_stopped(
     assert straight.report["dataset"] == "IDX files"
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_other_data_is_refused_and_kept(tmp_path: Path, train: Callable[..., Finished]) -> None:
     output = tmp_path / "output"
     options = ("--output-dir", output, "--steps", "10", "--batch-size", "10", "--min-accuracy", "0")

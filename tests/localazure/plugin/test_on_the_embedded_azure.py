@@ -127,6 +127,7 @@ def test_a_token_that_a_restarted_azure_still_takes_needs_no_new_sign_in(
     assert engine.read(GROUP, created.id).id == created.id
 
 
+@pytest.mark.slow
 def test_an_azure_that_is_killed_while_it_works_leaves_what_the_next_update_completes(
     connected: Callable[[EmbeddedAzure], Engine], own_azure: EmbeddedAzure
 ) -> None:
