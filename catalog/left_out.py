@@ -91,7 +91,11 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "API and samples keep it; no page speaks of it since 2024",
     ),
     LeftOut("plus-gpu-0.7.9, the other tag of Workbench's base image", "the article's text has it, its file plus-gpu-0.9.9"),
-    LeftOut("licence of CNTK's 1-bit SGD", "CNTK is no part of what this project runs"),
+    LeftOut("CNTK itself", "no release since 2019; `import` names its wheels, and that 1-bit SGD has a licence of its own"),
+    LeftOut("FPGAs, to which the article on inference leads on", "they are no GPUs, and nothing here runs on one"),
+    LeftOut(
+        "ONNX, to which it leads on too", "the workload `scoring` serves TensorFlow's SavedModels; others bring an image of theirs"
+    ),
     # Azure Stack Edge.
     LeftOut("size names of devices with an A2", "no page has them; a size has to match the device's GPU"),
     LeftOut("end of sale and of life of Stack Edge Pro GPU and Pro 2", "no notice was found"),

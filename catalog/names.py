@@ -15,6 +15,8 @@ _TROUBLESHOOTING = "Microsoft Learn, container-instances/container-instances-tro
 _CAF = "aztfmod/terraform-provider-azurecaf issue 226, which lists Azure's rules, 2023-03-06"
 _MAINTENANCE = "the service's own refusal, quoted in Azure/ARO-HCP pull request 3260, 2025-11-11"
 _TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
+_ML = "azure-ai-ml 1.35.2, the patterns of create_or_update at 2023-04-01-preview"
+_ML_LIMITS = "Microsoft Learn, machine-learning/how-to-manage-quotas, read 2026-11-20"
 
 
 class NameRule(NamedTuple):
@@ -50,6 +52,11 @@ _INT32 = (
     r"(?:\d{1,9}|1\d{9}|20\d{8}|21[0-3]\d{7}|214[0-6]\d{6}|2147[0-3]\d{5}|21474[0-7]\d{4}|214748[0-2]\d{3}"
     r"|2147483[0-5]\d{2}|21474836[0-3]\d|214748364[0-7])"
 )
+
+_NETWORK_WORDS = (
+    "letters a to z, digits, underscores, periods and hyphens, a letter or digit first, and at the end one of them or _"
+)
+_NETWORK_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
 
 # No ARM types: parts of a container group.
 CONTAINER = "Microsoft.ContainerInstance/containerGroups/containers"
@@ -155,6 +162,69 @@ RULES: dict[str, NameRule] = {
         "lowercase letters a to z, digits and hyphens, a letter first, no hyphen at the end and no two in a row",
         r"[a-z](?:-?[a-z0-9])*",
         "the service's own refusal (ContainerAppInvalidName), quoted in DefangLabs/pulumi-defang 543, 2026-09-08",
+    ),
+    "Microsoft.MachineLearningServices/workspaces": _rule(
+        3, 33, "letters a to z, digits, underscores and hyphens, a letter or digit first", r"[A-Za-z0-9][A-Za-z0-9_-]*", _TYPES
+    ),
+    "Microsoft.MachineLearningServices/workspaces/computes": _rule(
+        3,
+        24,
+        "letters a to z, digits and hyphens, a letter first, no hyphen with nothing but digits after it at the end",
+        r"[A-Za-z](?![A-Za-z0-9-]*-\d+$)[A-Za-z0-9-]*",
+        _TYPES,
+    ),
+    **{
+        f"Microsoft.MachineLearningServices/workspaces/{kind}": _rule(
+            1, 255, "letters a to z, digits, underscores and hyphens, a letter or digit first", r"[A-Za-z0-9][A-Za-z0-9_-]*", _ML
+        )
+        for kind in ("codes", "datastores", "environments", "jobs", "models")
+    },
+    # The public address of an endpoint holds its name and its region's, whosever it is: one name a region.
+    "Microsoft.MachineLearningServices/workspaces/onlineEndpoints": _rule(
+        3,
+        32,
+        "letters a to z, digits and single hyphens, a letter first",
+        r"[A-Za-z](?:-?[A-Za-z0-9])*",
+        _ML_LIMITS,
+        globally_unique=True,
+    ),
+    "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/deployments": _rule(
+        3, 32, "letters a to z, digits and single hyphens, a letter first", r"[A-Za-z](?:-?[A-Za-z0-9])*", _ML_LIMITS
+    ),
+    "Microsoft.KeyVault/vaults": _rule(
+        3,
+        24,
+        "letters a to z, digits and hyphens, a letter first, no hyphen at the end and no two in a row",
+        r"[A-Za-z](?:-?[A-Za-z0-9])*",
+        globally_unique=True,
+    ),
+    "Microsoft.Insights/components": _rule(
+        1,
+        260,
+        "no control characters and none of %&\\?/, no space or period at the end",
+        r"[^%&\\?/\x00-\x1f]*[^%&\\?/\x00-\x1f .]",
+    ),
+    "Microsoft.Network/virtualNetworks": _rule(2, 64, _NETWORK_WORDS, _NETWORK_NAME),
+    "Microsoft.Network/privateEndpoints": _rule(2, 64, _NETWORK_WORDS, _NETWORK_NAME),
+    **{
+        f"Microsoft.Network/{kind}": _rule(1, 80, _NETWORK_WORDS, _NETWORK_NAME)
+        for kind in (
+            "bastionHosts",
+            "networkInterfaces",
+            "networkSecurityGroups",
+            "publicIPAddresses",
+            "virtualNetworks/subnets",
+        )
+    },
+    # A Windows machine's own name has 15 characters at the most; that is `osProfile.computerName`.
+    "Microsoft.Compute/virtualMachines": _rule(
+        1,
+        64,
+        "letters a to z, digits, underscores, periods and hyphens, a letter or digit first, no period or hyphen at the end",
+        r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?",
+    ),
+    "Microsoft.Compute/virtualMachines/extensions": _rule(
+        1, 80, "letters a to z, digits, underscores, periods and hyphens", r"[A-Za-z0-9_.-]+", _TYPES
     ),
     CONTAINER: _rule(
         1,

@@ -104,15 +104,17 @@ def machine_learning_problems(
     uses: Iterable[SizeUse],
     limits: Iterable[RegionLimits],
     *,
+    beside: Iterable[CountedUse] = (),
     sizes: Sizes = SIZES,
     endpoint_vcpus: EndpointVcpus = endpoints.quota_vcpus,
 ) -> list[Problem]:
     """Uses of Azure Machine Learning against its quotas. Managed endpoints reserve more than they run: `endpoint_vcpus` says."""
+    counted = [_Demand(each.use, each.family, "", each.vcpus) for each in beside if each.vcpus]
 
     def vcpus(size: Size, use: SizeUse) -> int | None:
         return endpoint_vcpus(size, use.nodes) if use.service is Service.ML_ENDPOINT else _by_node(size, use)
 
-    return list(_in_regions(uses, tuple(limits), sizes, vcpus, "Azure Machine Learning", _ML))
+    return list(_in_regions(uses, tuple(limits), sizes, vcpus, "Azure Machine Learning", _ML, counted))
 
 
 def batch_problems(

@@ -40,6 +40,12 @@ def _in_group(token: str, arm_type: str, *names: str) -> AzureType:
     return AzureType(f"azure-native:{token}", arm_type, f"{_GROUP}/providers/{namespace}{steps}")
 
 
+def _in_workspace(resource: str, kinds: str, *names: str) -> AzureType:
+    """A type of Azure ML below its workspace."""
+    arm_type = f"Microsoft.MachineLearningServices/workspaces/{kinds}"
+    return _in_group(f"machinelearningservices:{resource}", arm_type, "workspaceName", *names)
+
+
 RESOURCE_GROUP = AzureType("azure-native:resources:ResourceGroup", "Microsoft.Resources/resourceGroups", _GROUP)
 ROLE_ASSIGNMENT = AzureType(
     "azure-native:authorization:RoleAssignment",
@@ -106,6 +112,50 @@ DIAGNOSTIC_SETTING = AzureType(
     "/{resourceUri}/providers/Microsoft.Insights/diagnosticSettings/{name}",
 )
 
+KEY_VAULT = _in_group("keyvault:Vault", "Microsoft.KeyVault/vaults", "vaultName")
+INSIGHTS_COMPONENT = _in_group("applicationinsights:Component", "Microsoft.Insights/components", "resourceName")
+AUTOSCALE_SETTING = _in_group("monitor:AutoscaleSetting", "Microsoft.Insights/autoscaleSettings", "autoscaleSettingName")
+DEPLOYMENT = _in_group("resources:Deployment", "Microsoft.Resources/deployments", "deploymentName")
+KUBERNETES_EXTENSION = AzureType(
+    "azure-native:kubernetesconfiguration:Extension",
+    "Microsoft.KubernetesConfiguration/extensions",
+    f"{_GROUP}/providers/{{clusterRp}}/{{clusterResourceName}}/{{clusterName}}"
+    "/providers/Microsoft.KubernetesConfiguration/extensions/{extensionName}",
+)
+ML_WORKSPACE = _in_group("machinelearningservices:Workspace", "Microsoft.MachineLearningServices/workspaces", "workspaceName")
+ML_DATASTORE = _in_workspace("Datastore", "datastores", "name")
+ML_COMPUTE = _in_workspace("Compute", "computes", "computeName")
+ML_MODEL_CONTAINER = _in_workspace("ModelContainer", "models", "name")
+ML_MODEL_VERSION = _in_workspace("ModelVersion", "models/versions", "name", "version")
+ML_ENVIRONMENT_CONTAINER = _in_workspace("EnvironmentContainer", "environments", "name")
+ML_ENVIRONMENT_VERSION = _in_workspace("EnvironmentVersion", "environments/versions", "name", "version")
+ML_CODE_CONTAINER = _in_workspace("CodeContainer", "codes", "name")
+ML_CODE_VERSION = _in_workspace("CodeVersion", "codes/versions", "name", "version")
+ML_ONLINE_ENDPOINT = _in_workspace("OnlineEndpoint", "onlineEndpoints", "endpointName")
+ML_ONLINE_DEPLOYMENT = _in_workspace("OnlineDeployment", "onlineEndpoints/deployments", "endpointName", "deploymentName")
+ML_JOB = _in_workspace("Job", "jobs", "id")
+VIRTUAL_NETWORK = _in_group("network:VirtualNetwork", "Microsoft.Network/virtualNetworks", "virtualNetworkName")
+SUBNET = _in_group("network:Subnet", "Microsoft.Network/virtualNetworks/subnets", "virtualNetworkName", "subnetName")
+NETWORK_SECURITY_GROUP = _in_group(
+    "network:NetworkSecurityGroup", "Microsoft.Network/networkSecurityGroups", "networkSecurityGroupName"
+)
+NETWORK_INTERFACE = _in_group("network:NetworkInterface", "Microsoft.Network/networkInterfaces", "networkInterfaceName")
+PUBLIC_IP_ADDRESS = _in_group("network:PublicIPAddress", "Microsoft.Network/publicIPAddresses", "publicIpAddressName")
+BASTION_HOST = _in_group("network:BastionHost", "Microsoft.Network/bastionHosts", "bastionHostName")
+PRIVATE_ENDPOINT = _in_group("network:PrivateEndpoint", "Microsoft.Network/privateEndpoints", "privateEndpointName")
+DISK = _in_group("compute:Disk", "Microsoft.Compute/disks", "diskName")
+VIRTUAL_MACHINE = _in_group("compute:VirtualMachine", "Microsoft.Compute/virtualMachines", "vmName")
+VIRTUAL_MACHINE_EXTENSION = _in_group(
+    "compute:VirtualMachineExtension", "Microsoft.Compute/virtualMachines/extensions", "vmName", "vmExtensionName"
+)
+VIRTUAL_MACHINE_RUN_COMMAND = _in_group(
+    "compute:VirtualMachineRunCommandByVirtualMachine",
+    "Microsoft.Compute/virtualMachines/runCommands",
+    "vmName",
+    "runCommandName",
+)
+GLOBAL_SCHEDULE = _in_group("devtestlab:GlobalSchedule", "Microsoft.DevTestLab/schedules", "name")
+
 ALL = (
     RESOURCE_GROUP,
     ROLE_ASSIGNMENT,
@@ -130,6 +180,35 @@ ALL = (
     AGENT_POOL,
     MAINTENANCE_CONFIGURATION,
     DIAGNOSTIC_SETTING,
+    KEY_VAULT,
+    INSIGHTS_COMPONENT,
+    AUTOSCALE_SETTING,
+    DEPLOYMENT,
+    KUBERNETES_EXTENSION,
+    ML_WORKSPACE,
+    ML_DATASTORE,
+    ML_COMPUTE,
+    ML_MODEL_CONTAINER,
+    ML_MODEL_VERSION,
+    ML_ENVIRONMENT_CONTAINER,
+    ML_ENVIRONMENT_VERSION,
+    ML_CODE_CONTAINER,
+    ML_CODE_VERSION,
+    ML_ONLINE_ENDPOINT,
+    ML_ONLINE_DEPLOYMENT,
+    ML_JOB,
+    VIRTUAL_NETWORK,
+    SUBNET,
+    NETWORK_SECURITY_GROUP,
+    NETWORK_INTERFACE,
+    PUBLIC_IP_ADDRESS,
+    BASTION_HOST,
+    PRIVATE_ENDPOINT,
+    DISK,
+    VIRTUAL_MACHINE,
+    VIRTUAL_MACHINE_EXTENSION,
+    VIRTUAL_MACHINE_RUN_COMMAND,
+    GLOBAL_SCHEDULE,
 )
 BY_TOKEN = {azure_type.token: azure_type for azure_type in ALL}
 BY_ARM_TYPE = {azure_type.arm_type.lower(): azure_type for azure_type in ALL}

@@ -71,7 +71,7 @@ def _waits_for(one: Found, index: Index, found: list[Found], shared: Shared) -> 
     keys: set[str] = set()
     for name, place in one.depends_on:
         called = index.called(name)
-        if not called:
+        if not called and one.deployed:  # what isn't deployed may wait for anything: azure-ai-ml's template (1.35.2) does
             message = f"the resource '{name}' is not defined in the template"
             shared.report(place, RefusedError(message, "write the name, the resourceId or the copy loop of one that is"))
         if len({each.resource.type.lower() for each in called}) > 1 and not any(each.loop or each.symbol for each in called):

@@ -127,10 +127,13 @@ def value_of(
     default: Callable[[Value, str], Made],
     refuse: Callable[[str, RefusedError], None],
 ) -> Made:
-    """The given value, else the evaluated default. UnresolvedError where there is none or it isn't allowed."""
+    """The given value, else the evaluated default. UnresolvedError where there is none or it isn't allowed.
+
+    `null` counts as not given where there is a default: azure-ai-ml (1.35.2) sends it for what it has no value for.
+    """
     key = next((name for name in given if name.lower() == parameter.name.lower()), None)
     secret = parameter.secure
-    if key is not None:
+    if key is not None and not (given[key] is None and "defaultValue" in parameter.raw):
         value = given[key]
     elif "defaultValue" in parameter.raw:
         value, from_secret = default(parameter.raw["defaultValue"], member(parameter.path, "defaultValue"))

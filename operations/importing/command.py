@@ -3,6 +3,8 @@
     import FILE [--parameters FILE] [--parameter name=value]   a container-group file, or a template, as stack configuration
     import FILE --subscription ID --resource-group NAME        a template whose expressions ask where it is deployed
     import FOLDER [--tasks FOLDER]                             a Batch Shipyard configuration, and its jobs as files of tasks
+    import FILE|FOLDER                                         what Azure ML's retired clients left: Workbench's .compute and
+                                                               .runconfig, conda files, scripts and notebooks for SDK v1
     import deployment.yaml [--for edges|clusters] [--name N]   Kubernetes Jobs, or a piece of one, as those of an edge or cluster
     import FILE --stack S --write                              the same, put into Pulumi.<stack>.yaml
 
@@ -22,13 +24,13 @@ from formats.dates import SPELLING, parse_day
 
 def register(commands: Any) -> None:
     """Adds `import` to the commands of `python -m operations`."""
-    text = "a container-group file, a template, a deployment.yaml or a Batch Shipyard configuration, as configuration of a stack"
+    text = "files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients, as configuration of a stack"
     command = commands.add_parser("import", help=text, description=text)
     command.set_defaults(run=_run)
     command.add_argument(
         "file",
         help="YAML of `az container create --file` or `az container export`, an ARM template, a Kubernetes manifest of jobs, or "
-        "the folder of pool.yaml",
+        "the folder of pool.yaml, or of a project for Azure Machine Learning's retired clients",
     )
     command.add_argument("--parameters", metavar="FILE", help="the template's parameter file")
     command.add_argument(

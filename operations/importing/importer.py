@@ -17,7 +17,7 @@ from formats import arm_template, container_group_file, lenient_json
 from formats.dates import parse_day
 from formats.document import Document
 from formats.stack_file import SECRET, StackFileError, configuration
-from operations.importing import manifests, page, shipyard, shipyard_page
+from operations.importing import manifests, old_machine_learning, old_machine_learning_page, page, shipyard, shipyard_page
 from operations.importing.blocks import PROJECT, Entry, block
 from operations.importing.merging import MergeError, merged
 from operations.importing.taking import fitting, take
@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     stack_day = parse_day(stack.get(f"{PROJECT}:as_of", ""))
     as_of: date = options.as_of or stack_day or datetime.now(UTC).date()
     own_day = options.as_of is not None and options.as_of != stack_day
+    if old_machine_learning.is_old_machine_learning(Path(options.file)):
+        return _run_old_machine_learning(options, options.location or stack.get(f"{PROJECT}:location", ""), as_of, own_day)
     if shipyard.is_shipyard(Path(options.file)):
         return _run_shipyard(options, options.location or stack.get(f"{PROJECT}:location", ""), as_of, own_day)
     manifest = _manifest(options)
@@ -92,6 +94,23 @@ def _run_shipyard(options: argparse.Namespace, location: str, as_of: date, own_d
         print(f"error: {there}; move it, or name another folder with --tasks", file=sys.stderr)
         refused = True
     return 1 if refused else _write(options, taken.entries) if options.write else 0
+
+
+def _run_old_machine_learning(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> int:
+    """Machines, services and runs: the same order as above."""
+    taken, problems = old_machine_learning.take(options, location, as_of, own_day)
+    problems = list(dict.fromkeys(problems))
+    for problem in problems:
+        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    refused = errors(problems)
+    if options.json:
+        print(json.dumps(old_machine_learning_page.data(taken, as_of, problems, _engine(options)), indent=2))
+    elif not refused:
+        print("\n".join(old_machine_learning_page.lines(taken, as_of, _engine(options))))
+    if refused:
+        print(f"{len(refused)} problem{'s' if len(refused) > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
+        return 1
+    return _write(options, taken.entries) if options.write else 0
 
 
 def _manifest(options: argparse.Namespace) -> str | None:

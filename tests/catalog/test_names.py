@@ -78,6 +78,12 @@ def test_a_name_that_azure_takes_is_no_problem(arm_type: str, name: str) -> None
         ("Microsoft.Compute/galleries/images", "gpu-", "a letter or digit at either end"),
         ("Microsoft.Compute/galleries/images/versions", "1.0", "three numbers"),
         ("Microsoft.Compute/galleries/images/versions", "1.0.2147483648", "at most 2147483647"),
+        ("Microsoft.MachineLearningServices/workspaces", "ml", "3 to 33 characters"),
+        ("Microsoft.MachineLearningServices/workspaces", "_team", "a letter or digit first"),
+        ("Microsoft.MachineLearningServices/workspaces/computes", "gpu-2", "nothing but digits after it"),
+        ("Microsoft.MachineLearningServices/workspaces/computes", "a" * 25, "3 to 24 characters"),
+        ("Microsoft.KeyVault/vaults", "a" * 25, "3 to 24 characters"),
+        ("Microsoft.KeyVault/vaults", "my--vault", "no two in a row"),
         (names.VOLUME, "Output", "lowercase"),
         (names.VOLUME, "output--volume", "no two in a row"),
         (names.DNS_LABEL, "site", "5 to 63 characters"),
@@ -105,5 +111,7 @@ def test_the_names_that_are_unique_in_all_of_azure_are_those_of_public_hosts() -
     assert unique == {
         "Microsoft.Batch/batchAccounts",  # in its region
         "Microsoft.ContainerRegistry/registries",
+        "Microsoft.KeyVault/vaults",
+        "Microsoft.MachineLearningServices/workspaces/onlineEndpoints",  # in its region
         "Microsoft.Storage/storageAccounts",
     }

@@ -23,6 +23,13 @@ PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-0
 _ATTACH = Source("Azure/azureml-examples, cli/resources/compute/vm-attach.yml", Dated.OBSERVED, date(2021, 11, 30))
 _NO_WORD_SINCE = Source(f"{TARGETS_PAGE.where} is the last page that names remote machines", Dated.OBSERVED, date(2026, 11, 20))
 
+MANAGED_NETWORK = Source("Microsoft Learn, machine-learning/how-to-managed-network", Dated.OBSERVED, date(2024, 8, 29))
+NO_PUBLIC_ADDRESS = Source(
+    "Microsoft Learn, machine-learning/v1/how-to-secure-training-vnet; hashicorp/terraform-provider-azurerm issue 25901",
+    Dated.OBSERVED,
+    date(2024, 5, 8),
+)
+
 DEDICATED = "Dedicated"
 LOW_PRIORITY = "LowPriority"
 PRIORITIES = (DEDICATED, LOW_PRIORITY)

@@ -1,7 +1,7 @@
 """What an online endpoint of Azure Machine Learning and its deployments may say, managed or on Kubernetes.
 
 In: an `EndpointRequest` or a `DeploymentRequest` with the paths of their values, and the day. Out: every problem. `FACTS` has
-what no rule decides by.
+what no rule decides by. How requests are shared out is in `traffic`, how a deployment grows in `autoscale`.
 """
 
 import re
@@ -27,12 +27,12 @@ from catalog.sources import Dated, Source
 AUTH_MODES = ("Key", "AMLToken", "AADToken")
 MANAGED = "Managed"
 KINDS = (MANAGED, KUBERNETES)
-TRAFFIC = 100  # percent, all deployments together
 
 _EXAMPLES = Source("Azure/azureml-examples", Dated.OBSERVED, date(2026, 7, 31))
 _KUBERNETES = Source("Azure/azureml-examples, kubernetes-endpoint.yml", Dated.OBSERVED, date(2026, 7, 31))
 
 ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
+MOST_INSTANCES = 50
 MOST_TIMEOUT_S = {MANAGED: 180, KUBERNETES: 300}  # of a request
 _NAME = re.compile(r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*")
 
@@ -49,15 +49,11 @@ FACTS: tuple[Fact, ...] = (
     Fact("Triton's routes", "/v2/health/live, /v2/health/ready and / on port 8000", _EXAMPLES),
     Fact("GPU on Kubernetes", "containerResourceRequirements with requests and limits: cpu, memory, gpu, all text", PROVIDER),
     Fact("instance type on Kubernetes", "a name among the compute's instanceTypes", PROVIDER),
-    Fact("request timeout", "5 s where nothing is said", PROVIDER),
-    Fact("requests at a time", "1 per instance where nothing is said", PROVIDER),
-    Fact("instances per deployment", "50, more on request", QUOTAS),
     Fact("instances in production", "more than 3 are advised", LIST),
     Fact(
         "quota kept for upgrades", "a fifth of the instances, rounded up; A100, H100 and NDv2 sizes are exempt", RESERVED_SOURCE
     ),
     Fact("endpoints per subscription and region", "100, more on request", QUOTAS),
-    Fact("deployments per endpoint", "20, more on request", QUOTAS),
     Fact("base image without GPU", "mcr.microsoft.com/azureml/minimal-py312-inference", _EXAMPLES),
     Fact("base image with CUDA 11.8", "openmpi4.1.0-cuda11.8-cudnn8-ubuntu22.04", _EXAMPLES),
     Fact("base image with CUDA 12.4", "openmpi5.0-cuda12.4-ubuntu22.04", _EXAMPLES),
@@ -76,9 +72,7 @@ class EndpointRequest(NamedTuple):
     auth_path: str
     kind_path: str
     compute_path: str
-    traffic_path: str
     compute_kind: str = ""  # of the compute it names; empty with managed deployments
-    traffic: tuple[int, ...] = ()  # percent for each deployment
 
 
 class DeploymentRequest(NamedTuple):
@@ -112,16 +106,6 @@ def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
         allowed = ", ".join(KINDS)
         problems.append(_refused(request.kind_path, "no such kind of online endpoint", request.kind, allowed, f"write {MANAGED}"))
     problems += _compute(request)
-    if any(share < 0 for share in request.traffic) or sum(request.traffic) not in (0, TRAFFIC):
-        problems.append(
-            _refused(
-                request.traffic_path,
-                "the traffic of an endpoint's deployments adds up to neither 0 nor 100 percent",
-                sum(request.traffic),
-                "0 or 100 percent together, none below 0",
-                "share 100 percent out among the deployments",
-            )
-        )
     return problems
 
 
@@ -138,6 +122,17 @@ def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem
                 both,
                 "6 to 62",
                 "shorten one of them",
+                QUOTAS,
+            )
+        )
+    if request.instances > MOST_INSTANCES:
+        problems.append(
+            _refused(
+                request.instances_path,
+                "a deployment has so many instances only where Microsoft has allowed it",
+                request.instances,
+                f"at most {MOST_INSTANCES}, more on request",
+                "have fewer, or ask for a higher limit",
                 QUOTAS,
             )
         )

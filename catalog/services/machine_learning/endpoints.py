@@ -15,6 +15,8 @@ from catalog.lifecycle import Lifecycle, Status
 from catalog.problems import Code, Problem, Severity
 from catalog.services import observed
 from catalog.size_use import SizeUse
+from catalog.sizes import SIZES
+from catalog.sizes.lookup import PREFIX, normalise
 from catalog.sizes.model import Size
 from catalog.sources import Dated, Source
 
@@ -73,9 +75,86 @@ MANAGED_SIZES: tuple[ManagedSize, ...] = (
 _BY_NAME = {one.name.lower(): one for one in MANAGED_SIZES}
 
 
+class ManagedCpuSize(NamedTuple):
+    """A size without a GPU that managed endpoints list. All of them ask for `RESERVED` on top."""
+
+    name: str
+    vcpus: int
+    quota_family: str
+
+
+def _cpus(quota_family: str, pattern: str, *vcpus: int) -> Iterator[ManagedCpuSize]:
+    for each in vcpus:
+        yield ManagedCpuSize(f"Standard_{pattern.format(each)}", each, quota_family)
+
+
+_D_VCPUS = (2, 4, 8, 16, 32, 48, 64, 96)
+MANAGED_CPU_SIZES: tuple[ManagedCpuSize, ...] = (
+    *_cpus("standardDASv4Family", "D{}as_v4", *_D_VCPUS),
+    *_cpus("standardDAv4Family", "D{}a_v4", *_D_VCPUS),
+    *(
+        ManagedCpuSize(f"Standard_DS{number}_v2", vcpus, "standardDSv2Family")
+        for number, vcpus in ((1, 1), (2, 2), (3, 4), (4, 8), (5, 16))
+    ),
+    *_cpus("standardESv3Family", "E{}s_v3", 2, 4, 8, 16, 32, 48, 64),
+    *_cpus("standardFSv2Family", "F{}s_v2", 2, 4, 8, 16, 32, 48, 64, 72),
+    *_cpus("standardFXMDVSFamily", "FX{}mds", 4, 12, 24, 36, 48),
+    *_cpus("standardLASv3Family", "L{}as_v3", 8, 16, 32, 48, 64, 80),
+    *_cpus("standardLSv2Family", "L{}s_v2", 8, 16, 32, 48, 64, 80),
+    *_cpus("standardLSv3Family", "L{}s_v3", 8, 16, 32, 48, 64, 80),
+)
+_CPU_BY_NAME = {one.name.lower(): one for one in MANAGED_CPU_SIZES}
+
+
 def managed(size: Size) -> ManagedSize | None:
     """The size's row in the list of managed endpoints; None where it has none."""
     return _BY_NAME.get(size.name.lower())
+
+
+def managed_cpu(size_name: str) -> ManagedCpuSize | None:
+    """The row of a size without a GPU, by any spelling of its name; None where the list has none."""
+    return _CPU_BY_NAME.get(normalise(size_name).lower())
+
+
+def has_gpu(size_name: str) -> bool | None:
+    """Whether machines of this size have a GPU, by what is known of it or else by its letter, which is N for those that have one.
+
+    None: not known.
+    """
+    size = SIZES.find(size_name)
+    if size is not None:
+        return None if size.gpu_count is None else size.gpu_count > 0
+    letter = normalise(size_name).removeprefix(PREFIX)[:1].upper()
+    return False if letter and letter in "ABDEFGHLM" else None
+
+
+def unlisted(size_name: str, path: str) -> Iterator[Problem]:
+    """What is to be said about a size without a GPU that the list hasn't got."""
+    if managed_cpu(size_name) is None:
+        yield Problem(
+            path=path,
+            message=f"whether managed endpoints take {size_name} is not known: not on their list of {LIST.day.isoformat()}",
+            value=size_name,
+            allowed=", ".join(one.name for one in MANAGED_CPU_SIZES[:4]) + " and others",
+            fix="`az ml compute list-sizes` shows what the region has",
+            source=str(LIST),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def quota_of(size_name: str, instances: int) -> tuple[str, int | None]:
+    """The family whose quota so many instances use, and how many vCPUs of it, by the name of a size."""
+    cpu = managed_cpu(size_name)
+    if cpu is not None:
+        return cpu.quota_family, reserved(instances) * cpu.vcpus
+    size = SIZES.find(size_name)
+    return (quota_family(size), quota_vcpus(size, instances)) if size is not None else ("", None)
+
+
+def reserved(instances: int) -> int:
+    """As many instances, and a fifth more, rounded up, for upgrades."""
+    return max(ceil(instances * (1 + RESERVED)), 0)
 
 
 def quota_family(size: Size) -> str:
@@ -93,8 +172,8 @@ def quota_vcpus(size: Size, instances: int) -> int | None:
     if each is None:
         return None
     row = managed(size)
-    counted = instances if row is not None and not row.reserves else ceil(instances * (1 + RESERVED))
-    return max(counted, 0) * each
+    counted = max(instances, 0) if row is not None and not row.reserves else reserved(instances)
+    return counted * each
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:

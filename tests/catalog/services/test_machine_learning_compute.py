@@ -60,7 +60,6 @@ def endpoint(**changed: Any) -> EndpointRequest:
         auth_path="auth",
         kind_path="kind",
         compute_path="compute",
-        traffic_path="traffic",
         **values,
     )
 
@@ -168,19 +167,14 @@ def test_a_kubernetes_endpoint_names_kubernetes_compute_and_not_the_kind_aks() -
     assert paths(endpoint_problems(endpoint(kind="managed"), TODAY)) == ["kind"]
 
 
-@pytest.mark.parametrize("shares", [(), (100,), (90, 10), (0, 0)])
-def test_traffic_that_adds_up(shares: tuple[int, ...]) -> None:
-    assert endpoint_problems(endpoint(traffic=shares), TODAY) == []
-
-
-@pytest.mark.parametrize("shares", [(50,), (60, 60), (110, -10)])
-def test_traffic_that_does_not(shares: tuple[int, ...]) -> None:
-    assert paths(endpoint_problems(endpoint(traffic=shares), TODAY)) == ["traffic"]
-
-
 def test_a_deployment_has_at_least_one_instance() -> None:
     assert deployment_problems(deployment(instances=1), TODAY) == []
     assert paths(deployment_problems(deployment(instances=0), TODAY)) == ["instances"]
+
+
+def test_a_deployment_has_at_most_50_instances() -> None:
+    assert deployment_problems(deployment(instances=50), TODAY) == []
+    assert paths(deployment_problems(deployment(instances=51), TODAY)) == ["instances"]
 
 
 def test_a_request_ends_after_180_s_managed_and_300_s_on_kubernetes() -> None:
@@ -211,16 +205,16 @@ def test_what_no_rule_decides_by_is_kept_too() -> None:
 def test_all_problems_come_at_once() -> None:
     every = cluster(minimum_nodes=-1, maximum_nodes=None, idle_time="x", priority="x", own_image=True)
     assert sorted(paths(cluster_problems(every, TODAY))) == ["idle", "image", "maximum", "minimum", "priority"]
-    wrong = endpoint(name="", auth_mode="", kind="x", traffic=(1,))
-    assert sorted(paths(endpoint_problems(wrong, TODAY))) == ["auth", "kind", "name", "traffic"]
+    wrong = endpoint(name="", auth_mode="", kind="x")
+    assert sorted(paths(endpoint_problems(wrong, TODAY))) == ["auth", "kind", "name"]
 
 
-@given(st.text(max_size=20), st.integers(), st.none() | st.floats(), st.dates(), st.lists(st.integers(), max_size=4))
-def test_odd_values_never_raise(text: str, number: int, seconds: float | None, day: date, shares: list[int]) -> None:
+@given(st.text(max_size=20), st.integers(), st.none() | st.floats(), st.dates())
+def test_odd_values_never_raise(text: str, number: int, seconds: float | None, day: date) -> None:
     problems = cluster_problems(cluster(minimum_nodes=number, maximum_nodes=number, idle_time=text, priority=text), day)
     problems += machine_problems(machine(address=text, user_name=text, ssh_port=number), day)
     problems += kind_problems(text, day, path="kind")
-    problems += endpoint_problems(endpoint(name=text, auth_mode=text, kind=text, compute_kind=text, traffic=tuple(shares)), day)
+    problems += endpoint_problems(endpoint(name=text, auth_mode=text, kind=text, compute_kind=text), day)
     problems += deployment_problems(
         deployment(kind=text, name=text, endpoint_name=text, instances=number, request_timeout_s=seconds), day
     )

@@ -1,0 +1,103 @@
+"""Reads a conda file: the packages that an environment is made of, conda's own and those that pip brings.
+
+In: a file's text. Out: a `CondaFile`; `CondaFileError` where the text is none, with what is wrong in words. Nothing is looked up.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import yaml
+
+LONGEST = 100_000  # characters; such files have some dozen lines
+# A name, and what is wanted of it: `numpy`, `python=3.12`, `tensorflow-gpu == 1.12.0`, `jax[cuda12]>=0.4`, `channel::name`.
+_PACKAGE = re.compile(
+    r"(?:[\w./-]+::)?(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?P<extras>\[[\w.,\s-]*\])?\s*(?P<constraint>.*)", re.DOTALL
+)
+# What pip may be given besides packages: its own options, files and addresses.
+_OF_PIP = re.compile(r"-|[A-Za-z][A-Za-z0-9+.-]*://|git\+|\.{0,2}/")
+_WHEEL = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*)-[0-9][^/-]*-[^/]*\.whl")
+
+
+class CondaFileError(ValueError):
+    """The text is no conda file. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CondaPackage:
+    """One package."""
+
+    name: str  # in lower case, with hyphens; empty where pip gets an option or an address that names none
+    extras: tuple[str, ...]  # cuda12 of jax[cuda12]
+    constraint: str  # what is wanted of its version; empty: anything
+    pip: bool  # pip brings it
+    text: str  # as it is written
+
+
+@dataclass(frozen=True, slots=True)
+class CondaFile:
+    """What the file asks for."""
+
+    name: str  # empty: none
+    channels: tuple[str, ...]
+    packages: tuple[CondaPackage, ...]
+
+    def find(self, name: str) -> CondaPackage | None:
+        """The first package of this name."""
+        return next((package for package in self.packages if package.name == name), None)
+
+
+def read(text: str) -> CondaFile:
+    """The file that the text spells."""
+    if len(text) > LONGEST:
+        raise CondaFileError(f"it has {len(text)} characters, and such a file has at most {LONGEST}")
+    try:
+        content: Any = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CondaFileError(f"it is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, Mapping):
+        raise CondaFileError("it is no mapping with the key dependencies")
+    said = cast(Mapping[object, object], content)
+    dependencies = said.get("dependencies")
+    if not isinstance(dependencies, list) or not dependencies:
+        raise CondaFileError("it has no list under dependencies")
+    channels = said.get("channels")
+    if channels is not None and not isinstance(channels, list):
+        raise CondaFileError("what is under channels is no list")
+    return CondaFile(
+        name=str(said.get("name") or ""),
+        channels=tuple(str(channel) for channel in cast(list[object], channels or [])),
+        packages=tuple(_packages(cast(list[object], dependencies))),
+    )
+
+
+def _packages(dependencies: list[object]) -> Iterator[CondaPackage]:
+    for each in dependencies:
+        if isinstance(each, str):
+            yield _package(each, pip=False)
+        elif isinstance(each, Mapping) and set(cast(Mapping[object, object], each)) == {"pip"}:
+            of_pip: Any = cast(Mapping[str, Any], each)["pip"]
+            if not isinstance(of_pip, list) or not all(isinstance(one, str) for one in cast(list[object], of_pip)):
+                raise CondaFileError("what is under pip is no list of packages")
+            for one in cast(list[str], of_pip):
+                yield _package(one, pip=True)
+        else:
+            raise CondaFileError(f"this is no package: {str(cast(object, each))[:80]}")
+
+
+def _package(text: str, *, pip: bool) -> CondaPackage:
+    wheel = _WHEEL.search(text)
+    if pip and _OF_PIP.match(text.strip()):
+        name = wheel["name"] if wheel else ""
+        return CondaPackage(_normal(name), (), "", pip, text)
+    match = _PACKAGE.fullmatch(text.strip())
+    if match is None:
+        raise CondaFileError(f"this is no package: {text[:80]}")
+    extras = tuple(one.strip().lower() for one in (match["extras"] or "[]")[1:-1].split(",") if one.strip())
+    return CondaPackage(_normal(match["name"]), extras, match["constraint"].strip(), pip, text)
+
+
+def _normal(name: str) -> str:
+    """As pip and conda compare names: `Scikit_Learn` is `scikit-learn`."""
+    return re.sub(r"[-_.]+", "-", name).lower()

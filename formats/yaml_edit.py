@@ -1,0 +1,187 @@
+"""Changes one value in a file of YAML and leaves every other character as it is: comments, quotes, order, encrypted values.
+
+In: the file's text, the path of keys to the value, the value. Out: the new text. EditError where that can't be done without
+touching what is there. The result is read again, and has to say what the file said, with this one change and no other.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode
+
+Path = Sequence[str]
+
+
+class EditError(ValueError):
+    """The file has to be changed by hand. The message says why."""
+
+
+def with_value(text: str, path: Path, value: object, *, in_place_of: Sequence[str] = ()) -> str:
+    """The text with `value` at `path`; mappings on the way are made where they are missing.
+
+    `in_place_of` are words that a mapping may take the place of: `create`, where settings are wanted.
+    """
+    wanted = _said(text)
+    _set(wanted, path, value, in_place_of)
+    return _checked(_with_value(text, path, value, in_place_of), wanted)
+
+
+def without(text: str, path: Path) -> str:
+    """The text without the key at `path`, which has to be there."""
+    wanted = _said(text)
+    around: Any = wanted
+    for step in path[:-1]:
+        around = around[step]
+    del around[path[-1]]
+    key, value, parent = _pair(text, path)
+    if parent.flow_style:
+        raise EditError(f"`{'.'.join(path)}` stands in braces, of which no part can be taken out")
+    if len(parent.value) == 1:
+        raise EditError(f"`{'.'.join(path)}` is the only thing in its mapping")
+    lines = text.splitlines(keepends=True)
+    first = key.start_mark.line
+    last = _last_line(value, lines)
+    return _checked("".join([*lines[:first], *lines[last + 1 :]]), wanted)
+
+
+def _with_value(text: str, path: Path, value: object, in_place_of: Sequence[str]) -> str:
+    node = _root(text)
+    for at, step in enumerate(path):
+        if isinstance(node, ScalarNode) and (node.value in in_place_of or node.value == ""):
+            return _in_place_of(text, node, path[:at], _nested(path[at:], value))
+        if not isinstance(node, MappingNode):
+            raise EditError(f"`{'.'.join(path[:at])}` isn't a mapping")
+        child = _child(node, step)
+        if child is None:
+            return _added(text, node, step, _nested(path[at + 1 :], value))
+        node = child
+    if not isinstance(node, ScalarNode) or isinstance(value, dict | list):
+        raise EditError(f"`{'.'.join(path)}` has more than a word in it")
+    space = " " if node.start_mark.index == node.end_mark.index else ""
+    return text[: node.start_mark.index] + space + json.dumps(value) + text[node.end_mark.index :]
+
+
+def _in_place_of(text: str, node: ScalarNode, path: Path, value: object) -> str:
+    """A mapping where a word stands, a line for each key of it. A comment behind the word stays behind the key."""
+    key, _, _ = _pair(text, path)
+    indent = " " * (key.start_mark.column + 2)
+    newline = _newline(text)
+    before, after = text[: node.start_mark.index].rstrip(" "), text[node.end_mark.index :]
+    rest, _, following = after.partition("\n")
+    block = newline.join(f"{indent}{line}" for line in _dumped(value))
+    return f"{before}{rest.rstrip()}{newline}{block}{newline}{following}"
+
+
+def _added(text: str, node: MappingNode, name: str, value: object) -> str:
+    """One more key, behind the others."""
+    if node.flow_style:
+        at = node.end_mark.index - 1
+        comma = ", " if node.value else ""
+        inner = yaml.safe_dump({name: value}, default_flow_style=True, sort_keys=False, width=10_000, allow_unicode=True)
+        before = text[:at].rstrip(" ") if node.value else text[:at]
+        return f"{before}{comma}{inner.strip()[1:-1]}{text[at:]}"
+    newline = _newline(text)
+    lines = text.splitlines()
+    indent = " " * node.value[0][0].start_mark.column
+    at = len(lines) if node.end_mark.index >= len(text) else node.end_mark.line
+    # What follows a mapping may be a comment that belongs to what comes next: it isn't set in as the keys are.
+    while at and (not lines[at - 1].strip() or (lines[at - 1].lstrip().startswith("#") and not lines[at - 1].startswith(indent))):
+        at -= 1
+    return newline.join([*lines[:at], *(f"{indent}{line}" for line in _dumped({name: value})), *lines[at:], ""])
+
+
+def _last_line(value: Node, lines: Sequence[str]) -> int:
+    """The last line of a value. A mapping's end is where the next thing begins, with blank lines and comments between."""
+    if isinstance(value, ScalarNode) or cast(MappingNode, value).flow_style:
+        return value.end_mark.line
+    column = value.start_mark.column
+    last = min(value.end_mark.line, len(lines)) - 1
+    while last > value.start_mark.line and len(lines[last]) - len(lines[last].lstrip()) < column:
+        last -= 1
+    return last
+
+
+def _root(text: str) -> Node:
+    try:
+        root = cast(Any, yaml).compose(text, yaml.SafeLoader)
+    except yaml.YAMLError:
+        root = None
+    if not isinstance(root, Node):
+        raise EditError("the file can't be read as YAML, or is empty")
+    return root
+
+
+def _pair(text: str, path: Path) -> tuple[Node, Node, MappingNode]:
+    """The key at `path`, its value, and the mapping that they are in."""
+    node = _root(text)
+    for step in path[:-1]:
+        child = _child(node, step)
+        if child is None:
+            raise EditError(f"there is no `{'.'.join(path)}`")
+        node = child
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            if isinstance(key, ScalarNode) and key.value == path[-1]:
+                return key, value, node
+    raise EditError(f"there is no `{'.'.join(path)}`")
+
+
+def _child(node: Node, name: str) -> Node | None:
+    if not isinstance(node, MappingNode):
+        return None
+    return next((value for key, value in node.value if isinstance(key, ScalarNode) and key.value == name), None)
+
+
+def _dumped(value: object) -> list[str]:
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000).splitlines()
+
+
+def _nested(path: Path, value: object) -> object:
+    for step in reversed(path):
+        value = {step: value}
+    return value
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _said(text: str) -> Any:
+    try:
+        said: Any = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise EditError("the file can't be read as a mapping in YAML")
+    return _apart(said)
+
+
+def _apart(value: Any) -> Any:
+    """A copy in which an alias no longer shares what it stands for with its anchor."""
+    if isinstance(value, dict):
+        return {key: _apart(inner) for key, inner in cast(dict[Any, Any], value).items()}
+    return [_apart(inner) for inner in cast(list[Any], value)] if isinstance(value, list) else value
+
+
+def _set(said: Any, path: Path, value: object, in_place_of: Sequence[str]) -> None:
+    around = said
+    for step in path[:-1]:
+        inner = around.get(step)
+        if inner is None or (isinstance(inner, str) and inner in in_place_of):
+            around[step] = inner = {}
+        if not isinstance(inner, dict):
+            raise EditError(f"`{step}` isn't a mapping")
+        around = cast(dict[Any, Any], inner)
+    around[path[-1]] = value
+
+
+def _checked(text: str, wanted: Any) -> str:
+    try:
+        said: Any = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        said = None
+    if said != wanted:
+        raise EditError("the file's layout doesn't take this change without another")
+    return text
