@@ -17,7 +17,10 @@ from components.edge_sharing import EdgeSharing
 from components.foundation import Foundation
 from components.gallery_image import GalleryImage
 from components.gpu_cluster import GpuCluster
+from components.gpu_vm import GpuVm
 from components.job_environment import JobEnvironment
+from components.ml_endpoint import MlEndpoint
+from components.ml_workspace import MlWorkspace
 from components.refusal import refuse, warn
 from components.serverless_gpu_job import ServerlessGpuJob
 from components.settings import all_problems, read
@@ -69,7 +72,32 @@ clusters = {
 edges = {
     name: EdgeSharing(name, {**edge, **foundation.surroundings, "stack": settings.stack}) for name, edge in settings.edges.items()
 }
-work = {**groups, **jobs, **pools, **clusters}  # no name is in two of them
+of_vms = {name: image.of_pool for name, image in images.items()}
+vms = {
+    name: GpuVm(name, {**vm, **foundation.surroundings, "images": of_vms, "stack": settings.stack})
+    for name, vm in settings.vms.items()
+}
+workspace = None
+endpoints: dict[str, MlEndpoint] = {}
+if settings.ml_workspace is not None:
+    workspace = MlWorkspace(
+        "ml",
+        {
+            **settings.ml_workspace,
+            **foundation.surroundings,
+            "clusters": {name: cluster.of_workspace for name, cluster in clusters.items()},
+            "vms": {name: vm.of_workspace for name, vm in vms.items()},
+            "stack": settings.stack,
+        },
+    )
+    endpoints = {
+        name: MlEndpoint(name, {**endpoint, **foundation.surroundings, **workspace.surroundings, "stack": settings.stack})
+        for name, endpoint in settings.ml_endpoints.items()
+    }
+work = {**groups, **jobs, **pools, **clusters, **vms, **endpoints}  # no name is in two of them, or in those of machines
+ends = {name: each.expires_at for name, each in work.items()}
+costs = {name: each.hourly_cost for name, each in work.items()}
+idle_costs = {name: each.idle_cost for name, each in {**clusters, **vms, **endpoints}.items()}
 
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
@@ -84,6 +112,13 @@ pulumi.export("clusters", {name: cluster.resource_id for name, cluster in cluste
 pulumi.export("gpu_pools", {name: cluster.gpu_pools for name, cluster in clusters.items()})  # by cluster, by pool
 pulumi.export("edges", {name: edge.context for name, edge in edges.items()})  # contexts of kubeconfigs by name
 pulumi.export("namespaces", {name: each.namespace for name, each in {**clusters, **edges}.items()})  # null: nothing is put there
-pulumi.export("idle_cost", {name: cluster.idle_cost for name, cluster in clusters.items()})  # USD an hour, null: not known
-pulumi.export("expires_at", {name: each.expires_at for name, each in work.items()})  # RFC 3339 instants, null: no end
-pulumi.export("hourly_cost", {name: each.hourly_cost for name, each in work.items()})  # USD while it runs, null: not known
+pulumi.export("vms", {name: vm.resource_id for name, vm in vms.items()})  # ARM ids by name
+pulumi.export("ml_workspace", workspace.resource_id if workspace else None)  # ARM id, null: none
+pulumi.export("ml_computes", workspace.computes if workspace else {})  # ARM ids by name, which stays when one is replaced
+pulumi.export("ml_models", workspace.models if workspace else {})  # ARM ids of versions by name
+pulumi.export("ml_environments", workspace.environments if workspace else {})  # ARM ids of versions by name
+pulumi.export("endpoints", {name: endpoint.resource_id for name, endpoint in endpoints.items()})  # ARM ids by name
+pulumi.export("scoring_uris", {name: endpoint.scoring_uri for name, endpoint in endpoints.items()})  # where requests go, by name
+pulumi.export("idle_cost", {**idle_costs, **(workspace.idle_cost if workspace else {})})  # USD an hour, null: not known
+pulumi.export("expires_at", {**ends, **(workspace.expires_at if workspace else {})})  # RFC 3339 instants, null: no end
+pulumi.export("hourly_cost", {**costs, **(workspace.hourly_cost if workspace else {})})  # USD while it runs, null: not known

@@ -1,4 +1,5 @@
-"""What is declared on a cluster with GPU pools: device plugin, feature labels, metrics, a namespace with its quota, and jobs.
+"""What is declared on a cluster with GPU pools: device plugin, feature labels, metrics, a namespace with its quota, jobs
+and services.
 
 In: a `ClusterObjectsSpec`, the images that the registry built, and options with the provider of the cluster. Out: the Kubernetes
 objects as resources. What serves GPUs is in the namespace gpu-resources, on GPU nodes alone, and removed after the jobs.
@@ -16,6 +17,7 @@ from components import (
     cluster_gpu_objects_plugin,
     kubernetes_jobs,
     kubernetes_objects,
+    kubernetes_services,
 )
 from components.cluster_gpu_objects_args import ClusterObjectsSpec, announcements
 from components.cluster_gpu_objects_plugin import NAMESPACE
@@ -37,8 +39,18 @@ class DeclaredObjects:
 
 
 def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> list[Problem]:
-    """The workloads of jobs that no registry has built."""
-    return kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images)
+    """The workloads of jobs and services that no registry has built."""
+    programs = {name: service.job for name, service in spec.services.items()}
+    return [
+        *kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images),
+        *kubernetes_jobs.missing(kubernetes_jobs.by_path(programs, f"{spec.path}.services"), images),
+    ]
+
+
+def missing_of_services(spec: ClusterObjectsSpec, *, identity: bool, storage: bool) -> list[Problem]:
+    """What services need to fetch their models."""
+    by_path = {f"{spec.path}.services.{name}": service for name, service in spec.services.items()}
+    return list(kubernetes_services.missing(by_path, identity=identity, storage=storage))
 
 
 def serving(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
@@ -69,9 +81,16 @@ def of_jobs(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
 
 
 def declare(
-    name: str, spec: ClusterObjectsSpec, *, images: Mapping[str, pulumi.Input[str]], opts: pulumi.ResourceOptions
+    name: str,
+    spec: ClusterObjectsSpec,
+    *,
+    images: Mapping[str, pulumi.Input[str]],
+    opts: pulumi.ResourceOptions,
+    storage: str = "",
+    service_account: str = "",
 ) -> DeclaredObjects:
-    """Declares all of it for the cluster `name`. `opts` has the parent and the provider."""
+    """Declares all of it for the cluster `name`. `opts` has the parent and the provider. Services fetch models from the account
+    `storage` as `service_account`."""
     if pulumi.runtime.is_dry_run():  # an update shows its preview first
         for line in announcements(spec):
             pulumi.log.info(line, opts.parent)
@@ -82,8 +101,31 @@ def declare(
         namespace=spec.namespace,
         namespace_object=room[0],
         jobs={job: each.name for job, each in spec.jobs.items()},
-        resources=[*there, *room, *jobs],
+        resources=[*there, *room, *jobs, *_services(name, spec, images, storage, service_account, after(opts, [*there, *room]))],
     )
+
+
+def _services(
+    name: str,
+    spec: ClusterObjectsSpec,
+    images: Mapping[str, pulumi.Input[str]],
+    storage: str,
+    service_account: str,
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """Each with its Secret where it has one."""
+    declared: list[pulumi.Resource] = []
+    for service, each in spec.services.items():
+        before: list[pulumi.Resource] = []
+        if each.job.secret_names:
+            variables = spec.said.get("services", {})[service].get("secret_environment", {})
+            secret = kubernetes_jobs.secret_manifest(each.job, {"secret_environment": variables})
+            before.append(kubernetes_objects.declare(f"{name}-secret-{service}", secret, opts))
+        image = kubernetes_jobs.image_of(each.job, images)
+        for manifest in kubernetes_services.manifests(each, image, storage, service_account):
+            before.append(kubernetes_objects.declare(_logical(name, manifest), manifest, after(opts, before[:1])))
+        declared += before
+    return declared
 
 
 def declare_jobs(

@@ -15,7 +15,7 @@ from catalog.sizes import SIZES
 from catalog.sizes.model import Gpu
 from components import cluster_gpu_objects_rules as rules
 from components import cluster_gpu_objects_sharing as sharing_config
-from components import kubernetes_jobs
+from components import kubernetes_jobs, kubernetes_services
 from components.cluster_gpu_objects_settings import (
     DEFAULT_EXPORTER_IMAGE,
     DEFAULT_GPUS,
@@ -28,6 +28,8 @@ from components.cluster_gpu_objects_settings import (
 from components.cluster_gpu_objects_sharing import SharingConfig
 from components.kubernetes_jobs import JobSpec, Placement
 from components.kubernetes_objects import toleration
+from components.kubernetes_service_settings import ClusterServiceSettings
+from components.kubernetes_services import ServiceSpec
 from components.workloads import Workload
 from formats.tags import NODE_POOL
 
@@ -96,6 +98,7 @@ class ClusterObjectsSpec:
     exporter_image: str
     pools: tuple[PoolObjects, ...]
     jobs: dict[str, JobSpec]
+    services: dict[str, ServiceSpec]
 
     @property
     def configs(self) -> dict[str, SharingConfig]:
@@ -133,6 +136,16 @@ def resolve_objects(
         pool = rules.pool_of(job, pools)
         jobs[name], more = kubernetes_jobs.resolve(name, job, _placement(job, pool, namespace), f"{path}.jobs.{name}")
         problems += [*more, *rules.job_problems(job, pool, pools, f"{path}.jobs.{name}")]
+    services: dict[str, ServiceSpec] = {}
+    for name, service in said.get("services", {}).items():
+        of_pod = rules.pod_of(service)
+        with_gpu = service.get("gpus", DEFAULT_GPUS) != 0
+        pool = rules.pool_of(of_pod, pools) if with_gpu else None
+        place = _placement(of_pod, pool, namespace) if with_gpu else _without_gpu(service, namespace)
+        services[name], more = kubernetes_services.resolve(name, service, place, f"{path}.services.{name}")
+        problems += [*more, *rules.service_problems(service, pool, pools, f"{path}.services.{name}")]
+        if name in jobs:
+            problems.append(rules.taken(f"{path}.services.{name}", "a job"))
     spec = ClusterObjectsSpec(
         path=path,
         said=said,
@@ -146,6 +159,7 @@ def resolve_objects(
         exporter_image=metrics.get("image", DEFAULT_EXPORTER_IMAGE),
         pools=tuple(_pool_objects(pool) for pool in pools),
         jobs=jobs,
+        services=services,
     )
     problems += rules.settings_problems(said, pools, namespace, spec.counters, path)
     problems += rules.quota_problems(said, spec.jobs, path)
@@ -158,14 +172,14 @@ def announcements(spec: ClusterObjectsSpec) -> list[str]:
 
 
 def workloads(said: ClusterObjectsSettings) -> set[Workload]:
-    """The workloads that the registry has to build for the jobs."""
-    return kubernetes_jobs.workloads(list(said.get("jobs", {}).values()))
+    """The workloads that the registry has to build for jobs and services."""
+    of_jobs = kubernetes_jobs.workloads(list(said.get("jobs", {}).values()))
+    return of_jobs | kubernetes_services.workloads(said.get("services", {}))
 
 
 def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) -> Placement:
     resource = rules.resource_of(pool)
-    requests = {"cpu": f"{job['cpu']:g}"} if "cpu" in job else {}
-    memory = {"memory": f"{round(job['memory_in_gib'] * 1024)}Mi"} if "memory_in_gib" in job else {}
+    requests, memory = _asked(job)
     taints = pool.all_taints if pool is not None else (GPU_TAINT,)
     selector = {NODE_POOL: pool.name} if pool is not None else {AKS_POOL_LABEL: job["pool"]} if "pool" in job else {}
     return Placement(
@@ -177,6 +191,19 @@ def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) ->
         environment=kubernetes_jobs.mps_variables(job, pool.sharing) if pool is not None else {},
         parallelism=int(job.get("parallelism", DEFAULT_PARALLELISM)),
     )
+
+
+def _without_gpu(service: ClusterServiceSettings, namespace: str) -> Placement:
+    """A pod that asks for no GPU runs on whatever node takes it."""
+    requests, memory = _asked(rules.pod_of(service))
+    return Placement(namespace=namespace, limits=memory, requests={**requests, **memory})
+
+
+def _asked(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
+    """Processors, and memory, which a pod also may not exceed."""
+    requests = {"cpu": f"{job['cpu']:g}"} if "cpu" in job else {}
+    memory = {"memory": f"{round(job['memory_in_gib'] * 1024)}Mi"} if "memory_in_gib" in job else {}
+    return requests, memory
 
 
 def _quota(said: ClusterObjectsSettings, pools: Sequence[GpuPool]) -> dict[str, str]:

@@ -4,7 +4,7 @@ In: settings, pools, and where they are written. Out: problems, and what a pool'
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from catalog.problems import Code, Problem, Severity
 from catalog.services import gpu_sharing, gpu_sharing_yield
@@ -20,6 +20,7 @@ from components.cluster_gpu_objects_settings import (
     ClusterObjectsSettings,
 )
 from components.kubernetes_jobs import JobSpec, too_small
+from components.kubernetes_service_settings import ClusterServiceSettings
 from formats import image_reference
 
 if TYPE_CHECKING:
@@ -113,6 +114,32 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
             fix="ask for fewer, or use a pool of a larger size",
             code=Code.IMPOSSIBLE,
         )
+
+
+def pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
+    """What a service's pods ask for, as a job's do."""
+    asked = ("gpus", "pool", "cpu", "memory_in_gib")
+    return cast(ClusterJobSettings, {key: value for key, value in service.items() if key in asked})
+
+
+def service_problems(
+    service: ClusterServiceSettings, pool: "GpuPool | None", pools: Sequence["GpuPool"], path: str
+) -> Iterator[Problem]:
+    """What is wrong with the service's place on the cluster."""
+    if service.get("gpus", DEFAULT_GPUS) == 0:
+        without = {key: value for key, value in service.items() if key in ("cpu", "memory_in_gib")}
+        found = job_problems(cast(ClusterJobSettings, without), None, (), path)
+        yield from (problem for problem in found if not problem.path.endswith(".pool"))
+        if "pool" in service:
+            message = "a pod without a GPU isn't kept on a GPU pool"
+            yield Problem(path=f"{path}.pool", message=message, value=service["pool"], fix="remove it, or write gpus: 1")
+        return
+    yield from job_problems(pod_of(service), pool, pools, path)
+
+
+def taken(path: str, by: str) -> Problem:
+    """Two things of one name in a namespace would share its labels."""
+    return Problem(path=path, message=f"{by} of the cluster has this name too", fix="rename one of the two")
 
 
 def _most(pool: "GpuPool") -> int | None:

@@ -1,4 +1,5 @@
-"""What a stack file can say about what is on a cluster with GPU pools: device plugin, labels, metrics, namespace and jobs.
+"""What a stack file can say about what is on a cluster with GPU pools: device plugin, labels, metrics, namespace, jobs and
+services.
 
 In: nothing. Out: `ClusterObjectsSettings`, with the defaults of its keys. What becomes of it is in `cluster_gpu_objects_args`.
 """
@@ -7,6 +8,7 @@ from typing import NotRequired, TypedDict
 
 from catalog.services.aks import dcgm, device_plugin
 from components.kubernetes_job_settings import JobSettings
+from components.kubernetes_service_settings import ClusterServiceSettings
 
 DEFAULT_NAMESPACE = "gpu-jobs"
 DEFAULT_PLUGIN_IMAGE = device_plugin.PINNED_IMAGE
@@ -73,3 +75,5 @@ class ClusterObjectsSettings(TypedDict):
     """Metrics of the GPUs, for Prometheus. Default: they are exported."""
     jobs: NotRequired[dict[str, ClusterJobSettings]]
     """Jobs by name. Default: none."""
+    services: NotRequired[dict[str, ClusterServiceSettings]]
+    """Programs that answer requests, by name, such as the workload scoring with a model. Default: none."""

@@ -67,6 +67,8 @@ class StorageArgs(TypedDict):
     """Plain: its name."""
     id: pulumi.Input[str]
     """Wired: its ARM id."""
+    is_own: NotRequired[bool]
+    """Plain: true where the stack has made the account, and so may put containers into it. Default: false."""
 
 
 class Surroundings(TypedDict):

@@ -23,6 +23,9 @@ _NOUNS = {
     azure_types.MANAGED_ENVIRONMENT: "Container Apps environment",
     azure_types.BATCH_ACCOUNT: "Batch account",
     azure_types.MANAGED_CLUSTER: "AKS cluster",
+    azure_types.ML_WORKSPACE: "Azure Machine Learning workspace",
+    azure_types.KEY_VAULT: "key vault",
+    azure_types.INSIGHTS_COMPONENT: "Application Insights component",
 }
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # how lookups say that Azure answered 404
 

@@ -225,7 +225,7 @@ class Foundation(pulumi.ComponentResource):
         if self._spec.identity_writes_blobs:
             assigned = self._assigned("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage_id, principal_id)
         ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
-        self.surroundings["storage"] = StorageArgs(name=part.name, id=ready)
+        self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
         return storage_id
 
     def _new_storage(self, part: Part) -> pulumi.Output[str]:

@@ -46,8 +46,8 @@ class FoundationSettings(TypedDict):
     log_workspace: NotRequired[PartArgs]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
     storage: NotRequired[PartArgs]
-    """The storage account for data and models. Where the stack has a Batch account, the identity gets the role Storage Blob Data
-    Contributor on it, unless `assign_roles` is false. Default: none."""
+    """The storage account for data and models. Where the stack has a Batch account, an Azure Machine Learning workspace or virtual
+    machines, the identity gets the role Storage Blob Data Contributor on it, unless `assign_roles` is false. Default: none."""
 
 
 class FoundationArgs(FoundationSettings):
@@ -64,8 +64,8 @@ class FoundationArgs(FoundationSettings):
     read_log_key: NotRequired[bool]
     """Plain: true reads the shared key of `log_workspace`, which container groups need and nothing else does. Default: false."""
     write_blobs: NotRequired[bool]
-    """Plain: true gives the identity the role Storage Blob Data Contributor on the storage account, as Batch needs it. Default:
-    false."""
+    """Plain: true gives the identity the role Storage Blob Data Contributor on the storage account, as Batch and Azure Machine
+    Learning need it. Default: false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,8 @@ from components.gpu_cluster_immutable import REPLACING_CLUSTER, REPLACING_POOL
 from components.gpu_cluster_pools import GpuPoolSpec
 from components.gpu_cluster_settings import PoolReplace
 from components.gpu_cluster_way_in import Cluster
+from components.ml_surroundings import ClusterOfWorkspace
+from components.ml_workspace_clusters import of_cluster
 from components.refusal import refuse
 from formats import arm_ids, azure_types
 from formats.tags import NODE_POOL
@@ -64,13 +66,17 @@ class GpuCluster(pulumi.ComponentResource):
     """The same with the nodes that stay while nothing runs, of the system pool above all."""
     kubeconfig: pulumi.Output[str]
     """A kubeconfig that logs in by kubelogin. Not an output."""
+    of_workspace: ClusterOfWorkspace
+    """The cluster as an Azure Machine Learning workspace attaches it. Not an output."""
 
     def __init__(self, name: str, args: GpuClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("azuregpu:index:GpuCluster", name, None, opts)
         context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
         spec, problems = resolve(name, args, context)
         images = args["registry"]["workload_images"] if "registry" in args else {}
-        refuse([*stack_problems, *problems, *cluster_gpu_objects.missing_images(spec.objects, images)])
+        speaks = spec.workload_identity and args.get("identity_is_own", False)
+        of_services = cluster_gpu_objects.missing_of_services(spec.objects, identity=speaks, storage="storage" in args)
+        refuse([*stack_problems, *problems, *cluster_gpu_objects.missing_images(spec.objects, images), *of_services])
         facts, problems = gpu_cluster_existing.look_up(spec)
         refuse(problems)
 
@@ -85,8 +91,14 @@ class GpuCluster(pulumi.ComponentResource):
         self.namespace = spec.objects.namespace if spec.on_cluster else None
         self.gpu_pools = {pool: _said_of(spec.pools[pool], declared) for pool, declared in pools.items()}
         before: list[pulumi.Resource] = [*pools.values(), *self._roles(facts, cluster)]
-        if spec.on_cluster:
-            self._on_cluster(cluster, before)
+        on_it = self._on_cluster(cluster, before) if spec.on_cluster else []
+        ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in [*before, *on_it])).apply(lambda values: values[0])
+        self.of_workspace = {
+            **of_cluster(spec),
+            "id": ready,
+            "name": cluster.name,
+            "resource_group_name": cluster.group,
+        }
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self.idle_cost = pulumi.Output.from_input(spec.idle_hourly_cost) if spec.idle_hourly_cost is not None else None
@@ -237,15 +249,23 @@ class GpuCluster(pulumi.ComponentResource):
         if commands:
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
-    def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> None:
+    def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> list[pulumi.Resource]:
         """Device plugin, labels, metrics, namespace, jobs, and the identity that pods can speak as."""
         images = self._args["registry"]["workload_images"] if "registry" in self._args else {}
         provider = gpu_cluster_way_in.provider(self._name, cluster, self.kubeconfig, before, self)
         opts = pulumi.ResourceOptions(parent=self, provider=provider)
-        declared = cluster_gpu_objects.declare(self._name, self._spec.objects, images=images, opts=opts)
+        declared = cluster_gpu_objects.declare(
+            self._name,
+            self._spec.objects,
+            images=images,
+            opts=opts,
+            storage=self._args["storage"]["name"] if "storage" in self._args else "",
+            service_account=SERVICE_ACCOUNT,
+        )
         self._workload_identity(
             cluster, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=declared.resources[:1]))
         )
+        return declared.resources
 
     def _workload_identity(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
         """A service account whose tokens Entra takes for the stack's identity. Someone else's identity isn't changed."""

@@ -21,6 +21,7 @@ from components import (
     container_group_args,
     foundation_args,
     gpu_cluster_args,
+    inventory_ml,
     job_environment_args,
     serverless_gpu_job_args,
 )
@@ -57,7 +58,8 @@ class PackageUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemPoolUse:
-    """The machines of a cluster's system pool, which have no GPU and so aren't among the catalog's sizes."""
+    """Machines without a GPU, which so aren't among the catalog's sizes: of a cluster's system pool, or of Azure Machine
+    Learning."""
 
     size: str
     region: str
@@ -77,6 +79,7 @@ class Inventory:
     # Batch's or a cluster's, all nodes that there can be.
     uses: tuple[SizeUse, ...]
     system_pools: tuple[SystemPoolUse, ...]  # of clusters that are created
+    ml_machines: tuple[SystemPoolUse, ...]  # of computes and managed deployments, with a fifth for the upgrades of the latter
     names: tuple[Name, ...]  # of what is created
     batch_account: str  # name of the account of the pools; empty where there is none
     batch_account_id: str  # ARM id of an existing one; empty where it is created
@@ -84,6 +87,7 @@ class Inventory:
     assigns_roles: bool
     clusters: tuple[str, ...]  # ARM ids of existing ones
     group: str  # name of the existing resource group that everything goes into; empty where one is created
+    ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
 
 
 def take(configuration: dict[str, str], project: str, stack: str, today: str) -> Inventory:
@@ -96,27 +100,39 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
     batch = settings.batch_parts(context)
     clusters = {name: gpu_cluster_args.resolve(name, each, context)[0] for name, each in settings.clusters.items()}
     environments = [job_environment_args.resolve(each, context)[0] for each in settings.job_environments.values()]
+    of_ml = settings.ml_parts(context)
     return Inventory(
         day=context.day,
         location=context.location,
         subscription_id=context.subscription_id,
         problems=tuple(pure_problems(settings, project, stack)),
-        uses=(*_group_uses(settings, groups), *_job_uses(settings, jobs), *_pool_uses(batch), *_cluster_uses(clusters)),
+        uses=(
+            *_group_uses(settings, groups),
+            *_job_uses(settings, jobs),
+            *_pool_uses(batch),
+            *_cluster_uses(clusters),
+            *inventory_ml.uses(of_ml),
+        ),
         system_pools=tuple(_system_pool(spec) for spec in clusters.values() if spec.existing is None),
+        ml_machines=tuple(SystemPoolUse(**each._asdict()) for each in inventory_ml.without_gpu(of_ml)),
         names=(
             *_foundation_names(foundation),
             *_group_names(groups),
             *_job_names(jobs, environments),
             *_batch_names(settings, batch),
             *_cluster_names(settings, clusters),
+            *(_name(*each) for each in inventory_ml.names(settings.ml_workspace, of_ml)),
         ),
         batch_account=batch.account.name if batch.account else "",
         batch_account_id=batch.account.existing.text if batch.account and batch.account.existing else "",
         packages=tuple(package for name, spec in batch.pools.items() for package in _packages(name, spec)),
         assigns_roles=foundation.assign_roles
-        and (foundation.identity_pulls or foundation.identity_writes_blobs or bool(clusters)),
+        and (
+            foundation.identity_pulls or foundation.identity_writes_blobs or bool(clusters) or inventory_ml.assigns_roles(of_ml)
+        ),
         clusters=tuple(spec.existing.text for spec in clusters.values() if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
+        ml_workspace=inventory_ml.existing_workspace(of_ml),
     )
 
 
@@ -284,6 +300,7 @@ def as_json(inventory: Inventory) -> dict[str, Any]:
             for use in inventory.uses
         ],
         "system_pools": [dataclasses.asdict(each) for each in inventory.system_pools],
+        "ml_machines": [dataclasses.asdict(each) for each in inventory.ml_machines],
         "names": [{"arm_type": name.arm_type, "name": name.name, "path": name.path} for name in inventory.names],
         "batch_account": inventory.batch_account,
         "batch_account_id": inventory.batch_account_id,
@@ -293,6 +310,7 @@ def as_json(inventory: Inventory) -> dict[str, Any]:
         "clusters": list(inventory.clusters),
         "assigns_roles": inventory.assigns_roles,
         "group": inventory.group,
+        "ml_workspace": inventory.ml_workspace,
     }
 
 

@@ -27,6 +27,8 @@ def _classes() -> dict[tuple[str, str], type[pulumi.CustomResource]]:
             ("apps/v1", "DaemonSet"): kubernetes.apps.v1.DaemonSet,
             ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
             ("batch/v1", "Job"): kubernetes.batch.v1.Job,
+            ("policy/v1", "PodDisruptionBudget"): kubernetes.policy.v1.PodDisruptionBudget,
+            ("autoscaling/v2", "HorizontalPodAutoscaler"): kubernetes.autoscaling.v2.HorizontalPodAutoscaler,
             ("rbac.authorization.k8s.io/v1", "ClusterRole"): kubernetes.rbac.v1.ClusterRole,
             ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): kubernetes.rbac.v1.ClusterRoleBinding,
             (

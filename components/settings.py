@@ -18,10 +18,14 @@ from components import (
     batch_account_args,
     container_group_args,
     foundation_args,
+    gallery_image_args,
+    gpu_cluster_args,
     job_environment_args,
+    ml_workspace_existing,
     serverless_gpu_job_args,
     settings_batch,
     settings_clusters,
+    settings_ml,
 )
 from components.batch_account_args import BatchAccountSettings
 from components.batch_pool_settings import BatchPoolSettings
@@ -31,16 +35,21 @@ from components.edge_sharing_settings import EdgeSharingSettings
 from components.foundation_args import FoundationArgs, PartArgs
 from components.gallery_image_args import GalleryImageSettings
 from components.gpu_cluster_settings import GpuClusterSettings
+from components.gpu_vm_settings import GpuVmSettings
 from components.job_environment_args import JobEnvironmentSettings
+from components.ml_endpoint_settings import MlEndpointSettings
+from components.ml_workspace_settings import MlWorkspaceSettings
 from components.serverless_gpu_job_rules import identity_problems
 from components.serverless_gpu_job_settings import DEFAULT_GPU, ServerlessGpuJobSettings
 from components.settings_batch import BatchParts, LookUp
+from components.settings_ml import MlParts
 from components.settings_reference import reference
 from components.stack_file import StackFile
 from components.typed_dicts import check, schema
 from components.workloads import Workload
 
 PROJECT = "azure-gpu"  # the namespace of the keys, as in Pulumi.yaml
+_WRITE_BLOBS = ("batch_account", "ml_workspace", "vms")  # what has the stack's identity read and write blobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +66,9 @@ class Settings:
     pools: dict[str, BatchPoolSettings]
     clusters: dict[str, GpuClusterSettings]
     edges: dict[str, EdgeSharingSettings]
+    ml_workspace: MlWorkspaceSettings | None
+    ml_endpoints: dict[str, MlEndpointSettings]
+    vms: dict[str, GpuVmSettings]
     problems: list[Problem]
 
     def environment_of(self, job: str) -> str:
@@ -67,6 +79,22 @@ class Settings:
         """Account, gallery images and pools, resolved together."""
         foundation, _ = foundation_args.resolve(self.foundation, context)
         return settings_batch.resolve(self.batch_account, self.gallery_images, self.pools, context, foundation, look_up)
+
+    def ml_parts(self, context: Context, look_up: settings_ml.LookUp = settings_ml.without_looking) -> MlParts:
+        """Workspace, endpoints and virtual machines, resolved together."""
+        foundation, _ = foundation_args.resolve(self.foundation, context)
+        clusters = {name: gpu_cluster_args.resolve(name, each, context)[0] for name, each in self.clusters.items()}
+        images = {name: gallery_image_args.resolve(name, each, context)[0] for name, each in self.gallery_images.items()}
+        return settings_ml.resolve(
+            self.ml_workspace,
+            self.ml_endpoints,
+            self.vms,
+            context,
+            foundation,
+            clusters=clusters,
+            images={name: gallery_image_args.of_pool(each) for name, each in images.items()},
+            look_up=look_up,
+        )
 
 
 def read(configuration: Mapping[str, str], today: str) -> Settings:
@@ -106,7 +134,7 @@ def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, pr
         stack=stack,
         workloads=_workloads(file),
         read_log_key=bool(groups),
-        write_blobs="batch_account" in file,
+        write_blobs=any(key in file for key in _WRITE_BLOBS),
     )
     if "image_source" in file:
         foundation["image_source"] = file["image_source"]
@@ -123,6 +151,9 @@ def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, pr
         pools=file.get("pools", {}),
         clusters=settings_clusters.with_login(file.get("clusters", {}), configuration),
         edges=file.get("edges", {}),
+        ml_workspace=file.get("ml_workspace"),
+        ml_endpoints=file.get("ml_endpoints", {}),
+        vms=file.get("vms", {}),
         problems=problems,
     )
 
@@ -133,7 +164,7 @@ def _workloads(file: StackFile) -> list[Workload]:
     of_jobs = {job["workload"] for job in file.get("jobs", {}).values() if "workload" in job}
     of_pools = {each for pool in file.get("pools", {}).values() for each in pool.get("containers", {}).get("workloads", [])}
     on_clusters = settings_clusters.workloads(file.get("clusters", {}), file.get("edges", {}))
-    return sorted(of_groups | of_jobs | of_pools | on_clusters)
+    return sorted(of_groups | of_jobs | of_pools | on_clusters | settings_ml.workloads(file.get("ml_workspace")))
 
 
 def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackFile) -> dict[str, JobEnvironmentSettings]:
@@ -164,6 +195,7 @@ def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
         job_environment_args.check,
         batch_account_args.look_up,
         settings_clusters.problems,
+        ml_workspace_existing.look_up,
     )
 
 
@@ -181,6 +213,7 @@ def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]
             of_existing=settings_clusters.without_looking,
             of_edge=settings_clusters.without_asking,
         ),
+        settings_ml.without_looking,
     )
 
 
@@ -192,6 +225,7 @@ def _problems(
     of_environment: Callable[[JobEnvironmentSettings, Context], list[Problem]],
     look_up_account: LookUp,
     of_clusters: Callable[..., list[Problem]],
+    look_up_workspace: settings_ml.LookUp,
 ) -> list[Problem]:
     context, found = resolve_stack(settings.stack, project, stack)
     found += of_foundation(settings.foundation, context)
@@ -209,6 +243,10 @@ def _problems(
     named += [(f"pools.{name}.pool_name", spec.base_name) for name, spec in parts.pools.items()]
     foundation, _ = foundation_args.resolve(settings.foundation, context)
     found += [*parts.problems, *of_clusters(settings.clusters, settings.edges, context, foundation)]
+    of_ml = settings.ml_parts(context, look_up_workspace)
+    named += [(f"ml_endpoints.{name}.endpoint_name", spec.name) for name, spec in of_ml.endpoints.items()]
+    named += [(f"vms.{name}.vm_name", spec.name) for name, spec in of_ml.vms.items()]
+    found += [problem for problem in of_ml.problems if problem not in found]
     found += _names_taken_twice(named)
     for environment in settings.job_environments.values():
         found += [problem for problem in of_environment(environment, context) if problem not in found]
@@ -245,9 +283,14 @@ def _problems_between_components(settings: Settings) -> list[Problem]:
         ("pools", "a pool"),
         ("clusters", "a cluster"),
         ("edges", "an edge"),
+        ("ml_endpoints", "an endpoint"),
+        ("vms", "a virtual machine"),
     )
-    for key, what in kinds:
-        names: Mapping[str, object] = getattr(settings, key)
+    # A compute of the workspace has a cost and an end of its own where it has machines of its own.
+    workspace = settings.ml_workspace or MlWorkspaceSettings()
+    machines = {name: said for name, said in workspace.get("computes", {}).items() if "size" in said}
+    named: list[tuple[str, str, Mapping[str, object]]] = [(key, what, getattr(settings, key)) for key, what in kinds]
+    for key, what, names in [*named, ("ml_workspace.computes", "a compute", machines)]:
         problems += [_named_like(f"{key}.{name}", taken[name]) for name in names if name in taken]
         taken |= dict.fromkeys((name for name in names if name not in taken), what)
     if "identity" not in settings.foundation:
@@ -265,7 +308,7 @@ def _named_like(path: str, other: str) -> Problem:
 
 
 # Keys below which names of the user's own stand.
-_BY_NAME = ("container_groups", "jobs", "gallery_images", "pools", "clusters", "edges")
+_BY_NAME = ("container_groups", "jobs", "gallery_images", "pools", "clusters", "edges", "ml_endpoints", "vms")
 
 
 def _component(path: str) -> str:

@@ -12,6 +12,9 @@ from components.edge_sharing_settings import EdgeSharingSettings
 from components.foundation_args import FoundationSettings, PartArgs
 from components.gallery_image_args import GalleryImageSettings
 from components.gpu_cluster_settings import GpuClusterSettings
+from components.gpu_vm_settings import GpuVmSettings
+from components.ml_endpoint_settings import MlEndpointSettings
+from components.ml_workspace_settings import MlWorkspaceSettings
 from components.serverless_gpu_job_settings import ServerlessGpuJobSettings
 
 
@@ -51,3 +54,10 @@ class StackFile(TypedDict):
     edges: NotRequired[dict[str, EdgeSharingSettings]]
     """Clusters given by their kubeconfig, such as Azure Stack Edge, whose GPUs jobs share, by name; nothing else that runs has
     the same one. Default: none."""
+    ml_workspace: NotRequired[MlWorkspaceSettings]
+    """The Azure Machine Learning workspace of all endpoints: `create`, with computes and models or without, or `existing: <id>`.
+    One that is created needs `storage` and `log_workspace` of the foundation, its computes `identity`. Default: none."""
+    ml_endpoints: NotRequired[dict[str, MlEndpointSettings]]
+    """Online endpoints with their deployments and traffic by name; nothing else that runs has the same one. Default: none."""
+    vms: NotRequired[dict[str, GpuVmSettings]]
+    """Virtual machines with a GPU by name; nothing else that runs has the same one. Default: none."""

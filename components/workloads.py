@@ -15,6 +15,7 @@ class Workload(StrEnum):
 
     MNIST = "mnist"
     VECTOR_ADD = "vector_add"
+    SCORING = "scoring"
 
     @property
     def folder(self) -> Path:

@@ -26,6 +26,7 @@ COMPUTED = {
     "azure-native:managedidentity:UserAssignedIdentity": lambda inputs: {
         "principalId": "principal-of-identity",
         "clientId": "client-of-identity",
+        "tenantId": "tenant-of-identity",
     },
     "azure-native:containerregistry:Registry": lambda inputs: {
         "name": inputs["registryName"],
@@ -40,6 +41,14 @@ COMPUTED = {
     "azure-native:compute:GalleryImage": lambda inputs: {"name": inputs["galleryImageName"]},
     "azure-native:containerservice:ManagedCluster": lambda inputs: {"name": inputs["resourceName"]},
     "azure-native:containerservice:AgentPool": lambda inputs: {"name": inputs["agentPoolName"]},
+    "azure-native:machinelearningservices:Workspace": lambda inputs: {
+        "name": inputs.get("workspaceName", "named-by-the-provider")
+    },
+    "azure-native:machinelearningservices:OnlineEndpoint": lambda inputs: {
+        "name": inputs["endpointName"],
+        "properties": {**inputs["properties"], "scoringUri": f"https://{inputs['endpointName']}.example/score"},
+        "systemData": {"createdAt": "2026-11-20T00:00:00Z"},
+    },
 }
 WORKSPACE_KEY = "workspace-key-that-nobody-may-read"
 KUBECONFIG = """
@@ -54,6 +63,10 @@ DEPLOYER = "99999999-8888-7777-6666-555555555555"
 KEYS = {
     "azure-native:operationalinsights:getSharedKeys": {"primarySharedKey": WORKSPACE_KEY},
     "azure-native:authorization:getClientConfig": {"objectId": DEPLOYER, "clientId": "", "subscriptionId": "", "tenantId": ""},
+    "azure-native:machinelearningservices:getOnlineEndpoint": {
+        "id": "/id-of/endpoint",
+        "properties": {"scoringUri": "https://digits.example/score", "authMode": "AADToken", "traffic": {}, "mirrorTraffic": {}},
+    },
     "azure-native:containerservice:getManagedCluster": {
         "oidcIssuerProfile": {"enabled": True, "issuerURL": "https://issuer.example/"},
         "identityProfile": {"kubeletidentity": {"objectId": "object-of-kubelet"}},
@@ -80,6 +93,7 @@ class Registration:
     replace_with: list[str]  # URNs
     ignore_changes: list[str]
     after_create: list[str]  # names of hooks
+    before_update: list[str]  # names of hooks
     provider: str  # reference; empty where it is the default
     dependencies: list[str]
 
@@ -157,6 +171,7 @@ class _Monitor(MockMonitor):
                     replace_with=list(request.replace_with),
                     ignore_changes=list(request.ignoreChanges),
                     after_create=list(request.hooks.after_create),
+                    before_update=list(request.hooks.before_update),
                     provider=request.provider,
                     dependencies=list(request.dependencies),
                 )

@@ -16,7 +16,10 @@ from components.container_group import ContainerGroup
 from components.foundation import Foundation
 from components.gallery_image import GalleryImage
 from components.gpu_cluster import GpuCluster
+from components.gpu_vm import GpuVm
 from components.job_environment import JobEnvironment
+from components.ml_endpoint import MlEndpoint
+from components.ml_workspace import MlWorkspace
 from components.serverless_gpu_job import ServerlessGpuJob
 from components.settings import all_problems, read
 from tests.components.recording import KEYS, PROJECT, STACK, Recorded, declare
@@ -65,8 +68,12 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
             for name, pool in settings.pools.items():
                 BatchPool(name, {**pool, **stands_on, **account.surroundings, "images": images})
 
-        for name, cluster in settings.clusters.items():
-            GpuCluster(name, {**cluster, **stands_on})
+        clusters = {name: GpuCluster(name, {**cluster, **stands_on}).of_workspace for name, cluster in settings.clusters.items()}
+        vms = {name: GpuVm(name, {**vm, **stands_on, "images": images}).of_workspace for name, vm in settings.vms.items()}
+        if settings.ml_workspace is not None:
+            workspace = MlWorkspace("ml", {**settings.ml_workspace, **stands_on, "clusters": clusters, "vms": vms})
+            for name, endpoint in settings.ml_endpoints.items():
+                MlEndpoint(name, {**endpoint, **stands_on, **workspace.surroundings})
 
     return declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
 
@@ -93,6 +100,20 @@ TOKENS = {
     "azure-native:containerservice:ManagedCluster",
     "azure-native:containerservice:AgentPool",
     "azure-native:containerservice:MaintenanceConfiguration",
+    "azure-native:keyvault:Vault",
+    "azure-native:applicationinsights:Component",
+    "azure-native:storage:BlobContainer",
+    "azure-native:kubernetesconfiguration:Extension",
+    "azure-native:network:PrivateEndpoint",
+    "azure-native:machinelearningservices:Workspace",
+    "azure-native:machinelearningservices:Datastore",
+    "azure-native:machinelearningservices:Compute",
+    "azure-native:machinelearningservices:ModelVersion",
+    "azure-native:machinelearningservices:EnvironmentVersion",
+    "azure-native:machinelearningservices:CodeVersion",
+    "azure-native:machinelearningservices:OnlineEndpoint",
+    "azure-native:machinelearningservices:OnlineDeployment",
+    "azure-native:compute:VirtualMachine",
 }
 
 

@@ -18,7 +18,7 @@ EVERYTHING: FoundationArgs = {
     "registry": {"create": True},
     "log_workspace": {"create": True},
     "storage": {"create": True},
-    "workloads": [Workload.MNIST, Workload.VECTOR_ADD],
+    "workloads": [Workload.MNIST, Workload.SCORING, Workload.VECTOR_ADD],
     "image_source": "https://github.com/someone/fork.git#0123abc",
 }
 
@@ -30,7 +30,7 @@ def test_two_foundations_in_one_program_share_no_urn(preview: bool) -> None:
         Foundation("two", EVERYTHING)
 
     urns = [registration.urn for registration in declare(build, preview=preview).registrations]
-    assert len(urns) == len(set(urns)) == 18
+    assert len(urns) == len(set(urns)) == 20
 
 
 def test_the_key_of_the_log_workspace_is_read_once_and_never_in_plain_text() -> None:

@@ -54,7 +54,7 @@ def test_a_job_uses_its_profile_once_for_each_replica_and_takes_a_name_as_its_en
     assert [problem.path for problem in taken.problems if problem.path.startswith("jobs")] == ["jobs.b.expires_after"]
 
 
-def test_the_local_stack_leads_with_jobs_pools_and_a_cluster_that_azure_takes_today() -> None:
+def test_the_local_stack_leads_with_jobs_pools_a_cluster_and_machines_that_azure_takes_today() -> None:
     connected = {
         "azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000",
         "azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD",
@@ -67,7 +67,42 @@ def test_the_local_stack_leads_with_jobs_pools_and_a_cluster_that_azure_takes_to
         ("pools.train.size", "Standard_NC4as_T4_v3", 2, False),
         ("pools.mpi.size", "Standard_HB120rs_v3", 2, True),
         ("clusters.shared.gpu_pools.t4.size", "Standard_NC4as_T4_v3", 2, False),
+        ("ml_workspace.computes.gpu.size", "Standard_NC4as_T4_v3", 1, False),
     ]
+    named = {name.path: name.name for name in taken.names if "MachineLearning" in name.arm_type}
+    assert named.keys() == {"ml_workspace.computes.gpu"}  # the workspace's own name comes with it
+    assert re.fullmatch(r"gpu-x[0-9a-f]{4}", named["ml_workspace.computes.gpu"])
+
+
+def test_machines_of_azure_machine_learning_without_a_gpu_are_counted_apart() -> None:
+    ml = {
+        "workspace_name": "vision",
+        "computes": {
+            "gpu": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2},
+            "cpu": {"size": "Standard_DS3_v2", "max_nodes": 4, "replace": "drain-first"},
+        },
+        "models": {"digits": {"version": "1", "path": "digits/1"}},
+        "environments": {"own": {"version": "1", "image": "python:3.12", "routes": {}}},
+    }
+    blue = {"model": "digits", "environment": "own", "instance_type": "Standard_DS3_v2", "instances": 2}
+    said = {
+        "azure-gpu:ml_workspace": json.dumps(ml),
+        "azure-gpu:ml_endpoints": json.dumps({"digits": {"deployments": {"blue": blue}}}),
+    }
+    taken = of_stack("dev", **said)
+    assert [(use.service, use.path, use.nodes) for use in taken.uses] == [
+        (Service.ML_COMPUTE, "ml_workspace.computes.gpu.size", 2)
+    ]
+    # A fifth more of a deployment's instances, rounded up, is kept for its upgrades.
+    assert [(each.size, each.nodes, each.family, each.vcpus) for each in taken.ml_machines] == [
+        ("Standard_DS3_v2", 4, "standardDSv2Family", 4),
+        ("Standard_DS3_v2", 3, "standardDSv2Family", 4),
+    ]
+    assert [each.path.split(".")[0] for each in taken.ml_machines] == ["ml_workspace", "ml_endpoints"]
+    named = {name.path: name.name for name in taken.names}
+    assert (named["ml_workspace.workspace_name"], named["ml_workspace.computes.cpu"]) == ("vision", "cpu")
+    assert taken.assigns_roles
+    assert inventory.as_json(taken)["ml_machines"][0]["region"] == "westeurope"
 
 
 def test_pools_use_all_nodes_that_there_can_be_and_take_names_as_their_account_does() -> None:

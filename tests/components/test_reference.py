@@ -15,7 +15,10 @@ COMPONENTS = [
     "Foundation",
     "GalleryImage",
     "GpuCluster",
+    "GpuVm",
     "JobEnvironment",
+    "MlEndpoint",
+    "MlWorkspace",
     "ServerlessGpuJob",
 ]
 

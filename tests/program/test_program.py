@@ -14,6 +14,7 @@ from tests.components.recording import KEYS, Recorded, declare
 from tests.components.settings_of import configuration
 
 ROOT = Path(__file__).parents[2]
+SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGk6m2Yv6kq1cD1a1cD1a1cD1a1cD1a1cD1a1cD1a1cD x"
 
 
 def run(said: dict[str, Any], *, preview: bool = False) -> Recorded:
@@ -80,7 +81,10 @@ def test_every_stack_of_the_repository_runs(stack: str, preview: bool) -> None:
         assert exported["storage"] == "/id-of/foundation-storage"
         clusters = recorded.of_type("azure-native:containerservice:ManagedCluster")
         assert exported["clusters"] == {each.name.removesuffix("-cluster"): f"/id-of/{each.name}" for each in clusters}
-        work = {*exported["container_groups"], *exported["jobs"], *exported["pools"], *exported["clusters"]}
+        workspaces = recorded.of_type("azure-native:machinelearningservices:Workspace")
+        assert exported["ml_workspace"] == ("/id-of/ml-workspace" if workspaces else None)
+        named = {*exported["container_groups"], *exported["jobs"], *exported["pools"], *exported["clusters"]}
+        work = named | exported["ml_computes"].keys()
         assert exported["expires_at"].keys() == exported["hourly_cost"].keys() == work
         assert {exported["hourly_cost"][name] for name in exported["container_groups"]} <= {None}
         registries = recorded.of_type("azure-native:containerregistry:Registry")
@@ -95,15 +99,15 @@ def test_the_local_stack_runs_both_workloads_on_a_t4_and_says_what_an_hour_costs
     assert {job["workloadProfileName"] for job in jobs.values()} == {"gpu-t4"}
     assert {job["configuration"]["triggerType"] for job in jobs.values()} == {"Manual"}
     assert {job["tags"]["as-of"] for job in jobs.values()} == {"2026-11-21"}
-    work = ["vector-add", "mnist", "train", "mpi", "shared"]
+    work = ["vector-add", "mnist", "train", "mpi", "shared", "gpu"]
     assert recorded.exports["expires_at"] == dict.fromkeys(work, "2026-12-01T00:00:00Z")
     # East US: (0.000073 + 2 * 0.000024 + 8 * 0.000003) * 3600 and (0.000073 + 4 * 0.000024 + 16 * 0.000003) * 3600; the pool of
-    # two nodes with a T4, at the list price of 2026-06-18, and the cluster of two such and its system node.
-    # No price of the size with InfiniBand is known.
-    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526, "shared": 0.192 + 2 * 0.526}
+    # two nodes with a T4, at the list price of 2026-06-18, the cluster of two such and its system node, and one such in the
+    # workspace. No price of the size with InfiniBand is known.
+    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526, "shared": 0.192 + 2 * 0.526, "gpu": 0.526}
     told = recorded.exports["hourly_cost"]
     assert told == {**{name: pytest.approx(cost) for name, cost in costs.items()}, "mpi": None}
-    assert recorded.exports["idle_cost"] == {"shared": pytest.approx(0.192)}
+    assert recorded.exports["idle_cost"] == {"shared": pytest.approx(0.192), "gpu": 0}
     assert len(recorded.of_type("azure-native:app:ManagedEnvironment")) == 1
 
 
@@ -132,6 +136,36 @@ def test_the_local_stack_has_a_pool_of_t4s_and_one_for_mpi_that_cost_nothing_whi
         assert machines["imageReference"]["offer"] == "ubuntu-hpc"
     assert pools["train-pool"]["vmSize"] == "Standard_NC4as_T4_v3"
     assert pools["mpi-pool"]["interNodeCommunication"] == "Enabled"
+
+
+def test_a_stack_of_machine_learning_exports_what_is_in_it_by_name() -> None:
+    end = {"expires_after": "2099-12-31"}
+    computes = {"gpu": {"size": "Standard_NC4as_T4_v3", **end}, "bench": {"vm": "workshop", "private_key": "key"}}
+    models = {
+        name: {"model_name": "digits", "version": name[-1], "path": f"digits/{name[-1]}"} for name in ("digits-1", "digits-2")
+    }
+    blue, green = (
+        {"model": name, "environment": "own", "instance_type": "Standard_NC4as_T4_v3"} for name in ("digits:1", "digits-2")
+    )
+    environments = {"own": {"version": "1", "image": "python:3.12", "routes": {}}}
+    exported = run(
+        {
+            "foundation": dict.fromkeys(["resource_group", "identity", "log_workspace", "storage"], "create"),
+            "vms": {"workshop": {"size": "Standard_NC4as_T4_v3", "admin": {"ssh_public_key": SSH_KEY}, **end}},
+            "ml_workspace": {"computes": computes, "models": models, "environments": environments},
+            "ml_endpoints": {
+                "digits": {"deployments": {"blue": blue, "green": green}, "traffic": {"blue": 90, "green": 10}, **end}
+            },
+        }
+    ).exports
+    assert exported["ml_workspace"] == "/id-of/ml-workspace"
+    assert exported["ml_computes"] == {"gpu": "/id-of/ml-compute-gpu", "bench": "/id-of/ml-compute-bench"}
+    assert exported["ml_models"] == {name: f"/id-of/ml-model-{name}" for name in models}
+    assert exported["ml_environments"] == {"own": "/id-of/ml-environment-own"}
+    assert exported["endpoints"].keys() == exported["scoring_uris"].keys() == {"digits"}
+    assert exported["vms"].keys() == {"workshop"}
+    assert exported["expires_at"] == dict.fromkeys(["workshop", "digits", "gpu"], "2100-01-01T00:00:00Z")
+    assert exported["hourly_cost"].keys() == exported["idle_cost"].keys() == {"workshop", "digits", "gpu"}
 
 
 @pytest.mark.parametrize(("work", "reads"), [("jobs", 0), ("container_groups", 1)])

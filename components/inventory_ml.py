@@ -1,0 +1,80 @@
+"""What the parts of Azure Machine Learning, and virtual machines, would use and be called: a part of the inventory.
+
+In: `MlParts`, and the settings of the workspace. Out: uses of sizes, and names with the place where each is written.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from catalog.services.machine_learning import endpoints
+from catalog.size_use import Service, SizeUse
+from catalog.sizes import SIZES
+from components.ml_workspace_settings import MlWorkspaceSettings
+from components.settings_ml import MlParts
+from formats import azure_types
+from formats.azure_types import AzureType
+
+
+class Machines(NamedTuple):
+    """Machines that the catalog has no size of."""
+
+    size: str
+    region: str
+    nodes: int  # that there can be
+    family: str  # the quota that their vCPUs count against; empty: not known
+    vcpus: int | None  # of one; None: not known
+    path: str
+
+
+def uses(parts: MlParts) -> Iterator[SizeUse]:
+    """Machines whose sizes have a GPU: of a compute and of a deployment all that there can be."""
+    yield from (use for use in _of_ml(parts) if SIZES.find(use.size) is not None)
+    for vm in parts.vms.values():
+        yield from vm.uses
+
+
+def without_gpu(parts: MlParts) -> Iterator[Machines]:
+    """Machines of the workspace and its endpoints without a GPU, with those that upgrades of a deployment have to have room
+    for."""
+    for use in _of_ml(parts):
+        if SIZES.find(use.size) is None:
+            known = endpoints.managed_cpu(use.size)
+            nodes = endpoints.reserved(use.nodes) if use.service is Service.ML_ENDPOINT else use.nodes
+            family, vcpus = (known.quota_family, known.vcpus) if known is not None else ("", None)
+            yield Machines(use.size, use.region, nodes, family, vcpus, use.path)
+
+
+def _of_ml(parts: MlParts) -> Iterator[SizeUse]:
+    if parts.workspace is not None:
+        yield from (spec.use for spec in parts.workspace.machines.values())
+    for endpoint in parts.endpoints.values():
+        yield from endpoint.uses
+
+
+def names(said: MlWorkspaceSettings | None, parts: MlParts) -> Iterator[tuple[AzureType, str, str]]:
+    """Type, name, and where it is written. A workspace or a vault without a name of its own takes none beforehand."""
+    workspace = parts.workspace
+    if workspace is not None and said is not None:
+        if workspace.existing is None and workspace.name:
+            yield azure_types.ML_WORKSPACE, workspace.name, "ml_workspace.workspace_name"
+        for name, spec in workspace.computes.items():
+            # In a stack file, what is wired is text.
+            subnet = str(said.get("computes", {})[name].get("subnet_id", ""))
+            own = workspace.machines.get(name)
+            yield azure_types.ML_COMPUTE, own.azure_name(subnet) if own is not None else name, spec.path
+    for name, endpoint in parts.endpoints.items():
+        yield azure_types.ML_ONLINE_ENDPOINT, endpoint.name, f"ml_endpoints.{name}"
+    for name, vm in parts.vms.items():
+        yield azure_types.VIRTUAL_MACHINE, vm.name, f"vms.{name}"
+        for azure_type, of_network in vm.network_names:
+            yield azure_type, of_network, f"vms.{name}"
+
+
+def assigns_roles(parts: MlParts) -> bool:
+    """Whether a workspace is created, whose identity gets roles."""
+    return parts.workspace is not None and parts.workspace.existing is None
+
+
+def existing_workspace(parts: MlParts) -> str:
+    """ARM id of the existing workspace; empty where there is none."""
+    return parts.workspace.existing.text if parts.workspace is not None and parts.workspace.existing is not None else ""

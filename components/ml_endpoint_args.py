@@ -1,0 +1,277 @@
+"""What can be asked of an online endpoint: its arguments, their defaults, and every reason to refuse them.
+
+In: `MlEndpointSettings`, and the workspace it stands in. Out: a `MlEndpointSpec` with all defaults filled in, and problems. A
+deployment is resolved in `ml_endpoint_deployments`, and judged in `ml_endpoint_rules`.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import date
+
+from catalog import names, spelling
+from catalog.prices import packaged
+from catalog.problems import Code, Problem, Severity
+from catalog.services.machine_learning import costs, deployments, endpoints, traffic
+from catalog.services.machine_learning.compute import KUBERNETES
+from catalog.services.machine_learning.costs import MachineCost, Machines
+from catalog.services.machine_learning.deployments import MANAGED, EndpointRequest
+from catalog.services.machine_learning.traffic import WHOLE, TrafficRequest
+from catalog.size_use import Service, SizeUse
+from components import ml_endpoint_deployments, ml_endpoint_rules
+from components.context import Context, StackArgs, Surroundings, check_tags, resolve_day
+from components.ends import resolve_end
+from components.ml_endpoint_deployments import DeploymentSpec, Surrounded
+from components.ml_endpoint_settings import (
+    MANAGED as MANAGED_COMPUTE,
+)
+from components.ml_endpoint_settings import (
+    Auth,
+    EndpointIdentity,
+    EndpointMonitoring,
+    EndpointNetwork,
+    MlEndpointSettings,
+)
+from components.ml_surroundings import ComputeKind, ComputeOfEndpoint, MlSurroundings, WorkspaceOfEndpoint
+from formats import azure_types
+from formats.tags import EXPIRES_AT
+
+AUTH_MODES = {Auth.ENTRA: "AADToken", Auth.KEY: "Key", Auth.AML_TOKEN: "AMLToken"}
+
+
+class MlEndpointArgs(MlEndpointSettings, Surroundings, MlSurroundings):
+    """An endpoint, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MlEndpointSpec:
+    """What is declared. Wired values stay in the arguments."""
+
+    context: Context
+    path: str
+    name: str
+    location: str
+    location_path: str
+    kind: str  # Managed or Kubernetes
+    compute: str  # the name of a Kubernetes compute; empty: managed
+    auth: Auth
+    network: EndpointNetwork
+    identity: EndpointIdentity | None  # None: not said, so the stack's where there is one
+    description: str
+    deployments: dict[str, DeploymentSpec]
+    traffic: dict[str, int]  # of every deployment
+    mirror: dict[str, int]
+    logs: bool
+    tags: dict[str, str]
+    expires_at: str | None  # instant in UTC, RFC 3339
+    cost: MachineCost  # with all the instances that there can be; nothing on Kubernetes, whose nodes cost
+    idle: MachineCost  # with those that stay while nobody asks
+    uses: tuple[SizeUse, ...]  # of managed deployments, with the most instances
+
+    @property
+    def managed(self) -> bool:
+        return self.kind == MANAGED
+
+    @property
+    def auth_mode(self) -> str:
+        """As Azure spells it."""
+        return AUTH_MODES[self.auth]
+
+    @property
+    def hourly_cost(self) -> float | None:
+        return self.cost.number
+
+    @property
+    def idle_cost(self) -> float | None:
+        return self.idle.number
+
+
+def resolve(
+    name: str, args: MlEndpointSettings, context: Context, workspace: WorkspaceOfEndpoint | None
+) -> tuple[MlEndpointSpec, list[Problem]]:
+    """What is declared for the endpoint that the stack file calls `name`, and what is wrong with the arguments. Pure.
+
+    `workspace`: None where the stack file says none, which whoever reads it reports.
+    """
+    path = f"ml_endpoints.{name}"
+    as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
+    day = as_of or context.day
+    location = workspace["location"] if workspace else context.location
+    compute_name = args.get("compute", MANAGED_COMPUTE)
+    compute = workspace["computes"].get(compute_name) if workspace else None
+    kind = MANAGED if compute_name == MANAGED_COMPUTE else KUBERNETES
+    azure_name = args.get("endpoint_name") or context.name(azure_types.ML_ONLINE_ENDPOINT.arm_type, name)
+    tags = {**context.tags(as_of), **args.get("tags", {})}
+    every = {
+        each: ml_endpoint_deployments.resolve(
+            each, said, Surrounded(path=f"{path}.deployments", kind=kind, compute=compute, tags=tags)
+        )
+        for each, said in args["deployments"].items()
+    }
+    expires_at, end_problems = _end(args, every, day, path)
+    ends = {EXPIRES_AT: expires_at} if expires_at else {}
+    every = {each: replace(spec, tags={**spec.tags, **ends}) for each, spec in every.items()}
+    uses = {spec.path: _use(spec, location) for spec in every.values() if spec.managed and spec.instance_type}
+    spec = MlEndpointSpec(
+        context=context,
+        path=path,
+        name=azure_name,
+        location=location,
+        location_path="location",
+        kind=kind,
+        compute="" if kind == MANAGED else compute_name,
+        auth=Auth(args.get("auth", Auth.ENTRA)),
+        network=EndpointNetwork(args.get("network", _usual_network(workspace))),
+        identity=EndpointIdentity(args["identity"]) if "identity" in args else None,
+        description=args.get("description", ""),
+        deployments=every,
+        traffic=_traffic(args),
+        mirror={each: int(share) for each, share in args.get("mirror", {}).items() if share != 0},
+        logs=EndpointMonitoring(args.get("monitoring", EndpointMonitoring.LOGS)) is EndpointMonitoring.LOGS,
+        tags={**tags, **ends},
+        expires_at=expires_at,
+        cost=_cost(every, location, most=True),
+        idle=_cost(every, location, most=False),
+        uses=tuple(uses.values()),
+    )
+    problems += [*end_problems, *_endpoint_problems(args, spec, workspace, compute, day)]
+    for each, said in args["deployments"].items():
+        problems += ml_endpoint_rules.of_deployment(said, every[each], spec.name, workspace, compute, day)
+        problems += check_tags(said.get("tags", {}), f"{every[each].path}.tags")
+    problems += [*ml_endpoint_rules.of_sizes(uses, day), *_sharing_problems(args, spec)]
+    return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
+
+
+def _end(args: MlEndpointSettings, every: dict[str, DeploymentSpec], day: date, path: str) -> tuple[str | None, list[Problem]]:
+    """The last day, which what has a GPU needs, and anything else may have."""
+    if "expires_after" not in args and not any(spec.gpu for spec in every.values()):
+        return None, []
+    return resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "an endpoint")
+
+
+def _usual_network(workspace: WorkspaceOfEndpoint | None) -> EndpointNetwork:
+    return EndpointNetwork.PUBLIC if workspace is None or workspace["public"] else EndpointNetwork.PRIVATE
+
+
+def _use(spec: DeploymentSpec, location: str) -> SizeUse:
+    return SizeUse(
+        service=Service.ML_ENDPOINT,
+        size=spec.instance_type,
+        region=location,
+        path=f"{spec.path}.instance_type",
+        region_path="location",
+        nodes=spec.most,
+    )
+
+
+def _traffic(args: MlEndpointSettings) -> dict[str, int]:
+    """The share of every deployment, so that a change of shares is a change of numbers and of nothing else."""
+    names_of_all = list(args["deployments"])
+    said = args.get("traffic", {names_of_all[0]: WHOLE} if len(names_of_all) == 1 else {})
+    return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in said.items()}}
+
+
+def _cost(every: dict[str, DeploymentSpec], location: str, *, most: bool) -> MachineCost:
+    managed = [spec for spec in every.values() if spec.managed]
+    machines = [Machines(spec.instance_type, spec.most if most else spec.least) for spec in managed]
+    return costs.hourly(machines, location, packaged())
+
+
+def _endpoint_problems(
+    args: MlEndpointSettings,
+    spec: MlEndpointSpec,
+    workspace: WorkspaceOfEndpoint | None,
+    compute: ComputeOfEndpoint | None,
+    day: date,
+) -> list[Problem]:
+    found: list[Problem] = []
+    if "endpoint_name" in args:
+        found += names.check(azure_types.ML_ONLINE_ENDPOINT.arm_type, spec.name, f"{spec.path}.endpoint_name")
+    if workspace is not None and spec.compute and compute is None:
+        found.append(_no_such_compute(spec, workspace))
+    elif workspace is not None:
+        asked = EndpointRequest(
+            name=spec.name,
+            auth_mode=spec.auth_mode,
+            kind=spec.kind,
+            name_path=f"{spec.path}.endpoint_name",
+            auth_path=f"{spec.path}.auth",
+            kind_path=f"{spec.path}.compute",
+            compute_path=f"{spec.path}.compute",
+            compute_kind=compute["kind"].value if compute is not None else "",
+        )
+        said = {problem.path for problem in found}
+        found += [one for one in deployments.endpoint_problems(asked, day) if one.path not in said]
+    private = spec.network is EndpointNetwork.PRIVATE
+    if private and workspace is not None and workspace["public"] and not workspace["existing"]:
+        found.append(
+            Problem(
+                path=f"{spec.path}.network",
+                message="a private endpoint is reached through the workspace's private endpoint, and the workspace has none",
+                value=spec.network.value,
+                allowed="public, which still lets nobody in who can't sign on",
+                fix="write network: private for the workspace too, with its subnet_id, or leave it out here",
+            )
+        )
+    return found
+
+
+def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Problem:
+    fitting = [name for name, each in workspace["computes"].items() if each["kind"] is ComputeKind.KUBERNETES]
+    close = spelling.nearest(spec.compute, [MANAGED_COMPUTE, *fitting], 1)
+    return Problem(
+        path=f"{spec.path}.compute",
+        message="the workspace has no such compute",
+        value=spec.compute,
+        allowed=", ".join([MANAGED_COMPUTE, *fitting]),
+        fix=f"did you mean {close[0]}?" if close else "declare it under the workspace's computes, or write managed",
+        instead=close,
+        code=Code.NOT_FOUND,
+    )
+
+
+def _sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Problem]:
+    """What is wrong with how requests are shared out."""
+    path = f"{spec.path}.traffic"
+    if not spec.deployments:
+        message = "without a deployment nobody answers; a request gets 404"
+        fix = "declare one, such as blue"
+        return [
+            Problem(path=f"{spec.path}.deployments", message=message, fix=fix, severity=Severity.WARNING),
+            *_shares(spec, path),
+        ]
+    if len(spec.deployments) > 1 and "traffic" not in args:
+        first, second, *_ = spec.deployments
+        return [
+            Problem(
+                path=path,
+                message="with several deployments it has to be said how they share the requests",
+                allowed=f"percent for each of {', '.join(spec.deployments)}, together {WHOLE}",
+                fix=f"write traffic: {{{first}: {WHOLE}, {second}: 0}}",
+            ),
+            *(problem for problem in _shares(spec, path) if problem.path != path),
+        ]
+    return _shares(spec, path)
+
+
+def _shares(spec: MlEndpointSpec, path: str) -> list[Problem]:
+    return traffic.problems(
+        TrafficRequest(
+            deployments=tuple(spec.deployments),
+            traffic=spec.traffic,
+            mirror=spec.mirror,
+            kind=spec.kind,
+            deployments_path=f"{spec.path}.deployments",
+            traffic_path=path,
+            mirror_path=f"{spec.path}.mirror",
+        )
+    )
+
+
+def quota_text(spec: DeploymentSpec) -> str:
+    """What a managed deployment asks of the quota, for people: a fifth of its instances is kept for upgrades."""
+    family, vcpus = endpoints.quota_of(spec.instance_type, spec.most)
+    if vcpus is None:
+        return ""
+    return f"{vcpus} vCPUs of the quota {family}, where Azure keeps a fifth more instances for upgrades unless the size is exempt"

@@ -1,0 +1,149 @@
+"""What the parts of Azure Machine Learning offer to one another: machines and clusters to the workspace, the workspace to
+endpoints.
+
+In: nothing. Out: TypedDicts. What is plain is known before anything is there, so that a stack file can be judged by it; what is
+wired is empty until then.
+"""
+
+from enum import StrEnum
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+
+class ComputeKind(StrEnum):
+    """The kinds of compute that a workspace has here, as Azure spells them."""
+
+    CLUSTER = "AmlCompute"
+    KUBERNETES = "Kubernetes"
+    MACHINE = "VirtualMachine"
+
+
+class VmOfWorkspace(TypedDict):
+    """A virtual machine that the workspace may attach."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+    address: pulumi.Input[str]
+    """Wired: its IP address, the public one where it has one."""
+    size: str
+    """Plain: its size."""
+    location: str
+    """Plain: its region."""
+    os_type: str
+    """Plain: Linux or Windows."""
+    ubuntu: bool
+    """Plain: true where its image is known to be Ubuntu."""
+    admin_user: str
+    """Plain: the user that one signs on as by SSH."""
+
+
+class ClusterOfWorkspace(TypedDict):
+    """An AKS cluster that the workspace may attach."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id, known once everything that the stack puts onto it is there."""
+    name: pulumi.Input[str]
+    """Wired: its name in Azure."""
+    resource_group_name: pulumi.Input[str]
+    """Wired: the resource group that it is in."""
+    path: str
+    """Plain: where it is written in the stack file."""
+    existing: bool
+    """Plain: true where it isn't the stack's own; then little is known of it."""
+    namespace: str
+    """Plain: the namespace of its jobs; empty where the stack puts nothing onto it."""
+    local_accounts: bool
+    """Plain: whether AKS's local administrator may log in."""
+    open_to_everybody: bool
+    """Plain: whether its API answers to every address."""
+    nodes: int
+    """Plain: how many nodes without a GPU stay."""
+    vcpus: int
+    """Plain: how many vCPUs these have together; 0: not known."""
+    gpus: dict[str, int]
+    """Plain: by GPU pool, how many GPUs, or shares of GPUs, a pod can get on one of its nodes; 0: not known."""
+    taints: dict[str, list[str]]
+    """Plain: by GPU pool, what keeps pods without a toleration away."""
+
+
+class ComputeOfEndpoint(TypedDict):
+    """A compute of the workspace."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+    kind: ComputeKind
+    """Plain: its kind. Endpoints run on Kubernetes alone, or on machines that Azure manages."""
+    gpus: dict[str, int]
+    """Plain: the GPUs that a pod gets, by instance type, with Kubernetes alone."""
+    default_instance_type: str
+    """Plain: the instance type of what names none; empty: there is none, and Azure's own has no GPU."""
+
+
+class ModelOfEndpoint(TypedDict):
+    """A version of a model in the workspace."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+    version: str
+    """Plain: its version."""
+    type: str
+    """Plain: custom, triton or mlflow."""
+
+
+class EnvironmentOfEndpoint(TypedDict):
+    """A version of an environment in the workspace."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+    version: str
+    """Plain: its version."""
+    gpu: bool
+    """Plain: true where it is made for a GPU and of no use without one."""
+    serves: bool
+    """Plain: true where its image answers requests by itself, by routes that it names; then there is no code."""
+    port: int
+    """Plain: the port that it is asked at; 0: it doesn't serve by itself."""
+
+
+class CodeOfEndpoint(TypedDict):
+    """A version of code in the workspace."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+    version: str
+    """Plain: its version."""
+
+
+class WorkspaceOfEndpoint(TypedDict):
+    """The workspace that an endpoint is in, with what the stack has put into it, all by the names of the stack file."""
+
+    name: pulumi.Input[str]
+    """Wired: its name."""
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+    resource_group_name: pulumi.Input[str]
+    """Wired: the resource group that it is in."""
+    location: str
+    """Plain: its region."""
+    existing: bool
+    """Plain: true where it isn't the stack's own and others may have endpoints in it."""
+    public: bool
+    """Plain: false where the workspace is reached through private endpoints alone."""
+    managed_network: bool
+    """Plain: true where the workspace has a network that Azure manages, which egress of deployments can be kept in."""
+    computes: dict[str, ComputeOfEndpoint]
+    """Its computes."""
+    models: dict[str, ModelOfEndpoint]
+    """Its models."""
+    environments: dict[str, EnvironmentOfEndpoint]
+    """Its environments."""
+    code: dict[str, CodeOfEndpoint]
+    """Its code."""
+
+
+class MlSurroundings(TypedDict):
+    """What a workspace offers to the endpoints in it."""
+
+    ml_workspace: NotRequired[WorkspaceOfEndpoint]
+    """The workspace. Needed."""

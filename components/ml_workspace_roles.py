@@ -1,0 +1,105 @@
+"""The rights of a workspace's own identity: on what the workspace keeps its data, secrets and images in, and on itself.
+
+In: which of these there are. Out: role assignments, declared; or the commands of an administrator who assigns roles.
+"""
+
+import shlex
+from typing import NamedTuple
+
+import pulumi
+from pulumi_azure_native import authorization
+
+from catalog import roles
+from components import role_of_identity
+from components.ml_workspace_args import MlWorkspaceSpec
+from components.ml_workspace_settings import ManagedNetwork
+from formats import azure_types
+
+# What the service asks for. Source: catalog.services.machine_learning.workspaces, IDENTITY and MANAGED_NETWORK.
+ON_STORAGE = (roles.CONTRIBUTOR, roles.STORAGE_BLOB_DATA_CONTRIBUTOR)
+ON_VAULT = (roles.CONTRIBUTOR, roles.KEY_VAULT_ADMINISTRATOR)
+ON_REGISTRY = (roles.CONTRIBUTOR,)
+ON_INSIGHTS = (roles.CONTRIBUTOR,)
+ON_ITSELF = (roles.CONTRIBUTOR,)
+IN_MANAGED_NETWORK = (roles.AI_NETWORK_CONNECTION_APPROVER,)  # on what it gets private endpoints to
+_SUFFIXES = {
+    roles.CONTRIBUTOR: "role",
+    roles.STORAGE_BLOB_DATA_CONTRIBUTOR: "blob-role",
+    roles.KEY_VAULT_ADMINISTRATOR: "secrets-role",
+    roles.AI_NETWORK_CONNECTION_APPROVER: "approver-role",
+}
+
+
+class Scopes(NamedTuple):
+    """What the identity gets rights on, by ARM id; None: there is none."""
+
+    storage: pulumi.Input[str]
+    vault: pulumi.Input[str]
+    registry: pulumi.Input[str] | None
+    insights: pulumi.Input[str]
+
+
+def before(
+    name: str, spec: MlWorkspaceSpec, scopes: Scopes, principal_id: pulumi.Output[str], opts: pulumi.ResourceOptions
+) -> list[authorization.RoleAssignment]:
+    """The rights that the workspace needs to be made at all."""
+    approver = IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()
+    wanted: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
+        ("storage", scopes.storage, (*ON_STORAGE, *approver)),
+        ("vault", scopes.vault, (*ON_VAULT, *approver)),
+        ("registry", scopes.registry, (*ON_REGISTRY, *approver)),
+        ("insights", scopes.insights, ON_INSIGHTS),
+    ]
+    return [
+        _assign(f"{name}-{what}-{_SUFFIXES[role]}", role, scope, spec, principal_id, opts)
+        for what, scope, of in wanted
+        if scope is not None
+        for role in of
+    ]
+
+
+def on_itself(
+    name: str,
+    spec: MlWorkspaceSpec,
+    workspace: pulumi.Output[str],
+    principal_id: pulumi.Output[str],
+    opts: pulumi.ResourceOptions,
+) -> list[authorization.RoleAssignment]:
+    """The rights on the workspace, once it is there."""
+    return [_assign(f"{name}-workspace-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts) for role in ON_ITSELF]
+
+
+def _assign(
+    name: str,
+    role: str,
+    scope: pulumi.Input[str],
+    spec: MlWorkspaceSpec,
+    principal_id: pulumi.Output[str],
+    opts: pulumi.ResourceOptions,
+) -> authorization.RoleAssignment:
+    return role_of_identity.assign(
+        name,
+        role=role,
+        scope=scope,
+        principal_id=principal_id,
+        subscription_id=spec.context.subscription_id,
+        opts=opts,
+    )
+
+
+def commands(spec: MlWorkspaceSpec, group: str, identity_name: str, *, elsewhere: tuple[str, ...] = ()) -> list[str]:
+    """What an administrator runs in place of the assignments, once the identity is there. The rights are on the resource group,
+    and on what lies `elsewhere`, by ARM id: the vault has no name before it is made."""
+    subscription = spec.context.subscription_id
+    inputs = {"resourceGroupName": group, azure_types.USER_ASSIGNED_IDENTITY.name_parameter: identity_name}
+    identity = azure_types.USER_ASSIGNED_IDENTITY.id_of(subscription, inputs)
+    wanted = dict.fromkeys(
+        (*ON_STORAGE, *ON_VAULT, *(IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()))
+    )
+    scopes = (azure_types.RESOURCE_GROUP.id_of(subscription, {"resourceGroupName": group}), *elsewhere)
+    return [
+        f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
+        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])} --scope {scope}"
+        for scope in scopes
+        for role in wanted
+    ]
