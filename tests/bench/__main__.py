@@ -5,6 +5,7 @@
     --pairs N     PUT and GET pairs; default 1000
     --tasks N     tasks through a Batch pool of 8 slots; default 1000
     --nodes N     nodes of a cluster, of 4 GPUs each, that a pod is scheduled to for each GPU; default 25
+    --requests N  to the scoring server, between two looks at its memory; default 5000
     --quick       small numbers: shows that it runs, and holds nothing against a limit
 
 Ends with exit code 1 where a limit doesn't hold. The last line is one JSON object.
@@ -17,11 +18,23 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from tests.bench import azure_cli, batch_tasks, catalog, embedded, kubernetes_cluster, preflight, previews, warm_up
+from tests.bench import (
+    azure_cli,
+    batch_tasks,
+    catalog,
+    embedded,
+    endpoints,
+    kubernetes_cluster,
+    preflight,
+    previews,
+    scoring,
+    warm_up,
+)
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
 
 COMPONENT_TO_BARE = 1.15
@@ -43,6 +56,14 @@ JOB_ROUNDS = 9
 JOB_FIRST_LINE_SECONDS = 3.0
 PODS_SCHEDULED_SECONDS = 30.0
 CLUSTER_MIB = 1536.0  # control plane and node agent
+ROUTED_REQUESTS = 2000  # each way
+ROUTER_MS = 2.0  # that the router adds to a request's p50
+SHARE_OFF = 28.0  # requests of a thousand that 90 to 10 may be off: 3 standard deviations
+SCORING_SECONDS = 2.0  # of each measurement
+SCORING_P50 = 0.8  # of one PNG at one client, to the signature with the json module
+SCORING_P99_TO_P50 = 3.0
+SCORING_IMAGES = 8.0  # a second, of the same JSON, to the signature with the json module
+SCORING_MIB = 10.0  # that the server's workers grow by; the more requests, the surer
 
 
 def main() -> int:
@@ -54,6 +75,7 @@ def main() -> int:
     programs = kubernetes_programs()
     if programs is None:
         sys.exit("bench: this machine has no build of Kubernetes: `make kubernetes` makes one")
+    scored = scoring.measure(options.rounds, SCORING_SECONDS / 10 if options.quick else SCORING_SECONDS, options.requests)
     with tempfile.TemporaryDirectory() as folder:
         azure = EmbeddedAzure(Path(folder) / "azure")
         try:
@@ -63,6 +85,7 @@ def main() -> int:
             asked = preflight.measure(azure)
             told = azure_cli.measure(azure, 1 if options.quick else CLI_ROUNDS)
             worked = batch_tasks.measure(azure, options.tasks, TASK_SECONDS)
+            routed = endpoints.measure(azure, 100 if options.quick else ROUTED_REQUESTS)
             ran = kubernetes_cluster.measure(azure, programs, 1 if options.quick else JOB_ROUNDS, options.nodes)
         finally:
             azure.stop()
@@ -74,6 +97,8 @@ def main() -> int:
         _report_azure_cli(told, say),
         *_report_batch(worked, say),
         *_report_cluster(ran, say),
+        *_report_endpoints(routed, say),
+        *_report_scoring(scored, say),
     ]
     figures = {f"{shape}-{count}": times[shape, count].seconds for shape, count in times}
     everything = {
@@ -86,6 +111,8 @@ def main() -> int:
         "azure_cli": asdict(told),
         "batch_tasks": asdict(worked),
         "kubernetes_cluster": asdict(ran),
+        "endpoints": {**asdict(routed), "overhead_ms": routed.overhead_ms},
+        "scoring": asdict(scored),
     }
     say(json.dumps(everything))
     return 0 if all(held) or options.quick else 1
@@ -168,6 +195,42 @@ def _report_cluster(ran: kubernetes_cluster.Cluster, say: "partial[None]") -> li
     ]
 
 
+def _report_endpoints(routed: endpoints.Endpoints, say: "partial[None]") -> list[bool]:
+    say(
+        f"a request to a container: p50 {routed.direct_p50:.2f} ms directly, {routed.routed_p50:.2f} ms (p99 "
+        f"{routed.routed_p99:.2f}) through the endpoint; of {routed.shared} at 90 to 10, green got {routed.green}; a killed "
+        f"container lost {routed.lost_by_kill} of {routed.answered_under_kill + routed.lost_by_kill}"
+    )
+    off = abs(routed.green - routed.shared * endpoints.GREEN / 100)
+    return [
+        _hold("endpoints, what the router adds to a request, ms", routed.overhead_ms, ROUTER_MS, say),
+        _hold("endpoints, requests off 90 to 10", off, SHARE_OFF, say),
+        _hold("endpoints, requests lost by a killed container", routed.lost_by_kill, routed.clients, say),
+    ]
+
+
+def _report_scoring(scored: scoring.Scoring, say: "partial[None]") -> list[bool]:
+    for name, times in scored.p50_ms.items():
+        say(f"one PNG at one client, {name}: p50 {_each(times)} ms, p99 {_each(scored.p99_ms[name])} ms")
+    for name, images in scored.images_a_second.items():
+        say(f"{scoring.CLIENTS} clients, {scoring.IMAGES} images a request, {name}: {_each(images)} images a second")
+    p50 = scored.ratio(scored.p50_ms, scoring.OURS, scoring.B)
+    images = scored.ratio(scored.images_a_second, scoring.form(scoring.OURS, scoring.JSON), scoring.form(scoring.B, scoring.JSON))
+    spread = [p99 / p50 for p99, p50 in zip(scored.p99_ms[scoring.OURS], scored.p50_ms[scoring.OURS], strict=True)]
+    grown = scored.resident_after_mib - scored.resident_before_mib
+    say(f"  ratios to the baseline in each round: p50 {_each(p50)}, images a second {_each(images)}; p99 to p50 {_each(spread)}")
+    return [
+        _hold("scoring, p50 of one PNG to the plain signature's", statistics.median(p50), SCORING_P50, say),
+        _hold("scoring, p99 to p50 of one PNG", statistics.median(spread), SCORING_P99_TO_P50, say),
+        _hold("scoring, the plain signature's images a second to ours", 1 / statistics.median(images), 1 / SCORING_IMAGES, say),
+        _hold(f"scoring, MiB that the workers grow by over {scored.requests} requests", grown, SCORING_MIB, say),
+    ]
+
+
+def _each(figures: Sequence[float]) -> str:
+    return ", ".join(f"{each:.3g}" for each in figures)
+
+
 def _hold(what: str, value: float, most: float, say: "partial[None]") -> bool:
     holds = value <= most
     say(f"{what}: {value:.4g}, limit {most:g}: {'holds' if holds else 'FELL SHORT'}")
@@ -181,10 +244,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--nodes", type=int, default=25)
+    parser.add_argument("--requests", type=int, default=5000)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     if options.quick:
         options.rounds, options.counts, options.pairs, options.tasks, options.nodes = 1, (2, 5), 20, 20, 2
+        options.requests = 200
     return options
 
 

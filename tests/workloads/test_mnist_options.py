@@ -66,3 +66,25 @@ def test_help_names_the_exit_codes_and_defaults(refuse: Callable[..., Finished])
     assert finished.code == 0
     assert "3 no GPU" in finished.stdout
     assert "(default 1000)" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://account.blob.core.windows.net/models",
+        "https://account.blob.core.windows.net",
+        "https://account.blob.core.windows.net/models/../keys",
+        "models/mnist",
+    ],
+)
+def test_an_upload_goes_to_a_container_over_https_alone(address: str) -> None:
+    (problem,) = problems_of("--upload-to", address)
+    assert problem == (
+        f"--upload-to: {address!r} can't be used; "
+        "allowed: https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX, without a query"
+    )
+
+
+def test_a_signature_in_an_address_is_refused_and_not_repeated() -> None:
+    (problem,) = problems_of("--upload-to", "https://name:word@account.blob.core.windows.net/models?sv=1&sig=secret")
+    assert problem.startswith("--upload-to: 'https://account.blob.core.windows.net/models?…' can't be used")

@@ -55,7 +55,7 @@ def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: P
 
     evaluated = run([mnist_python, "-c", EVALUATE, report["model"], tmp_path / "digits"], MNIST)
     assert float(evaluated.lines[-1]) == report["accuracy"], evaluated.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.npz", "digits", "model.keras"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.npz", "digits", "model.keras", "saved_model"]
 
 
 @pytest.mark.slow

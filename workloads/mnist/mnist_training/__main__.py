@@ -10,9 +10,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import device, download, files, options, storage
 from .refusal import ExitCode, RefusedError
+
+if TYPE_CHECKING:
+    from .upload import Upload
 
 # Before TensorFlow is imported: no chatter of its native code, and the same order of GPUs as nvidia-smi has.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -40,6 +44,7 @@ def _run(chosen: options.Options) -> dict:
     examples = read.train_labels.shape[0]
     if chosen.batch_size > examples:
         raise RefusedError([f"--batch-size: {chosen.batch_size}, but {examples} images to train on; allowed: 1 to {examples}"])
+    upload = _upload(chosen.upload_to)
     used = _device(chosen.require_gpu)
 
     from . import training
@@ -48,6 +53,7 @@ def _run(chosen: options.Options) -> dict:
     passed = outcome.accuracy >= chosen.min_accuracy
     if not passed:
         print(f"mnist_training: accuracy {outcome.accuracy}, {chosen.min_accuracy} was asked for", file=sys.stderr, flush=True)
+    uploaded = upload.send(outcome.saved_model) if upload and passed else None
     return {
         "workload": "mnist",
         "dataset": dataset,
@@ -62,9 +68,20 @@ def _run(chosen: options.Options) -> dict:
         "accuracy": outcome.accuracy,
         "min_accuracy": chosen.min_accuracy,
         "model": str(outcome.model),
+        "saved_model": str(outcome.saved_model),
+        "uploaded_to": uploaded,
         "checkpoint": str(outcome.checkpoint),
         "passed": passed,
     }
+
+
+def _upload(address: str | None) -> "Upload | None":
+    """The identity is asked before the training, which would be in vain without it."""
+    if address is None:
+        return None
+    from .upload import Upload
+
+    return Upload(address)
 
 
 def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:

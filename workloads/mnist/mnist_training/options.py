@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from .download import MIRROR
 from .refusal import RefusedError
@@ -27,6 +28,7 @@ class Options:
     mirror: str = MIRROR
     output_dir: Path = Path("output")
     resume: bool = False
+    upload_to: str | None = None
     require_gpu: bool = False
     min_accuracy: float = 0.95
 
@@ -51,7 +53,7 @@ def parse(arguments: Sequence[str]) -> Options:
         try:
             return read(text)
         except ValueError:
-            problems.append(f"--{name.replace('_', '-')}: {text!r} can't be used; allowed: {allowed}")
+            problems.append(f"--{name.replace('_', '-')}: {_shown(text)!r} can't be used; allowed: {allowed}")
             return getattr(defaults, name)
 
     options = Options(
@@ -64,6 +66,7 @@ def parse(arguments: Sequence[str]) -> Options:
         mirror=value("mirror", _mirror, "an address that starts with https:// or http://"),
         output_dir=value("output_dir", Path, "a folder"),
         resume=given.resume,
+        upload_to=value("upload_to", _container, "https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX, without a query"),
         require_gpu=given.require_gpu,
         min_accuracy=value("min_accuracy", _share, "a number from 0 to 1"),
     )
@@ -80,7 +83,8 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         description="Trains a handwritten-digit classifier and checks its accuracy on digits that training never saw.",
         epilog="Exit code: 0 accuracy reached, 1 not reached, 2 options, data or storage can't be used, 3 no GPU "
-        "though required. The last line of standard output is one JSON object. Nothing is downloaded without --download.",
+        "though required. The last line of standard output is one JSON object. Nothing goes over the network without "
+        "--download or --upload-to.",
     )
     defaults = Options()
 
@@ -98,9 +102,20 @@ def _parser() -> argparse.ArgumentParser:
     option("mirror", "URL", "where --download finds the four files")
     option("output_dir", "DIR", "folder for model, checkpoint and data")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --output-dir, where there is one")
+    option("upload_to", "URL", "container and prefix that the SavedModel is uploaded to, by managed identity")
     parser.add_argument("--require-gpu", action="store_true", help="end with code 3 where no GPU can be used")
     option("min_accuracy", "X", "accuracy that counts as proved")
     return parser
+
+
+def _shown(text: str) -> str:
+    """Without what may be a secret in an address: who signs in, and a query."""
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return text
+    host, slash, path = rest.partition("/")
+    path, question, _ = path.partition("?")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{question and '?…'}"
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:
@@ -129,5 +144,16 @@ def _share(text: str) -> float:
 
 def _mirror(text: str) -> str:
     if not text.startswith(("https://", "http://")):
+        raise ValueError(text)
+    return text
+
+
+def _container(text: str) -> str:
+    parts = urlsplit(text)
+    segments = [segment for segment in parts.path.split("/") if segment]
+    # A signature in the query would be a secret on the command line.
+    if parts.scheme != "https" or not parts.hostname or parts.username or not segments or parts.query or parts.fragment:
+        raise ValueError(text)
+    if any(segment in (".", "..") for segment in segments):
         raise ValueError(text)
     return text

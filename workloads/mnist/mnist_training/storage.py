@@ -1,9 +1,10 @@
-"""Files that are either whole or not there.
+"""Files and folders that are either whole or not there.
 
-In: a path and a function that writes a file. Out: the file under its name, or `RefusedError` and nothing left behind.
+In: a path and a function that writes it. Out: the file or folder under its name, or `RefusedError` and nothing left behind.
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,27 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         raise _unwritable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_whole_folder(path: Path, write: Callable[[Path], None]) -> None:
+    """Lets `write` write a temporary folder beside `path`, which then takes the place of what was there.
+
+    Errors: `RefusedError` where the disk is full or can't be written; `path` is as it was then.
+    """
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    made = temporary / "new"
+    try:
+        write(made)
+        if path.exists():
+            path.replace(temporary / "old")
+        made.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _unwritable(path: Path, error: OSError) -> RefusedError:

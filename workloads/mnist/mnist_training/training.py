@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from . import checkpoint, storage
+from . import checkpoint, saved_model, storage
 from .files import Files
 from .model import build_model, build_optimizer
 from .options import Options
@@ -33,6 +33,7 @@ class Outcome:
     resumed_from: int
     seconds: float
     model: Path
+    saved_model: Path
     checkpoint: Path
 
 
@@ -53,7 +54,7 @@ class Arrays:
 
 
 def train(arrays: Arrays, dataset: str, options: Options) -> Outcome:
-    """Trains up to `options.steps`, prints the accuracy on the way, and saves checkpoint and model.
+    """Trains up to `options.steps`, prints the accuracy on the way, and saves checkpoint and model, this also as a SavedModel.
 
     `dataset` is the name that the checkpoint keeps; a checkpoint with another one is refused.
     """
@@ -93,7 +94,9 @@ def train(arrays: Arrays, dataset: str, options: Options) -> Outcome:
     print(f"Accuracy at step {max(first, options.steps)}: {accuracy}", flush=True)
     model_path = options.output_dir / MODEL_NAME
     storage.write_whole(model_path, model.save)
-    return Outcome(accuracy, first, seconds, model_path, checkpoint_path)
+    served_path = options.output_dir / saved_model.NAME
+    storage.write_whole_folder(served_path, functools.partial(saved_model.write, model, rows, columns))
+    return Outcome(accuracy, first, seconds, model_path, served_path, checkpoint_path)
 
 
 def _step_function(model: keras.Model, optimizer: keras.optimizers.Optimizer) -> Callable[[tf.Tensor, tf.Tensor], None]:

@@ -1,0 +1,209 @@
+"""Scoring against two baselines in the same run: `keras.predict` (A), and a plain SavedModel signature with the json module (B).
+
+The baselines run as the documents deploy them: the inference server with its own defaults, one worker. B runs in the set-up of
+`workloads/scoring` too, so that what the script gains and what the set-up gains can be told apart. A process that does nothing
+else asks them: one client all in turn, request by request, and 32 clients one server after another in each round. Images are of
+64 x 64 pixels in colour, the model is small.
+"""
+
+import base64
+import io
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from PIL import Image
+
+from tests.support.embedded import until
+from tests.workloads.workload_runs import SCORING, locked_python
+
+HERE = Path(__file__).with_name("scored")
+IMAGES, CLIENTS, SIDE = 32, 32, 64
+START_SECONDS = 180
+UNBOUNDED = 10**9
+A, B, B_SIZED, OURS = "keras.predict", "signature and json", "signature and json, our set-up", "ours"
+PNG, JSON, BASE64, NPY = "one.png", "pixels.json", "base64.json", "pixels.npy"
+TYPES = {PNG: "image/png", JSON: "application/json", BASE64: "application/json", NPY: "application/x-npy"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """Milliseconds of one PNG at one client, images a second of 32 clients with 32 images a request; one value a round, and of A
+    one in all."""
+
+    p50_ms: Mapping[str, Sequence[float]]
+    p99_ms: Mapping[str, Sequence[float]]
+    images_a_second: Mapping[str, Sequence[float]]  # by server and form of the body
+    requests: int  # between the two readings of memory
+    resident_before_mib: float  # all workers together
+    resident_after_mib: float
+
+    def ratio(self, figures: Mapping[str, Sequence[float]], which: str, to: str) -> list[float]:
+        """Of each round, so that a busy moment of the machine weighs on both."""
+        return [one / other for one, other in zip(figures[which], figures[to], strict=True)]
+
+
+def measure(rounds: int, seconds: float, requests: int) -> Scoring:
+    python = locked_python(SCORING)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
+        made = Path(folder)
+        subprocess.run([python, HERE / "make_models.py", made], check=True, capture_output=True)
+        _write_bodies(made)
+        stock = [python, "-m", "azureml_inference_server_http"]
+        sized = [python, SCORING / "serve.py"]
+        commands = {
+            A: [*stock, "--entry_script", HERE / "baseline_keras.py"],
+            B: [*stock, "--entry_script", HERE / "baseline_signature.py"],
+            B_SIZED: [*sized, "--entry_script", HERE / "baseline_signature.py"],
+            OURS: sized,
+        }
+        running = {name: servers.enter_context(_server(command, made, name)) for name, command in commands.items()}
+        ports = {name: port for name, (port, _) in running.items()}
+        _same_answers(ports, made)
+        one: dict[str, list[_Run]] = {name: [] for name in ports}
+        many: dict[str, list[float]] = {}
+        for number in range(rounds):
+            asked = [name for name in ports if name != A or number == 0]  # once is enough to see how far off it is
+            if number == 0:
+                one[A].append(_load(ports[A], made, PNG, clients=1, seconds=seconds))
+            small = [name for name in ports if name != A]
+            for name, run in zip(small, _in_turn([ports[name] for name in small], made, PNG, 2 * seconds), strict=True):
+                one[name].append(run)
+            bodies = [(name, JSON) for name in asked] + [(OURS, BASE64), (OURS, NPY)]
+            for name, body in bodies:
+                run = _load(ports[name], made, body, CLIENTS, seconds)
+                many.setdefault(form(name, body), []).append(IMAGES * len(run.milliseconds) / run.seconds)
+        process = running[OURS][1]
+        _load(ports[OURS], made, PNG, CLIENTS, UNBOUNDED, requests=max(requests // 10, 200))
+        before = _resident_mib(process)
+        _load(ports[OURS], made, PNG, clients=4, seconds=UNBOUNDED, requests=requests)
+        after = _resident_mib(process)
+    return Scoring(
+        {name: [run.percentile(50) for run in runs] for name, runs in one.items()},
+        {name: [run.percentile(99) for run in runs] for name, runs in one.items()},
+        many,
+        requests,
+        before,
+        after,
+    )
+
+
+def form(name: str, body: str) -> str:
+    """How `images_a_second` calls a server that gets this body."""
+    return f"{name}, {body}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    seconds: float
+    milliseconds: list[float]
+    first: str  # answer
+
+    def percentile(self, percent: int) -> float:
+        return statistics.quantiles(self.milliseconds, n=100, method="inclusive")[percent - 1]
+
+
+def _load(port: int, folder: Path, body: str, clients: int, seconds: float, requests: int = UNBOUNDED) -> _Run:
+    (run,) = _runs(port, clients, seconds, requests, folder / body, TYPES[body])
+    return run
+
+
+def _in_turn(ports: Sequence[int], folder: Path, body: str, seconds: float) -> list[_Run]:
+    return _runs(",".join(map(str, ports)), 1, seconds, UNBOUNDED, folder / body, TYPES[body])
+
+
+def _runs(*arguments: object) -> list[_Run]:
+    done = subprocess.run([sys.executable, HERE / "load.py", *map(str, arguments)], capture_output=True, text=True, check=True)
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    for said in runs:
+        if said["failed"]:
+            raise RuntimeError(f"{said['failed']} requests failed, the first answer was {said['first'][:200]}")
+    return [_Run(said["seconds"], said["milliseconds"], said["first"]) for said in runs]
+
+
+@contextmanager
+def _server(command: Sequence[str | Path], model: Path, name: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    environment = {"AZUREML_MODEL_DIR": str(model), "TF_CPP_MIN_LOG_LEVEL": "2", "HOME": str(model)}
+    with (model / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--port", str(port)],
+            cwd=model,
+            env={"PATH": os.environ["PATH"], **environment},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+
+        def healthy() -> bool:
+            if process.poll() is not None:
+                raise RuntimeError(f"{name}: {(model / f'{name}.log').read_text()[-2000:]}")
+            try:
+                return httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).text == "Healthy"
+            except httpx.TransportError:
+                return False
+
+        until(healthy, f"the server of {name}", START_SECONDS)
+        yield port, process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _write_bodies(folder: Path) -> None:
+    """32 images with some structure, so that their files are neither noise nor one colour."""
+    rows = range(SIDE)
+    images = [
+        [[[(x * (n + 1) + 2 * y) % 256, (3 * y + 8 * n) % 256, (2 * (x + y) + n) % 256] for x in rows] for y in rows]
+        for n in range(IMAGES)
+    ]
+    flat = [bytes(channel for row in image for pixel in row for channel in pixel) for image in images]
+    files = []
+    for pixels in flat:
+        file = io.BytesIO()
+        Image.frombytes("RGB", (SIDE, SIDE), pixels).save(file, "PNG")
+        files.append(file.getvalue())
+    (folder / PNG).write_bytes(files[0])
+    (folder / JSON).write_text(json.dumps({"inputs": images}))
+    (folder / BASE64).write_text(json.dumps({"inputs": [base64.b64encode(file).decode() for file in files]}))
+    header = repr({"descr": "|u1", "fortran_order": False, "shape": (IMAGES, SIDE, SIDE, 3)}).encode() + b"\n"
+    magic = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+    (folder / NPY).write_bytes(magic + header + b"".join(flat))
+
+
+def _same_answers(ports: Mapping[str, int], folder: Path) -> None:
+    """A baseline that answers something else would be none. This is the first request of each, too."""
+    for body in (PNG, JSON):
+        rows = {}
+        for name, port in ports.items():
+            said = json.loads(_load(port, folder, body, clients=1, seconds=UNBOUNDED, requests=20).first)
+            rows[name] = said["scores"] if name == OURS else said
+        for name, scores in rows.items():
+            differ = max(
+                abs(a - b) for row, other in zip(scores, rows[OURS], strict=True) for a, b in zip(row, other, strict=True)
+            )
+            if differ > 1e-3:
+                raise RuntimeError(f"{name} differs from {OURS} by {differ} on {body}")
+
+
+def _resident_mib(process: subprocess.Popen[bytes]) -> float:
+    """Of the server's workers: the children of its first process."""
+    said = subprocess.run(["ps", "-o", "rss=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True).stdout
+    return sum(int(line) for line in said.split()) / 1024

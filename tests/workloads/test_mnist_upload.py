@@ -1,0 +1,151 @@
+"""The training's SavedModel goes to blob storage by managed identity; what can't work is told, before the training where it can.
+
+The identity's endpoint and the storage account here are servers of this test: they write down what Azure's clients ask of them.
+"""
+
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import trustme
+
+from tests.workloads.workload_runs import MNIST, Finished, run, write_data
+
+TOKEN = "a-token-of-the-identity"
+
+
+class Account:
+    """A storage account and the identity endpoint beside it; `answer` is the status of each PUT."""
+
+    def __init__(self, folder: Path) -> None:
+        self.blobs: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.refuses = 0
+        account = self
+
+        class Identity(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                account.asked.append(self.path)
+                body = json.dumps({"access_token": TOKEN, "expires_in": 3600, "resource": "https://storage.azure.com"}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None: ...
+
+        class Blobs(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_PUT(self) -> None:
+                content = self.rfile.read(int(self.headers["Content-Length"]))
+                assert self.headers["Authorization"] == f"Bearer {TOKEN}"
+                if not account.refuses:
+                    account.blobs[self.path] = content
+                self.send_response(account.refuses or 201)
+                if account.refuses:
+                    self.send_header("x-ms-error-code", "AuthorizationPermissionMismatch")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None: ...
+
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(folder / "authority.pem")
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        authority.issue_cert("localhost").configure_cert(context)
+        self.identity = ThreadingHTTPServer(("127.0.0.1", 0), Identity)
+        self.storage = ThreadingHTTPServer(("127.0.0.1", 0), Blobs)
+        self.storage.socket = context.wrap_socket(self.storage.socket, server_side=True)
+        for server in (self.identity, self.storage):
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.url = f"https://localhost:{self.storage.server_port}/models/mnist/1"
+        self.environment = {
+            "AZURE_POD_IDENTITY_AUTHORITY_HOST": f"http://127.0.0.1:{self.identity.server_port}",
+            "AZURE_CLIENT_ID": "11111111-2222-3333-4444-555555555555",
+            "SSL_CERT_FILE": str(folder / "authority.pem"),
+            "REQUESTS_CA_BUNDLE": str(folder / "authority.pem"),
+        }
+
+    def close(self) -> None:
+        for server in (self.identity, self.storage):
+            server.shutdown()
+            server.server_close()
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Iterator[Account]:
+    made = Account(tmp_path)
+    yield made
+    made.close()
+
+
+def trained(python: Path, folder: Path, account: Account, *options: str) -> Finished:
+    data = write_data(folder / "data")
+    command = [python, "-m", "mnist_training", "--data-dir", data, "--output-dir", folder / "output", "--min-accuracy", "0"]
+    small = ["--steps", "10", "--batch-size", "10"]
+    return run([*command, *small, "--upload-to", account.url, *options], MNIST, **account.environment)
+
+
+@pytest.mark.slow
+def test_the_saved_model_is_uploaded_and_answers_probabilities(mnist_python: Path, tmp_path: Path, account: Account) -> None:
+    done = trained(mnist_python, tmp_path, account)
+    assert done.code == 0, done.stderr
+    folder = tmp_path / "output" / "saved_model"
+    assert (done.report["saved_model"], done.report["uploaded_to"]) == (str(folder), account.url)
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert account.blobs == {f"/models/mnist/1/{name}": content for name, content in files.items()}
+    assert {"saved_model.pb", "variables/variables.index"} <= set(files)
+    assert all("resource=https" in asked and "client_id=11111111-2222" in asked for asked in account.asked)
+    assert TOKEN not in done.stdout + done.stderr
+
+    program = """
+import sys, numpy as np, tensorflow as tf
+serve = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
+(name, spec), = serve.structured_input_signature[1].items()
+print(name, spec.dtype.name, spec.shape.as_list(), list(serve.structured_outputs))
+scores = serve(image=np.zeros((3, 8, 8), np.uint8))["scores"].numpy()
+print(scores.shape, np.allclose(scores.sum(1), 1), (scores >= 0).all())
+"""
+    asked = run([mnist_python, "-c", program, folder], MNIST, TF_CPP_MIN_LOG_LEVEL="2")
+    assert asked.lines[-2:] == ["image uint8 [None, 8, 8] ['scores']", "(3, 10) True True"], asked.stderr
+
+
+def test_a_storage_account_that_refuses_is_told_with_the_role_that_is_missing(
+    mnist_python: Path, tmp_path: Path, account: Account
+) -> None:
+    account.refuses = 403
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "saved_model.pb").write_bytes(b"model")
+    program = """
+import sys
+from pathlib import Path
+from mnist_training.refusal import RefusedError
+from mnist_training.upload import Upload
+try:
+    Upload(sys.argv[1]).send(Path(sys.argv[2]))
+except RefusedError as refused:
+    print(int(refused.code), *refused.problems)
+"""
+    done = run([mnist_python, "-c", program, account.url, tmp_path / "model"], MNIST, **account.environment)
+    assert done.lines == [
+        f"2 --upload-to: {account.url}/saved_model.pb: 403 AuthorizationPermissionMismatch; "
+        "the identity needs the role Storage Blob Data Contributor, which takes minutes to work"
+    ], done.stderr
+    assert done.stderr == ""
+
+
+def test_without_an_identity_the_training_does_not_begin(mnist_python: Path, tmp_path: Path, account: Account) -> None:
+    account.identity.server_close()  # nobody listens there
+    account.environment["AZURE_POD_IDENTITY_AUTHORITY_HOST"] = "http://127.0.0.1:1"
+    done = trained(mnist_python, tmp_path, account)
+    assert done.code == 2
+    (problem,) = done.report["problems"]
+    assert problem.startswith("--upload-to: no managed identity here gives a token: ")
+    assert not (tmp_path / "output" / "checkpoint.npz").exists()
+    assert "Traceback" not in done.stderr

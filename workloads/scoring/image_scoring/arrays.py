@@ -1,0 +1,147 @@
+"""Arrays of numbers in the body of a request: JSON, and numpy's own file format.
+
+In: bytes. Out: a numpy array with a shape, or `RefusedError`. JSON is parsed by simdjson straight into a buffer of numbers: the
+standard library makes a Python object of each, and that is where the time of large requests goes. A buffer has no shape, so the
+shape is read off the brackets.
+"""
+
+import io
+from math import prod
+from typing import Any
+
+import numpy as np
+import simdjson
+
+from image_scoring.refusal import RefusedError
+
+JSON_FORMS = '{"inputs": X}, {"instances": X} or X alone, where X is an array of numbers or a list of images in base64'
+NPY_FORM = "numpy's .npy format, version 1, of integers, floating-point numbers or booleans"
+_KEYS = ("inputs", "instances")
+_MOST_DIMENSIONS = 8
+_KEPT_PARSER_BYTES = 4 * 1024 * 1024  # a parser keeps buffers of several times the largest body it has seen
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[],"))
+
+Strings = list[str]
+
+
+class _Parser:
+    """One document at a time: simdjson refuses a second while parts of the first are in use."""
+
+    def __init__(self) -> None:
+        self._spare: list[simdjson.Parser] = []  # append and pop are atomic
+
+    def parse(self, body: bytes) -> tuple[Any, simdjson.Parser]:
+        parser = self._spare.pop() if self._spare and len(body) <= _KEPT_PARSER_BYTES else simdjson.Parser()
+        return parser.parse(body), parser
+
+    def give_back(self, parser: simdjson.Parser, size: int) -> None:
+        if size <= _KEPT_PARSER_BYTES:
+            self._spare.append(parser)
+
+
+_PARSER = _Parser()
+
+
+def read_json(body: bytes, whole_numbers: bool) -> np.ndarray | Strings:
+    """An array, of int64 where `whole_numbers` else of float64; or the strings of a list of images."""
+    try:
+        document, parser = _PARSER.parse(body)
+    except (ValueError, RuntimeError) as error:  # a UnicodeDecodeError is a ValueError
+        raise RefusedError(f"not JSON: {_reason(error)}", JSON_FORMS) from None
+    value = _value(document)
+    read = _strings(value)
+    if read is None:
+        read = _numbers(value, body, whole_numbers)
+    del document, value  # a parser can be used again once nothing points into it; after an exception something may
+    _PARSER.give_back(parser, len(body))
+    return read
+
+
+def _reason(error: Exception) -> str:
+    """simdjson's own words without its names of errors. NaN and Infinity, which Python's json writes, end here too."""
+    text = str(error).split(": ", 1)[-1].split(".")[0].strip()
+    return f"{text} (NaN and Infinity aren't JSON)"
+
+
+def _value(document: Any) -> Any:
+    if not isinstance(document, simdjson.Object):
+        return document
+    keys = list(document.keys())
+    if len(keys) != 1 or keys[0] not in _KEYS:
+        shown = ", ".join(repr(key[:40]) for key in keys[:5]) or "none"
+        raise RefusedError(f"the JSON object has the keys {shown}", JSON_FORMS)
+    return document[keys[0]]
+
+
+def _strings(value: Any) -> Strings | None:
+    """The strings of a list of images, each plain or {"b64": "…"}; None where it isn't such a list."""
+    if isinstance(value, (str, simdjson.Object)):
+        value = [value]
+    if not isinstance(value, (list, simdjson.Array)) or not len(value) or not isinstance(value[0], (str, simdjson.Object)):
+        return None
+    strings: Strings = []
+    for number, each in enumerate(value):
+        if isinstance(each, simdjson.Object):
+            each = each["b64"] if list(each.keys()) == ["b64"] else None
+        if not isinstance(each, str):
+            raise RefusedError(f"item {number} of the list is no string", 'each image as a base64 string or {"b64": "…"}')
+        strings.append(each)
+    return strings
+
+
+def _numbers(value: Any, body: bytes, whole_numbers: bool) -> np.ndarray:
+    if not isinstance(value, simdjson.Array):
+        raise RefusedError("the JSON holds no array", JSON_FORMS)
+    shape = _shape(value)
+    kind, dtype = ("i", np.int64) if whole_numbers else ("d", np.float64)
+    try:
+        flat = np.frombuffer(value.as_buffer(of_type=kind), dtype)
+    except (TypeError, ValueError, RuntimeError):
+        what = "whole numbers" if whole_numbers else "numbers"
+        raise RefusedError(f"the array holds something other than {what}", f"an array of {what} alone") from None
+    # Sizes first: the brackets of a shape that fits are never longer than the body.
+    if prod(shape) != flat.size or not _is_rectangular(body, shape):
+        raise RefusedError("the array is ragged: its rows differ in length or depth", "rows of one length at each depth")
+    return flat.reshape(shape)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """The shape that the first item at each depth says."""
+    shape: list[int] = []
+    while isinstance(value, simdjson.Array):
+        shape.append(len(value))
+        if len(shape) > _MOST_DIMENSIONS:
+            raise RefusedError(f"the array is more than {_MOST_DIMENSIONS} deep", JSON_FORMS)
+        if not shape[-1]:
+            raise RefusedError("the array is empty", "at least one number")
+        value = value[0]
+    return tuple(shape)
+
+
+def _is_rectangular(body: bytes, shape: tuple[int, ...]) -> bool:
+    """Whether the brackets and commas of the body are those of an array of this shape. Only numbers stand between them."""
+    brackets = body.translate(None, _NOT_BRACKETS)
+    expected = b""
+    for size in reversed(shape):
+        expected = b"[" + b",".join([expected] * size) + b"]"
+    return brackets == expected
+
+
+def read_npy(body: bytes) -> np.ndarray:
+    """The array of a .npy file; it shares the body's memory and can't be written."""
+    file = io.BytesIO(body)
+    try:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise RefusedError("a version of .npy other than 1", NPY_FORM)
+        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise RefusedError(f"not a .npy file: {str(error).splitlines()[0][:100]}", NPY_FORM) from None
+    if dtype.kind not in "biuf":
+        raise RefusedError(f"the .npy file holds {dtype.name}", NPY_FORM)
+    if len(shape) > _MOST_DIMENSIONS or min(shape, default=1) < 1:
+        raise RefusedError(f"the array of the .npy file is {shape}", f"1 to {_MOST_DIMENSIONS} dimensions and no empty one")
+    start, needed = file.tell(), prod(shape) * dtype.itemsize
+    if len(body) - start != needed:
+        raise RefusedError(f"the .npy file has {len(body) - start} bytes of values", f"{needed} for {dtype.name} {shape}")
+    flat = np.frombuffer(body, dtype, offset=start)
+    return flat.reshape(shape, order="F" if by_columns else "C")

@@ -1,0 +1,57 @@
+"""How much one request may ask for, and how the model's numbers are to be read.
+
+In: environment variables. Out: `Limits`, or ValueError with every variable that can't be used. Every default has its home here.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_MEBI = 1024 * 1024
+_SCALES = {"0..1": (1 / 255, 0.0), "-1..1": (2 / 255, -1.0), "0..255": (1.0, 0.0)}  # factor and what is added
+_INPUTS = ("image", "text")
+
+
+class Limits(NamedTuple):
+    """`scale` is what a pixel of 0 to 255 becomes for a model of floating-point numbers: factor, then what is added."""
+
+    body_bytes: int = 32 * _MEBI
+    body_seconds: float = 20.0  # from the first byte of a request to the last of its body
+    images: int = 256  # in a request
+    image_pixels: int = 25_000_000  # of one image; four times as many in a request
+    scale: tuple[float, float] = _SCALES["0..1"]
+    text: bool = False  # strings of a string input are text rather than encoded images
+
+    @property
+    def request_pixels(self) -> int:
+        return 4 * self.image_pixels
+
+
+def read(environment: Mapping[str, str]) -> Limits:
+    """The limits that `environment` asks for. ValueError names every variable that can't be used, with what it may be."""
+    problems: list[str] = []
+
+    def whole(name: str, default: int, most: int) -> int:
+        text = environment.get(name, str(default))
+        if text.isascii() and text.isdigit() and 1 <= int(text) <= most:
+            return int(text)
+        problems.append(f"{name}={text!r}: expected a whole number from 1 to {most}")
+        return default
+
+    def one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
+        text = environment.get(name, default)
+        if text not in allowed:
+            problems.append(f"{name}={text!r}: expected one of {', '.join(allowed)}")
+            return default
+        return text
+
+    limits = Limits(
+        body_bytes=whole("SCORING_MAX_BODY_MIB", 32, 1024) * _MEBI,
+        body_seconds=float(whole("SCORING_BODY_SECONDS", 20, 3600)),
+        images=whole("SCORING_MAX_IMAGES", 256, 100_000),
+        image_pixels=whole("SCORING_MAX_MEGAPIXELS", 25, 1000) * 1_000_000,
+        scale=_SCALES[one_of("SCORING_SCALE", "0..1", tuple(_SCALES))],
+        text=one_of("SCORING_INPUT", _INPUTS[0], _INPUTS) == "text",
+    )
+    if problems:
+        raise ValueError("; ".join(problems))
+    return limits

@@ -1,0 +1,123 @@
+"""The model: loaded once, run for every request.
+
+In: the folder of a SavedModel, and items that `content` has made fit its input. Out: the rows of each output, as numpy arrays.
+TensorFlow is imported with this module: seconds, and some 400 MB.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is imported: no chatter of its native code
+
+import numpy as np
+import tensorflow as tf
+
+from image_scoring import signature
+from image_scoring.refusal import RefusedError
+from image_scoring.signature import ModelInput, Takes
+
+# A grey JPEG of one pixel: what a model that decodes by itself is warmed up with.
+_PIXEL = bytes(tf.io.encode_jpeg(tf.zeros((1, 1, 3), tf.uint8)).numpy())
+
+
+class Model:
+    """A SavedModel whose signature takes one input."""
+
+    def __init__(self, folder: Path) -> None:
+        """ValueError where it can't be served."""
+        for gpu in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(gpu, True)  # other workers use it too
+        self.folder = signature.find(folder)
+        loaded = tf.saved_model.load(str(self.folder))
+        if signature.SIGNATURE not in loaded.signatures:
+            known = ", ".join(loaded.signatures) or "none"
+            raise ValueError(f"{self.folder}: the model has no signature {signature.SIGNATURE}; it has {known}")
+        self._loaded = loaded  # holds the variables
+        self._function = loaded.signatures[signature.SIGNATURE]
+        inputs = self._function.structured_input_signature[1]
+        self.input: ModelInput = signature.read({name: (spec.dtype.name, _shape(spec)) for name, spec in inputs.items()})
+        self._dtype = inputs[self.input.name].dtype
+        self._names = sorted(self._function.structured_outputs)
+        self._outputs = self._by_name
+        self.scores = _scores(self._function.structured_outputs)
+
+    def warm_up(self) -> None:
+        """Some runs, so that the first request doesn't pay for what TensorFlow does once."""
+        count = self.input.batch or 1
+        if self.input.takes is Takes.FILES:
+            items = [_PIXEL] * count
+        else:
+            items = np.zeros((count, *(size or 1 for size in self.input.shape or ())), self._dtype.as_numpy_dtype)
+        with suppress(RefusedError):  # a model may have reasons not to like zeros
+            told = self.run(items)
+            self._outputs = self._directly
+            if not _same(told, self._try(items)):
+                self._outputs = self._by_name
+
+    def run(self, items: np.ndarray | Sequence[bytes]) -> dict[str, np.ndarray]:
+        """The outputs for `items`, rows in their order. RefusedError where the model itself can't take them."""
+        batch = self.input.batch
+        if batch is None:
+            return self._call(items)
+        if batch == 0:
+            return _joined([{name: rows[None] for name, rows in self._call(item).items()} for item in items])
+        return _joined([self._padded(items[start : start + batch], batch) for start in range(0, len(items), batch)])
+
+    def _padded(self, items: np.ndarray | Sequence[bytes], batch: int) -> dict[str, np.ndarray]:
+        """A model of fixed batches gets the last item again, and those rows are dropped."""
+        count = len(items)
+        if count < batch:
+            items = (
+                np.concatenate([items, np.repeat(items[-1:], batch - count, 0)])
+                if isinstance(items, np.ndarray)
+                else [*items, *[items[-1]] * (batch - count)]
+            )
+        return {name: rows[:count] for name, rows in self._call(items).items()}
+
+    def _call(self, value: np.ndarray | Sequence[bytes] | bytes) -> dict[str, np.ndarray]:
+        try:
+            return self._outputs(tf.constant(value, self._dtype))
+        except tf.errors.InvalidArgumentError as error:
+            reason = str(error.message).splitlines()[0][:200]
+            raise RefusedError(f"the model can't take the input: {reason}", self.input.said()) from None
+
+    def _by_name(self, value: tf.Tensor) -> dict[str, np.ndarray]:
+        return {name: output.numpy() for name, output in self._function(**{self.input.name: value}).items()}
+
+    def _directly(self, value: tf.Tensor) -> dict[str, np.ndarray]:
+        """The same without the binding of names to arguments, which takes a third of a small model's time. TensorFlow promises
+        it to nobody, so `warm_up` holds it against `_by_name` first."""
+        outputs = self._function.inference_fn.call_flat(value, *self._function.captured_inputs)
+        return {name: output.numpy() for name, output in zip(self._names, outputs, strict=True)}
+
+    def _try(self, items: np.ndarray | Sequence[bytes]) -> dict[str, np.ndarray]:
+        """What `_directly` says; nothing where this TensorFlow has no such way."""
+        try:
+            return self.run(items)
+        except (AttributeError, TypeError, ValueError):
+            return {}
+
+
+def _same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def _shape(spec: tf.TensorSpec) -> signature.Shape:
+    return None if spec.shape.rank is None else tuple(spec.shape.as_list())
+
+
+def _scores(outputs: dict[str, tf.TensorSpec]) -> str:
+    """The output that is called the scores: of floating-point numbers and the most to an item, as ResNet's `probabilities`."""
+
+    def weight(name: str) -> tuple[bool, bool, int, int]:
+        spec = outputs[name]
+        shape = spec.shape.as_list() if spec.shape.rank is not None else []
+        return spec.dtype.is_floating, spec.dtype != tf.string, len(shape), (shape[-1] or 0) if shape else 0
+
+    return max(sorted(outputs), key=weight)
+
+
+def _joined(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -1,0 +1,90 @@
+"""Images as files: told by their first bytes, measured before anything of them is unpacked, decoded to the model's size.
+
+In: the bytes of PNG or JPEG files. Out: an array of 0 to 255 (rows, columns, channels), or `RefusedError`. Only the first picture
+of an animation counts; the orientation that a camera notes isn't applied.
+"""
+
+import io
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from image_scoring.limits import Limits
+from image_scoring.refusal import RefusedError
+
+Image.preinit()  # loads the decoders now rather than with the first image
+Image.MAX_IMAGE_PIXELS = None  # `measure` has limits of its own, and Pillow's is a warning first
+
+FORMATS = ("PNG", "JPEG")
+EXPECTED = "whole PNG or JPEG files"
+_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError)  # what Pillow raises for broken files
+_SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
+
+
+class Size(NamedTuple):
+    """None: as the image is."""
+
+    rows: int | None
+    columns: int | None
+    channels: int
+
+
+def is_image(content: bytes) -> bool:
+    return content.startswith(_SIGNATURES)
+
+
+def measure(files: Sequence[bytes], limits: Limits) -> list[Image.Image]:
+    """The images, opened and not unpacked. RefusedError for other formats, and for more pixels than there may be."""
+    opened: list[Image.Image] = []
+    pixels = 0
+    for number, content in enumerate(files):
+        image = _open(content, number)
+        pixels += image.width * image.height
+        if image.width * image.height > limits.image_pixels or pixels > limits.request_pixels:
+            raise RefusedError(
+                f"image {number} is too large: {image.width} x {image.height} pixels",
+                f"at most {limits.image_pixels} pixels an image and {limits.request_pixels} a request",
+                413,
+            )
+        opened.append(image)
+    return opened
+
+
+def _open(content: bytes, number: int) -> Image.Image:
+    try:
+        return Image.open(io.BytesIO(content), formats=FORMATS)
+    except UnidentifiedImageError:
+        what = "is broken" if is_image(content) else "is neither a PNG nor a JPEG file"
+    except _BROKEN as error:
+        what = f"is broken: {error}"
+    raise RefusedError(f"image {number} {what}", EXPECTED)
+
+
+def pixels(images: Sequence[Image.Image], size: Size) -> np.ndarray:
+    """The images as one array of bytes (images, rows, columns, channels), each at `size`."""
+    if not (size.rows and size.columns) and len({image.size for image in images}) > 1:
+        raise RefusedError("the images differ in size", "images of one size in a request: the model takes every size")
+    first = _decode(images[0], size, 0)
+    batch = np.empty((len(images), *first.shape), np.uint8)
+    batch[0] = first
+    for number in range(1, len(images)):
+        batch[number] = _decode(images[number], size, number)
+    return batch
+
+
+def _decode(image: Image.Image, size: Size, number: int) -> np.ndarray:
+    mode = _MODES[size.channels]
+    wanted = (size.columns or image.width, size.rows or image.height)
+    try:
+        if image.size != wanted:
+            image.draft(mode, wanted)  # a JPEG unpacks to the nearest larger eighth of its size
+        if image.mode.startswith("I"):  # 16 bits a pixel
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+        image = image.convert(mode) if image.mode != mode else image
+        image = image.resize(wanted, Image.Resampling.BILINEAR) if image.size != wanted else image
+        return np.asarray(image).reshape(wanted[1], wanted[0], size.channels)
+    except _BROKEN as error:
+        raise RefusedError(f"image {number} is broken: {error}", EXPECTED) from None

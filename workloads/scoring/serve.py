@@ -1,0 +1,72 @@
+"""The image's entry point: sizes Azure Machine Learning's inference server to the machine, then becomes it.
+
+In: the machine, and environment variables, which win where they are set; arguments go on to azmlinfsrv. Out: its process.
+"""
+
+import math
+import os
+import sys
+from collections.abc import MutableMapping, Sequence
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+_WORKER_BYTES = 1024**3  # TensorFlow, a model of middling size, and some large requests
+_CGROUP = Path("/sys/fs/cgroup")
+PORT = "5001"
+
+
+def main(arguments: Sequence[str], environment: MutableMapping[str, str]) -> None:
+    settings(environment, gpus(Path("/dev"), environment), cores(_CGROUP), memory(_CGROUP, Path("/proc/meminfo")))
+    script = environment.get("AZUREML_ENTRY_SCRIPT") or str(_HERE / "score.py")
+    command = [sys.executable, "-m", "azureml_inference_server_http", "--entry_script", script, "--port", PORT]
+    os.execve(sys.executable, [*command, *arguments], dict(environment))  # noqa: S606  # this process becomes the server
+
+
+def settings(environment: MutableMapping[str, str], gpu_names: Sequence[str], cores: float, memory: int) -> None:
+    """Sets what isn't set. With a GPU two workers a GPU: one prepares while the other's batch is on it. Without, one a core and
+    the cores shared out: TensorFlow's threads of one worker would only take them from the others."""
+    by_processor = 2 * len(gpu_names) or math.ceil(cores)
+    environment.setdefault("WORKER_COUNT", str(max(1, min(by_processor, memory // _WORKER_BYTES))))
+    if not gpu_names and environment["WORKER_COUNT"].isdigit():
+        threads = str(max(1, round(cores / max(1, int(environment["WORKER_COUNT"])))))
+        environment.setdefault("TF_NUM_INTRAOP_THREADS", threads)
+        environment.setdefault("TF_NUM_INTEROP_THREADS", threads)
+    environment.setdefault("GUNICORN_CMD_ARGS", f"--config {_HERE / 'gunicorn_settings.py'}")
+    environment.setdefault("AML_APP_ROOT", str(_HERE))
+    environment.setdefault("SCORING_GPUS", ",".join(gpu_names))
+    environment.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    paths = [str(_HERE), *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)  # for gunicorn's settings
+
+
+def gpus(devices: Path, environment: MutableMapping[str, str]) -> list[str]:
+    """The GPUs as CUDA names them: those that CUDA_VISIBLE_DEVICES leaves, else all whose device files are there."""
+    if "CUDA_VISIBLE_DEVICES" in environment:
+        return [name.strip() for name in environment["CUDA_VISIBLE_DEVICES"].split(",") if name.strip() not in ("", "-1")]
+    found = [file.name.removeprefix("nvidia") for file in devices.glob("nvidia[0-9]*")]
+    return [str(number) for number, _ in enumerate(name for name in found if name.isdigit())]
+
+
+def cores(cgroup: Path) -> float:
+    """The processor time of this container, in cores."""
+    here = float(len(os.sched_getaffinity(0)))
+    limit, period = (_text(cgroup / "cpu.max").split() or ["max", ""])[:2]
+    return here if limit == "max" else min(here, int(limit) / int(period))
+
+
+def memory(cgroup: Path, machine: Path) -> int:
+    """The memory of this container, in bytes."""
+    whole = next(int(line.split()[1]) * 1024 for line in _text(machine).splitlines() if line.startswith("MemTotal:"))
+    limit = _text(cgroup / "memory.max").strip()
+    return min(whole, int(limit)) if limit.isdigit() else whole
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:], os.environ)
