@@ -102,6 +102,26 @@ class LocalFolder:
         return self.root / "replicas"
 
     @property
+    def machines(self) -> Path:
+        """A folder for each virtual machine."""
+        return self.root / "machines"
+
+    @property
+    def machine_containers(self) -> Path:
+        """The containers that run on virtual machines."""
+        return self.root / "machine-containers"
+
+    @property
+    def ml_jobs(self) -> Path:
+        """What the nodes of Azure ML's clusters run."""
+        return self.root / "ml-jobs"
+
+    @property
+    def ml_endpoints(self) -> Path:
+        """What the deployments of online endpoints run, and their files and logs."""
+        return self.root / "ml-endpoints"
+
+    @property
     def blobs(self) -> Path:
         """What Azurite keeps."""
         return self.root / "blobs"

@@ -17,6 +17,7 @@ from localazure.errors import CommandError
 from localazure.folder import LocalFolder, write_whole
 from localazure.kubernetes import control_plane
 from localazure.lock import locked
+from localazure.ml.generations import containers_below as ml_containers
 from localazure.process import POLL_SECONDS
 
 START_SECONDS = 60
@@ -73,8 +74,10 @@ def running(folder: LocalFolder) -> Endpoint:
 
 async def _reap(folder: LocalFolder) -> None:
     """Ends every container's process, every node's and every cluster's."""
-    containers = (Runtime(part).reap() for part in (folder.containers, folder.replicas))
-    await asyncio.gather(*containers, nodes.reap(folder.batch), control_plane.reap(folder.clusters))
+    of_groups = (folder.containers, folder.replicas, ml_containers(folder.ml_endpoints), folder.machine_containers, folder.ml_jobs)
+    containers = (Runtime(part).reap() for part in of_groups)
+    of_nodes = (nodes.reap(part) for part in (folder.batch, folder.machines))
+    await asyncio.gather(*containers, *of_nodes, control_plane.reap(folder.clusters))
 
 
 def _spawn(folder: LocalFolder, checkout: Path, as_of: date | None) -> "subprocess.Popen[bytes]":

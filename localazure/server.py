@@ -42,6 +42,9 @@ from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.kubernetes.clusters import Clusters, Surroundings
 from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
+from localazure.machines.machines import Machines
+from localazure.machines.ml_jobs import JobRunner
+from localazure.ml.service import OnlineEndpoints
 from localazure.services import Clock, Services, Settings
 
 HEADER = ("x-local-azure", "embedded")
@@ -105,6 +108,9 @@ def application(start: Start) -> ASGIApp:
         )
     )
     services.cluster_pools = ClusterPools(services)
+    services.endpoints = OnlineEndpoints(services, start.folder.ml_endpoints)
+    services.machines = Machines(services, start.folder.machines, start.folder.machine_containers)
+    services.ml_jobs = JobRunner(services, start.folder.ml_jobs)
     arm = Arm(services, kinds.ALL)
     batch = DataPlane(services)
 
@@ -112,7 +118,8 @@ def application(start: Start) -> ASGIApp:
         activity_log.refused(scope["method"], segments_of(scope["path"]), Caller("", ""), error, "", services)
 
     async def evict(name: str) -> list[str]:
-        return [*await services.batch_pools.evict(name), *await services.cluster_pools.evict(name)]
+        of_pools = [*await services.batch_pools.evict(name), *await services.cluster_pools.evict(name)]
+        return [*of_pools, *await services.machines.evict(name), *await services.ml_jobs.evict(name)]
 
     faults = Faults(store, clock, deviations, identity.admin_token, told, evict)
 
@@ -125,9 +132,15 @@ def application(start: Start) -> ASGIApp:
         await batch.started()
         await services.clusters.started()
         await services.cluster_pools.started()
+        await services.endpoints.started()
+        await services.machines.started()
+        await services.ml_jobs.started()
         await arm.operations.resume()
         yield
         await arm.operations.stop()
+        await services.ml_jobs.stopping()
+        await services.machines.stopping()
+        await services.endpoints.close()
         await services.cluster_pools.stopping()
         await services.clusters.stopping()
         await batch.stopping()
@@ -151,7 +164,7 @@ def application(start: Start) -> ASGIApp:
         ],
         lifespan=lifespan,
     )
-    return _with_headers(faults.around(inner))
+    return services.endpoints.around(_with_headers(faults.around(inner)))
 
 
 def serve(start: Start, listening: list[socket.socket]) -> None:

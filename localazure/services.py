@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from localazure.kubernetes.clusters import Clusters
     from localazure.kubernetes.pools import ClusterPools
     from localazure.lists.deviations import Deviations
+    from localazure.machines.machines import Machines
+    from localazure.machines.ml_jobs import JobRunner
+    from localazure.ml.service import OnlineEndpoints
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the only one, and no real one
 
@@ -78,4 +81,7 @@ class Services:
     batch_pools: "Pools" = field(init=False)  # pools and their nodes
     clusters: "Clusters" = field(init=False)  # Kubernetes
     cluster_pools: "ClusterPools" = field(init=False)  # and their nodes
+    endpoints: "OnlineEndpoints" = field(init=False)  # of Azure ML
+    machines: "Machines" = field(init=False)  # virtual machines
+    ml_jobs: "JobRunner" = field(init=False)  # of Azure ML, and the nodes that they run on
     door: "Door" = field(init=False)  # the way into ARM from inside

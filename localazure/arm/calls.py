@@ -35,11 +35,18 @@ class Calls:
     async def act(
         self, kind: Kind, resource_id: ArmId, tail: str, query: Mapping[str, str], body: Body, caller: Caller
     ) -> Response:
+        question, path = _matching(kind.questions, tail)
+        if question is not None:
+            resource = checks.stored(kind, resource_id, self._services.store)
+            return _response(await kind.questions[question](resource, self._call(resource, body, query, path, caller)))
         pattern, path = _matching(kind.actions, tail)
         if pattern is None:
             raise not_implemented(f"the action '{tail}' on '{kind.arm_type}'")
         async with self._locks.of(kind, resource_id):
             resource = checks.stored(kind, resource_id, self._services.store)
+            running = self._services.store.operation_in_progress(resource.key)
+            if running is not None and kind.preempts(pattern, running.kind):
+                await self._operations.cancel(resource.key, f"The operation '{pattern}' has ended it.")
             self._changes.refuse_while_busy(kind, resource)
             call = self._call(resource, body, query, path, caller)
             answer = await kind.actions[pattern](resource, call)

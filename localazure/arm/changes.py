@@ -32,8 +32,9 @@ class Changes:
 
     def refuse_while_busy(self, kind: Kind, resource: Resource) -> None:
         """One long operation at a time for one resource. ArmError in the service's words."""
-        if resource.state == "Deleting" or self._store.operation_in_progress(resource.key) is not None:
-            raise kind.busy(resource)
+        running = self._store.operation_in_progress(resource.key)
+        if resource.state == "Deleting" or running is not None:
+            raise kind.busy_with(resource, running.kind if running else "delete")
 
     async def put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
         async with self._locks.of(kind, resource_id):

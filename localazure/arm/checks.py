@@ -172,6 +172,7 @@ def body_shape(kind: Kind, body: Body, *, creating: bool) -> Body:
     Read-only properties are refused when creating and left out when updating, because clients PUT back what they GET.
     """
     shape = shapes.arm_shape(kind.azure_type)
+    body = kind.read(body)
     checked = body if creating else shapes.without_read_only(shape, body)
     problems = shapes.body_problems(shape, checked, creating=True)
     if problems and all(problem.kind != "type" for problem in problems):

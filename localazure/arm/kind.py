@@ -69,7 +69,7 @@ class Answer:
     body: Any = None  # sent as JSON; None sends no content
     text: str | None = None  # sent as text/plain instead
     headers: dict[str, str] = field(default_factory=dict)
-    work: Callable[[], Awaitable[None]] | None = None  # ArmError in it ends the operation as Failed
+    work: Callable[[], Awaitable[Body | None]] | None = None  # what it returns is the result; ArmError ends it as Failed
 
 
 Action = Callable[[Resource, Call], Awaitable[Answer]]
@@ -112,6 +112,11 @@ class Kind:
         """GET {id}/{pattern} for what isn't a child resource: `containers/{container}/logs`."""
         return {}
 
+    @property
+    def questions(self) -> Mapping[str, Action]:
+        """POST {id}/{pattern} that changes nothing, such as one for logs: answered while a long operation runs too."""
+        return {}
+
     def routes(self, services: "Services") -> list["BaseRoute"]:  # noqa: ARG002
         """Paths outside of ARM that this service answers, such as a build log's address. They carry no ARM token."""
         return []
@@ -121,6 +126,14 @@ class Kind:
         return conflict(
             f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
         )
+
+    def busy_with(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
+        """The same, where the refusal depends on what runs: put, delete, or the name of an action."""
+        return self.busy(resource)
+
+    def preempts(self, action: str, operation: str) -> bool:  # noqa: ARG002
+        """Whether an action ends the operation that runs on its resource, and isn't refused because of it."""
+        return False
 
     def parent_id(self, resource_id: ArmId) -> str:
         """The id of the parent of a resource with a `parent_type`."""
@@ -132,6 +145,10 @@ class Kind:
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         """The service's refusal of a name. `allowed` says the rule in words."""
         return ArmError(400, "InvalidResourceName", f"Resource name {name} is invalid. It takes {allowed}.", target="name")
+
+    def read(self, body: Body) -> Body:
+        """`body` as the service reads it, where it takes more than its description says. Asked before the shape is judged."""
+        return body
 
     def normalise(self, body: Body) -> Body:
         """Spellings that the service takes beside its own, turned into its own.
@@ -162,7 +179,7 @@ class Kind:
         """Takes up a `provision` that a restart cut off; `change.previous` is None. Default: provisions again."""
         return await self.provision(change)
 
-    async def resume_action(self, action: str, resource: Resource, services: "Services") -> None:
+    async def resume_action(self, action: str, resource: Resource, services: "Services") -> Body | None:
         """Takes up the work of a long action that a restart cut off."""
 
     async def remove(self, resource: Resource, services: "Services") -> None:
@@ -171,6 +188,10 @@ class Kind:
     def view(self, resource: Resource, services: "Services") -> Body:  # noqa: ARG002
         """The answer of GET without id, name and type: stored body, what the service set, and what is read live. No secrets."""
         return merged(resource.body, resource.service)
+
+    def expanded(self, resource: Resource, what: str, services: "Services") -> Body:  # noqa: ARG002
+        """What `$expand=what` adds to the answer of GET, in its shape. Asked with the query's value in lower case."""
+        return {}
 
     def hidden(self, body: Body) -> Body:
         """`body` without secrets that its shape doesn't tell, such as values that are secret where another property says so."""
@@ -185,6 +206,13 @@ class Kind:
             code = "ResourceGroupNotFound" if self.parent_type is None else "ParentResourceNotFound"
             raise ArmError(404, code, f"'{above}' could not be found: there is nothing with the id '{scope}'.")
         return services.store.of_type(self.arm_type, scope)
+
+    def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:  # noqa: ARG002
+        """What of a list is answered, by further conditions in the query, whose names are in lower case."""
+        return listed
+
+    def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: "Services") -> None:
+        """What the query of a DELETE over HTTP asks for, its names in lower case. The resource needn't be there."""
 
     async def started(self, services: "Services") -> None:
         """The server has started: take up what outlived the last one."""

@@ -15,14 +15,14 @@ from localazure.arm import removal
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.locks import Locks
-from localazure.arm.store import Operation, Resource
+from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
 
 RETRY_AFTER_SECONDS = 1  # the smallest that clients honour: 0 counts as none, and then they wait 30 s
 API_VERSION = "2024-03-01"  # in the polling addresses; any is taken
 
 log = logging.getLogger(__name__)
-Work = Callable[[], Awaitable[None]]
+Work = Callable[[], Awaitable[Body | None]]
 
 
 class Operations:
@@ -157,7 +157,7 @@ class Operations:
 
     async def _run(self, operation: Operation, work: Work) -> None:
         try:
-            await work()
+            operation.result = await work()
         except ArmError as error:
             self._end(operation, "Failed", error.content())
         except Exception:
@@ -209,6 +209,8 @@ def status_document(operation: Operation, address: str) -> dict[str, Any]:
         document["percentComplete"] = 100.0
     if operation.error is not None:
         document["error"] = operation.error
+    if operation.result is not None:
+        document["properties"] = {"output": operation.result}  # as Microsoft.Compute tells it
     return document
 
 

@@ -18,13 +18,14 @@ from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
 from localazure.arm.door import Door
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Caller, Kind
+from localazure.arm.kind import Caller, Kind, merged
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations, status_document
 from localazure.arm.requests import body_of
+from localazure.arm.store import Body, Resource
 from localazure.arm.subscriptions import Subscriptions
 from localazure.deployments.routes import DeploymentRoutes, path_of
-from localazure.lists import served
+from localazure.lists import deleted_vaults, served, vm_extensions, vm_images
 from localazure.services import SUBSCRIPTION, Services
 
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
@@ -44,7 +45,12 @@ class Arrived(NamedTuple):
 
     def query(self, name: str) -> str:
         """A query parameter; its name is compared without regard to letter case, as ARM does."""
-        return next((value for key, value in self.request.query_params.items() if key.lower() == name.lower()), "")
+        return self.queries.get(name.lower(), "")
+
+    @property
+    def queries(self) -> dict[str, str]:
+        """All of them, by lower-case name."""
+        return {key.lower(): value for key, value in reversed(self.request.query_params.items())}
 
 
 class Arm:
@@ -125,6 +131,16 @@ class Arm:
                 return self._subscriptions.name_availability(
                     namespace, await body_of(arrived.request), arrived.query("api-version")
                 )
+            case _ if deleted_vaults.is_one(below):
+                return deleted_vaults.answered(arrived.method, arrived.segments, arrived.query("api-version"), self._services)
+            case _ if vm_images.is_image(below):
+                _only(arrived, "GET")
+                checks.listed_api_version("locations/publishers", vm_images.API_VERSIONS, arrived.query("api-version"))
+                return answers.respond(200, vm_images.answered(arrived.segments))
+            case _ if vm_extensions.is_extension(below):
+                _only(arrived, "GET")
+                checks.listed_api_version("locations/publishers", vm_images.API_VERSIONS, arrived.query("api-version"))
+                return answers.respond(200, vm_extensions.answered(arrived.segments))
             case _ if served.is_list(below):
                 return await self._list_of_subscription(arrived, below)
             case (
@@ -180,7 +196,7 @@ class Arm:
         match arrived.method:
             case "GET":
                 resource = checks.stored(kind, target.id, self._services.store)
-                return answers.respond(200, answers.document(kind, resource, self._services))
+                return answers.respond(200, self._document(arrived, kind, resource))
             case "HEAD":
                 checks.stored(kind, target.id, self._services.store)
                 return answers.respond(204)
@@ -189,6 +205,7 @@ class Arm:
             case "PATCH":
                 return await self._changes.patch(kind, target.id, await body_of(arrived.request), arrived.caller)
             case "DELETE":
+                kind.before_delete(target.id, arrived.queries, self._services)
                 return await self._changes.delete(kind, target.id)
             case _:
                 raise ArmError(405, "MethodNotAllowed", f"{arrived.method} is not served at a resource; name an action.")
@@ -196,8 +213,14 @@ class Arm:
     def _list(self, arrived: Arrived, kind: Kind, scope: str) -> Response:
         if arrived.method != "GET":
             raise not_implemented(f"{arrived.method} on the list of '{kind.arm_type}'")
-        listed = kind.listed(scope, arrived.query("$filter"), self._services)
-        return answers.listed(answers.document(kind, resource, self._services) for resource in listed)
+        listed = kind.chosen(kind.listed(scope, arrived.query("$filter"), self._services), arrived.queries)
+        return answers.listed(self._document(arrived, kind, resource) for resource in listed)
+
+    def _document(self, arrived: Arrived, kind: Kind, resource: Resource) -> Body:
+        """What GET answers, with what `$expand` adds to it."""
+        expand = arrived.query("$expand").lower()
+        more = kind.expanded(resource, expand, self._services) if expand else {}
+        return merged(answers.document(kind, resource, self._services), more)
 
     async def _below(self, arrived: Arrived, kind: Kind, resource_id: ArmId, tail: str) -> Response:
         query = dict(arrived.request.query_params)
@@ -218,7 +241,7 @@ class Arm:
             return answers.respond(202, headers=self.operations.headers(operation, final="location"))
         if operation.error is not None:
             return answers.respond(409, {"error": operation.error})
-        return answers.respond(204)
+        return answers.respond(204) if operation.result is None else answers.respond(200, operation.result)
 
 
 def _only(arrived: Arrived, method: str) -> None:

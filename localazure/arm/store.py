@@ -73,6 +73,7 @@ class Operation:
     as_of: str  # YYYY-MM-DD, the date at which the request was judged
     ended_at: str = ""
     error: Body | None = None  # ARM's error content
+    result: Body | None = None  # what an action answers in the end
 
 
 class Store:

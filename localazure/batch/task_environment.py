@@ -36,7 +36,7 @@ class NodePlace(NamedTuple):
 def of_node(place: NodePlace, packages: dict[str, str]) -> dict[str, str]:
     """What holds for everything on a node. `packages`: the variables of the pool's application packages."""
     return {
-        "PATH": os.pathsep.join(part for part in (place.programs, _machines_path()) if part),
+        "PATH": os.pathsep.join(part for part in (place.programs, machines_path()) if part),
         "LANG": "C.UTF-8",
         "AZ_BATCH_ACCOUNT_NAME": place.account,
         "AZ_BATCH_ACCOUNT_URL": place.account_url,
@@ -53,7 +53,7 @@ def of_node(place: NodePlace, packages: dict[str, str]) -> dict[str, str]:
 
 
 @functools.cache
-def _machines_path() -> str:
+def machines_path() -> str:
     """Where this machine has its programs, without those of the environment that this server itself runs in."""
     found = os.environ.get("PATH") or _SYSTEM_PATH
     own = str(Path(sys.prefix) / "bin")

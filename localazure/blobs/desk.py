@@ -61,6 +61,12 @@ class Desk:
         status, _ = await self._ask("HEAD", address, {}, {}, taken=(404,))
         return status != 404
 
+    async def any_below(self, container: Address, prefix: str) -> bool:
+        """Whether a blob's name begins so; False where there is no such container."""
+        query = {**_CONTAINER, "comp": "list", "maxresults": "1"} | ({"prefix": prefix} if prefix else {})
+        status, content = await self._ask("GET", container, query, {}, taken=(404,))
+        return status != 404 and ElementTree.fromstring(content).find("Blobs/Blob") is not None  # noqa: S314
+
     async def delete(self, address: Address) -> None:
         """Deletes the blob with its snapshots; one that isn't there is no error."""
         await self._ask("DELETE", address, {}, {"x-ms-delete-snapshots": "include"}, taken=(404,))

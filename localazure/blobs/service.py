@@ -105,6 +105,14 @@ class Blobs:
     async def exists(self, account_name: str, container: str, blob: str) -> bool:
         return self._keeper.has_content and await self._desk.exists(Address(account_name, container, blob))
 
+    async def any_below(self, account_name: str, container: str, path: str) -> bool:
+        """Whether there is a blob of this name, or one in a folder of this name; with "", any blob of the container."""
+        if not self._keeper.has_content:
+            return False
+        if path and await self._desk.exists(Address(account_name, container, path)):
+            return True
+        return await self._desk.any_below(Address(account_name, container), f"{path}/" if path else "")
+
     async def delete(self, account_name: str, container: str, blob: str) -> None:
         """Deletes a blob with its snapshots, where it is there."""
         if self._keeper.has_content:
@@ -129,6 +137,14 @@ class Blobs:
         `prefix` become files below the folder `target`, by their whole names.
         """
         return await self._transfers.fetch(url_or_container, prefix, target, identity_id)
+
+    async def begin_append(self, url: str, principal: str | None = None) -> None:
+        """Makes an empty append blob at an address, as a principal or by the address's signature. BlobError where it may not."""
+        await self._transfers.begin_append(url, principal)
+
+    async def append(self, url: str, content: bytes, principal: str | None = None) -> None:
+        """Adds to an append blob."""
+        await self._transfers.append(url, content, principal)
 
     async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None = None) -> None:
         """Uploads a file as the block blob `blob_path` into a container. BlobError where that isn't allowed or possible."""

@@ -25,6 +25,7 @@ from localazure.services import Services
 _PUBLIC_SUFFIX = ".blob.core.windows.net"
 _CHUNK = 1024 * 1024
 _AT_ONCE = 8
+_APPEND_BYTES = 4 * 1024 * 1024  # of one block; Microsoft Learn, rest/api/storageservices/append-block, before 2022-11-02
 _OUTSIDE_SECONDS = 60  # without a byte from a server outside
 
 
@@ -65,6 +66,34 @@ class Transfers:
         size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
         headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
         async with self._keeper.answer("PUT", address, {}, headers, _content(path, size)) as response:
+            said = b"".join([chunk async for chunk in response.aiter_stream()])
+        if response.status != 201:
+            raise error_of(response.status, said)
+
+    async def begin_append(self, url: str, principal: str | None) -> None:
+        """Makes an empty append blob, in place of what is there. `principal`: who; None: what the address's signature allows."""
+        await self._append_request(url, principal, {}, {"x-ms-blob-type": "AppendBlob"}, b"")
+
+    async def append(self, url: str, content: bytes, principal: str | None) -> None:
+        """Adds to an append blob."""
+        for start in range(0, len(content), _APPEND_BYTES):
+            await self._append_request(url, principal, {"comp": "appendblock"}, {}, content[start : start + _APPEND_BYTES])
+
+    async def _append_request(
+        self, url: str, principal: str | None, query: dict[str, str], headers: dict[str, str], content: bytes
+    ) -> None:
+        asked = self._asked(url)
+        if asked is None or asked.address.level != "blob":
+            raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' is no blob of the embedded Azure.")
+        operation = operation_of("blob", "PUT", query, has_source=False)
+        if principal is None:
+            await self._judge(asked, operation, None)
+        else:
+            account = self._access.account(asked.address.account)
+            if not self._access.principal_may(principal, operation.action, account, asked.address.container):
+                raise permission_mismatch()
+        sent = {**headers, "content-length": str(len(content)), "content-type": "text/plain"}
+        async with self._keeper.answer("PUT", asked.address, query, sent, content) as response:
             said = b"".join([chunk async for chunk in response.aiter_stream()])
         if response.status != 201:
             raise error_of(response.status, said)

@@ -53,8 +53,11 @@ class ContainerSpec:
     image: Image
     command: tuple[str, ...] = ()  # in place of the image's ENTRYPOINT and CMD; empty: the image's
     env: Mapping[str, str]
+    machines_env: Mapping[str, str] = field(default_factory=dict)  # with paths of this machine, which stay as they are
+    programs: Path | None = None  # a folder of this machine for the front of PATH
     restart_policy: str = "Always"  # Always, OnFailure, Never
     gpu_count: int = 0
+    gpus_visible: str = ""  # NVIDIA_VISIBLE_DEVICES where GPUs are acted out; empty: what this machine has says it
     run: str  # the same run is never started twice; another starts anew
     events: tuple[dict[str, Any], ...] = ()  # what happened before the start, such as Pulling and Pulled
     after: tuple[str, ...] = ()  # containers of the group that have to succeed before this one starts
@@ -99,10 +102,22 @@ class ContainerSpec:
     def _environment(self, folder: Path, mapped: Callable[[str], str]) -> dict[str, str]:
         home = str(folder / "home")
         given = {name: mapped(value) for name, value in {**self.image.env, **self.env}.items()}
-        environment = {"HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", **given, **_gpu_variables(self.gpu_count)}
-        path = given.get("PATH", SYSTEM_PATH)
-        environment["PATH"] = f"{self.image.environment / 'bin'}:{path}" if self.image.environment else path
+        environment = {
+            "HOME": home,
+            "TMPDIR": home,
+            "LANG": "C.UTF-8",
+            **self.machines_env,
+            **given,
+            **self._gpu_variables(),
+        }
+        first = [self.programs, self.image.environment / "bin" if self.image.environment else None]
+        environment["PATH"] = ":".join([*(str(one) for one in first if one), given.get("PATH", SYSTEM_PATH)])
         return environment
+
+    def _gpu_variables(self) -> dict[str, str]:
+        """Which GPUs it sees: as many of the machine's as it asked for, from the first on; none where it asked for none."""
+        seen = ",".join(str(number) for number in range(min(self.gpu_count, machine.gpu_count())))
+        return {"NVIDIA_VISIBLE_DEVICES": self.gpus_visible or seen or "void", "CUDA_VISIBLE_DEVICES": seen}
 
 
 def _probe_on_disk(probe: Probe, mapped: Callable[[str], str]) -> dict[str, Any]:
@@ -115,9 +130,3 @@ def _probe_on_disk(probe: Probe, mapped: Callable[[str], str]) -> dict[str, Any]
         "timeout_seconds": probe.timeout_seconds,
         "failure_threshold": probe.failure_threshold,
     }
-
-
-def _gpu_variables(asked: int) -> dict[str, str]:
-    """Which GPUs a container sees: as many of the machine's as it asked for, from the first on; none where it asked for none."""
-    seen = ",".join(str(number) for number in range(min(asked, machine.gpu_count())))
-    return {"NVIDIA_VISIBLE_DEVICES": seen or "void", "CUDA_VISIBLE_DEVICES": seen}

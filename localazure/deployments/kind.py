@@ -5,7 +5,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from formats.azure_types import AzureType
+from formats import azure_types
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
@@ -18,11 +18,7 @@ ACTIVE = ("Accepted", "Running")
 class Deployments(Kind):
     """A record of a deployment, of which the resources that it has made know nothing. It goes with its resource group."""
 
-    azure_type = AzureType(
-        "azure-native:resources:Deployment",
-        TYPE,
-        "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/providers/Microsoft.Resources/deployments/{deploymentName}",
-    )
+    azure_type = azure_types.DEPLOYMENT
     location = "none"
     patchable = False
 

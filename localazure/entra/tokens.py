@@ -24,7 +24,7 @@ _REQUIRED_CLAIMS = ["exp", "nbf", "iss", "aud", "oid", "appid", "tid"]
 
 
 class Tokens:
-    """Signs tokens for the tenant's service principal and checks them for ARM."""
+    """Signs tokens for the tenant's service principal and its managed identities, and checks them for ARM."""
 
     def __init__(self, identity: Identity, url: str, now: Callable[[], datetime]) -> None:
         self._identity = identity
@@ -44,19 +44,20 @@ class Tokens:
         """Whom a token for ARM is meant for."""
         return (self._url, f"{self._url}/")
 
-    def issue(self, audience: str) -> str:
-        """A token of the service principal for `audience`, valid from now for LIFETIME_SECONDS."""
+    def issue(self, audience: str, of: Caller | None = None) -> str:
+        """A token for `audience`, valid from now for LIFETIME_SECONDS: of a managed identity, or of the service principal."""
         now = int(self._now().timestamp())
+        of = of or Caller(object_id=self._identity.principal_id, app_id=self._identity.client_id)
         claims = {
             "aud": audience,
             "iss": self.issuer,
             "iat": now,
             "nbf": now,
             "exp": now + LIFETIME_SECONDS,
-            "appid": self._identity.client_id,
+            "appid": of.app_id,
             "idtyp": "app",
-            "oid": self._identity.principal_id,
-            "sub": self._identity.principal_id,
+            "oid": of.object_id,
+            "sub": of.object_id,
             "tid": self._identity.tenant_id,
             "ver": "1.0",
         }

@@ -2,6 +2,7 @@
 
 from localazure.arm.kind import Kind
 from localazure.kinds.agent_pools import AgentPools
+from localazure.kinds.autoscale_settings import AutoscaleSettings
 from localazure.kinds.batch_accounts import BatchAccounts
 from localazure.kinds.batch_applications import BatchApplicationPackages, BatchApplications
 from localazure.kinds.batch_pools import BatchPools
@@ -11,17 +12,43 @@ from localazure.kinds.diagnostic_settings import DiagnosticSettings
 from localazure.kinds.federated_credentials import FederatedIdentityCredentials
 from localazure.kinds.galleries import Galleries
 from localazure.kinds.gallery_images import GalleryImages, GalleryImageVersions
+from localazure.kinds.global_schedules import GlobalSchedules
 from localazure.kinds.identities import UserAssignedIdentities
+from localazure.kinds.insights_components import InsightsComponents
 from localazure.kinds.jobs import Jobs
+from localazure.kinds.key_vaults import KeyVaults
+from localazure.kinds.kubernetes_extensions import KubernetesExtensions
 from localazure.kinds.logs import LogWorkspaces
 from localazure.kinds.maintenance_configurations import MaintenanceConfigurations
 from localazure.kinds.managed_clusters import ManagedClusters
 from localazure.kinds.managed_environments import ManagedEnvironments
+from localazure.kinds.ml_assets import (
+    CodeContainers,
+    CodeVersions,
+    EnvironmentContainers,
+    EnvironmentVersions,
+    ModelContainers,
+    ModelVersions,
+)
+from localazure.kinds.ml_computes import MlComputes
+from localazure.kinds.ml_datastores import MlDatastores
+from localazure.kinds.ml_jobs import MlJobs
+from localazure.kinds.ml_online_deployments import MlOnlineDeployments
+from localazure.kinds.ml_online_endpoints import MlOnlineEndpoints
+from localazure.kinds.ml_workspaces import MlWorkspaces
+from localazure.kinds.network_interfaces import NetworkInterfaces
+from localazure.kinds.network_parts import BastionHosts, NetworkSecurityGroups, PublicAddresses
+from localazure.kinds.network_virtual import Subnets, VirtualNetworks
+from localazure.kinds.private_endpoints import PrivateEndpoints
 from localazure.kinds.registries import Registries
 from localazure.kinds.resource_groups import ResourceGroups
 from localazure.kinds.roles import RoleAssignments
 from localazure.kinds.storage import StorageAccounts
 from localazure.kinds.task_runs import TaskRuns
+from localazure.kinds.virtual_machine_extensions import VirtualMachineExtensions
+from localazure.kinds.virtual_machine_run_commands import VirtualMachineRunCommands
+from localazure.kinds.virtual_machines import VirtualMachines
+from localazure.kinds.vm_disks import Disks
 
 ALL: tuple[Kind, ...] = (
     ResourceGroups(),
@@ -47,4 +74,32 @@ ALL: tuple[Kind, ...] = (
     AgentPools(),
     MaintenanceConfigurations(),
     DiagnosticSettings(),
+    MlOnlineEndpoints(),
+    MlOnlineDeployments(),
+    KeyVaults(),
+    InsightsComponents(),
+    MlWorkspaces(),
+    MlDatastores(),
+    MlComputes(),
+    ModelContainers(),
+    ModelVersions(),
+    EnvironmentContainers(),
+    EnvironmentVersions(),
+    CodeContainers(),
+    CodeVersions(),
+    MlJobs(),
+    KubernetesExtensions(),
+    AutoscaleSettings(),
+    PrivateEndpoints(),
+    VirtualNetworks(),
+    Subnets(),
+    NetworkSecurityGroups(),
+    PublicAddresses(),
+    NetworkInterfaces(),
+    BastionHosts(),
+    Disks(),
+    VirtualMachines(),
+    VirtualMachineExtensions(),
+    VirtualMachineRunCommands(),
+    GlobalSchedules(),
 )

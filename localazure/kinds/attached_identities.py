@@ -58,6 +58,12 @@ def principal_of(identity_id: str, services: Services) -> str | None:
     return None if identity is None else str(identity.service["properties"]["principalId"])
 
 
+def ids_of(identity_id: str, services: Services) -> tuple[str, str]:
+    """(principal, client id) of a user-assigned identity; empty where there is none of this id."""
+    found = _ids(identity_id, services)
+    return str(found.get("principalId") or ""), str(found.get("clientId") or "")
+
+
 def _ids(identity_id: str, services: Services) -> Body:
     identity = _identity(identity_id, services)
     if identity is None:

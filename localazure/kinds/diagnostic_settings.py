@@ -1,8 +1,9 @@
 """Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
 
-Of managed environments, Batch accounts and managed clusters alone. Their categories: Microsoft Learn,
-azure-monitor/reference/supported-logs for microsoft.app/managedenvironments, microsoft.batch/batchaccounts and
-microsoft.containerservice/managedclusters. Codes and sentences of the service were read in
+Of managed environments, Batch accounts, managed clusters, key vaults, machine learning workspaces and their endpoints alone. Their
+categories: Microsoft Learn, azure-monitor/reference/supported-logs for microsoft.app/managedenvironments,
+microsoft.batch/batchaccounts, microsoft.containerservice/managedclusters, microsoft.keyvault/vaults,
+microsoft.machinelearningservices/workspaces and /workspaces/onlineendpoints. Codes and sentences of the service were read in
   - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185
   - Data sink … is already used: Azure/bicep-registry-modules issue 3407
   - Category … is not supported: hashicorp/terraform issue 20534; of metrics MicrosoftDocs/azure-docs issue 69798
@@ -43,6 +44,40 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
         "kube-audit-admin",
         "kube-controller-manager",
         "kube-scheduler",
+    ),
+    azure_types.KEY_VAULT.arm_type.lower(): ("AuditEvent", "AzurePolicyEvaluationDetails"),
+    azure_types.ML_WORKSPACE.arm_type.lower(): (
+        "AmlComputeClusterEvent",
+        "AmlComputeClusterNodeEvent",
+        "AmlComputeCpuGpuUtilization",
+        "AmlComputeJobEvent",
+        "AmlRunStatusChangedEvent",
+        "ComputeInstanceEvent",
+        "DataLabelChangeEvent",
+        "DataLabelReadEvent",
+        "DataSetChangeEvent",
+        "DataSetReadEvent",
+        "DataStoreChangeEvent",
+        "DataStoreReadEvent",
+        "DeploymentEventACI",
+        "DeploymentEventAKS",
+        "DeploymentReadEvent",
+        "EnvironmentChangeEvent",
+        "EnvironmentReadEvent",
+        "InferencingOperationACI",
+        "InferencingOperationAKS",
+        "ModelsActionEvent",
+        "ModelsChangeEvent",
+        "ModelsReadEvent",
+        "PipelineChangeEvent",
+        "PipelineReadEvent",
+        "RunEvent",
+        "RunReadEvent",
+    ),
+    azure_types.ML_ONLINE_ENDPOINT.arm_type.lower(): (
+        "AmlOnlineEndpointConsoleLog",
+        "AmlOnlineEndpointEventLog",
+        "AmlOnlineEndpointTrafficLog",
     ),
 }
 CATEGORY_GROUPS = ("allLogs", "audit")

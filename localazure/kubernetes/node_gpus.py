@@ -18,19 +18,21 @@ class Card(NamedTuple):
     name: str
     memory_mib: int
     watts: int  # the power limit
+    memory_mhz: int = 0  # the highest clock of the memory; 0: no listing was read
 
 
+# Clocks: NVIDIA/nvidia-docker issues 1628 (T4) and 914 (V100), ggml-org/llama.cpp issue 4747 (A100).
 _CARDS = {  # by the catalog's name and GiB; names and MiB as nvidia-smi prints them, seen in users' listings
     ("K80", 12): Card("Tesla K80", 11441, 149),
     ("M60", 8): Card("Tesla M60", 8192, 150),
     ("P40", 24): Card("Tesla P40", 24576, 250),
     ("P100", 16): Card("Tesla P100-PCIE-16GB", 16384, 250),
-    ("V100", 16): Card("Tesla V100-PCIE-16GB", 16384, 250),
-    ("V100", 32): Card("Tesla V100-SXM2-32GB", 32768, 300),
-    ("T4", 16): Card("Tesla T4", 15360, 70),
+    ("V100", 16): Card("Tesla V100-PCIE-16GB", 16384, 250, 877),
+    ("V100", 32): Card("Tesla V100-SXM2-32GB", 32768, 300, 877),
+    ("T4", 16): Card("Tesla T4", 15360, 70, 5001),
     ("A10", 24): Card("NVIDIA A10-24Q", 24512, 150),
     ("A100", 40): Card("NVIDIA A100-SXM4-40GB", 40960, 400),
-    ("A100", 80): Card("NVIDIA A100 80GB PCIe", 81920, 300),
+    ("A100", 80): Card("NVIDIA A100 80GB PCIe", 81920, 300, 1512),
     ("H100", 80): Card("NVIDIA H100 80GB HBM3", 81559, 700),
     ("H100", 94): Card("NVIDIA H100 NVL", 95830, 400),
     ("H200", 141): Card("NVIDIA H200", 143771, 700),
@@ -57,6 +59,7 @@ class NodeGpu(NamedTuple):
     compute_capability: str
     instances: tuple[Instance, ...] = ()  # cut by MIG; then programs run on these alone
     mig_capable: bool = False
+    memory_mhz: int = 0  # 0: not known
 
 
 def gpus(node: Mapping[str, Any]) -> list[NodeGpu]:
@@ -74,6 +77,7 @@ def gpus(node: Mapping[str, Any]) -> list[NodeGpu]:
             compute_capability=str(node.get("compute_capability") or ""),
             instances=_instances(node, number),
             mig_capable=bool(node.get("mig_capable")),
+            memory_mhz=card.memory_mhz,
         )
         for number in range(int(node.get("gpus") or 0))
     ]

@@ -219,8 +219,8 @@ def _gpu_row(gpu, gpus, state, found):
         "power.limit": f"{gpu['watts']:.2f}",
         "clocks.sm": NOT_AVAILABLE,
         "clocks.mem": NOT_AVAILABLE,
-        "clocks.max.memory": NOT_AVAILABLE,
-        "clocks.max.mem": NOT_AVAILABLE,
+        "clocks.max.memory": str(gpu.get("memory_mhz") or NOT_AVAILABLE),
+        "clocks.max.mem": str(gpu.get("memory_mhz") or NOT_AVAILABLE),
         "clocks.max.sm": NOT_AVAILABLE,
         "ecc.errors.uncorrected.volatile.total": "0",
     }

@@ -12,6 +12,7 @@ from catalog import regions
 from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
+from localazure.kinds.ml_kind import API_VERSIONS as ML_VERSIONS
 from localazure.lists import batch, compute, container_instances, container_service, features, machine_learning, permissions
 from localazure.lists.asked import Asked
 from localazure.services import Services
@@ -30,9 +31,9 @@ class _Served:
     answer: Callable[[Asked], list[Body] | Body]
 
 
-# Versions: those of the azure-mgmt packages and of azure-cli 2.91.
+# Versions: those of the azure-mgmt packages, of azure-ai-ml 1.35.2 and of azure-cli 2.91.
 _BATCH_VERSIONS = frozenset({"2024-02-01", "2024-07-01", "2025-06-01"})
-_ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"})
+_ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"}) | ML_VERSIONS
 _ACI_VERSIONS = frozenset({"2018-10-01", "2023-05-01", "2024-05-01-preview"})
 _AKS_VERSIONS = frozenset({"2025-09-01", "2026-06-01", "2026-08-01"})
 _USAGE_VERSIONS = frozenset({"2022-03-01", "2024-11-01", "2026-04-01"})

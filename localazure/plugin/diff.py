@@ -15,10 +15,12 @@ from localazure.plugin.naming import CREATE_BEFORE_DELETE
 
 # Besides the path's parameters. Marks in Microsoft's API descriptions (`x-ms-mutability`: read and create, not update) and the
 # provider's own table. A container group's location has no such mark at 2024-05-01-preview, nor has a task run's. The marks of
-# Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility; those of galleries in
-# azure-mgmt-compute 39. Batch has none, in its description at 2024-07-01 and in azure-mgmt-batch 19: a pool's size is an update
-# in the plan, which the service refuses, unless the program asks for a replacement itself. Of AKS the provider's table names
-# properties inside of `networkProfile` (pulumi-azure-native issue 4756); Microsoft's marks have `location` alone.
+# Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility; those of galleries and
+# virtual machines in azure-mgmt-compute 39, those of Machine Learning (2025-12-01) in azure-ai-ml 1.35.2. Of Application Insights
+# and autoscale settings the mark of `location` is assumed. Batch has none, in its description at 2024-07-01 and in
+# azure-mgmt-batch 19: a pool's size is an update in the plan, which the service refuses, unless the program asks for a
+# replacement itself. Of AKS the provider's table names properties inside of `networkProfile` (pulumi-azure-native issue 4756);
+# Microsoft's marks have `location` alone.
 _CLUSTER_NETWORK = (
     "dnsServiceIP",
     "networkDataplane",
@@ -32,6 +34,9 @@ _CLUSTER_NETWORK = (
     "serviceCidr",
     "serviceCidrs",
 )
+_DATASTORE = ("accountName", "containerName", "endpoint", "fileShareName", "protocol", "serviceDataAccessAuthIdentity")
+_ENVIRONMENT = ("autoRebuild", "build", "condaFile", "image", "inferenceConfig", "isAnonymous", "osType")
+_ML = "Microsoft.MachineLearningServices/workspaces"
 FORCE_NEW = {
     "Microsoft.App/jobs": frozenset({"environmentId", "location"}),
     "Microsoft.App/managedEnvironments": frozenset({"infrastructureResourceGroup", "location", "zoneRedundant"}),
@@ -39,6 +44,9 @@ FORCE_NEW = {
     "Microsoft.Compute/galleries": frozenset({"location"}),
     "Microsoft.Compute/galleries/images": frozenset({"location"}),
     "Microsoft.Compute/galleries/images/versions": frozenset({"location"}),
+    "Microsoft.Compute/virtualMachines": frozenset({"location"}),
+    "Microsoft.Compute/virtualMachines/extensions": frozenset({"location"}),
+    "Microsoft.Compute/virtualMachines/runCommands": frozenset({"location"}),
     "Microsoft.ContainerRegistry/registries": frozenset({"location"}),
     "Microsoft.ContainerService/managedClusters": frozenset(
         {
@@ -54,6 +62,22 @@ FORCE_NEW = {
     ),
     "Microsoft.ContainerService/managedClusters/agentPools": frozenset(
         {"gpuInstanceProfile", "networkProfile.nodePublicIPTags", "vmSize"}
+    ),
+    "Microsoft.Insights/autoscaleSettings": frozenset({"location"}),
+    "Microsoft.Insights/components": frozenset({"location"}),
+    f"{_ML}/codes/versions": frozenset({"properties.isAnonymous"}),
+    f"{_ML}/computes": frozenset({"properties.computeLocation", "properties.disableLocalAuth"}),
+    f"{_ML}/datastores": frozenset(f"properties.{name}" for name in _DATASTORE),
+    f"{_ML}/environments/versions": frozenset(f"properties.{name}" for name in _ENVIRONMENT),
+    f"{_ML}/models/versions": frozenset({"properties.isAnonymous"}),
+    f"{_ML}/onlineEndpoints": frozenset({"location", "properties.keys"}),
+    f"{_ML}/onlineEndpoints/deployments": frozenset(
+        {
+            "location",
+            "properties.codeConfiguration.codeId",
+            "properties.codeConfiguration.scoringScript",
+            "properties.instanceType",
+        }
     ),
     "Microsoft.ManagedIdentity/userAssignedIdentities": frozenset({"location"}),
     "Microsoft.OperationalInsights/workspaces": frozenset({"location"}),

@@ -99,7 +99,8 @@ def _from_arm(shape: Shape, value: Any) -> Any:
                 elif each.sdk_name:
                     outputs[each.sdk_name] = _from_arm(each.shape, given)
                 else:
-                    outputs |= _from_arm(each.shape, given) or {}
+                    inside = _from_arm(each.shape, given) or {}
+                    outputs |= {**inside, each.name: inside} if each.answered_whole else inside
             return outputs
         case ArrayShape(), list():
             return [_from_arm(shape.items, each) for each in value]

@@ -8,6 +8,7 @@ import collections.abc
 import functools
 import inspect
 import re
+import sys
 import types
 import typing
 from enum import Enum
@@ -79,8 +80,11 @@ def sdk_inputs(azure_type: AzureType) -> frozenset[str]:
 
 
 def _classes(azure_type: AzureType) -> tuple[type, type]:
+    """The resource's class and that of its arguments, which is named otherwise where a nested object has taken its name."""
     module, name = azure_type.token.split(":")[1:]
-    return sdk.member(module, name), sdk.member(module, f"{name}Args")
+    resource = sdk.member(module, name)
+    beside = vars(sys.modules[resource.__module__])
+    return resource, beside.get(f"{name}InitArgs") or beside[f"{name}Args"]
 
 
 def _object(
@@ -97,19 +101,24 @@ def _object(
     """
     inputs = sdk_types.input_type_types(taken) if taken else {}
     outputs = _output_types(answered) if answered else {}
+    if name in tables.FLAT_INPUTS:
+        outputs |= _output_types(outputs.pop("properties"))
     required = _required(taken) if taken else frozenset[str]()
     top_level = answered is not None and issubclass(answered, pulumi.CustomResource)
     module = name.split(":")[0]
+    fixed = _discriminator(taken or answered) or ("", "")
     properties: list[Property] = []
     for sdk_name in [*inputs, *(key for key in outputs if key not in inputs)]:
         secret = (name, sdk_name) in tables.SECRETS
         # The SDK merges the inputs of all API versions of a nested object; its outputs are those of this version.
         of_another_version = taken and answered and not top_level and sdk_name not in outputs and not secret
         only_in_path = sdk_name in in_path and sdk_name not in outputs
-        if sdk_name in _OF_PULUMI or only_in_path or of_another_version:
+        in_query = (name, sdk_name) in tables.IN_QUERY
+        if sdk_name in _OF_PULUMI or only_in_path or in_query or of_another_version:
             continue
         input_type, output_type = inputs.get(sdk_name), outputs.get(sdk_name)
         shape, key_set = _shape(module, input_type, output_type, above | {name})
+        shape = StringShape((fixed[1],), open=False) if sdk_name == fixed[0] else shape
         properties.append(
             Property(
                 name=_arm_name(name, sdk_name),
@@ -122,10 +131,13 @@ def _object(
                 key_set=key_set,
             )
         )
+    for more in tables.OF_OTHER_VERSIONS.get(name, ()):
+        properties.append(Property(more, BooleanShape(), more, secret=True))
     if top_level and not any(each.sdk_name == "properties" for each in properties):
         beside = tables.BESIDE_PROPERTIES | tables.ALSO_BESIDE.get(name, frozenset())
         beside -= tables.IN_PROPERTIES.get(name, frozenset())
         inside_required = any(each.required and each.sdk_name not in beside for each in properties)
+        inside_required = inside_required or (name, "properties") in tables.REQUIRED
         properties = _wrapped(name, properties, tables.Wrapper(beside, inside_required))
     elif name in tables.WRAPPERS:
         properties = _wrapped(name, properties, tables.WRAPPERS[name])
@@ -138,6 +150,8 @@ def _object(
 def _arm_name(name: str, sdk_name: str) -> str:
     if name in tables.HYPHENATED:
         return re.sub("[A-Z]", lambda letter: f"-{letter[0].lower()}", sdk_name)
+    if name in tables.CAPITALISED and sdk_name not in tables.BESIDE_PROPERTIES | tables.CAPITALISED[name]:
+        return tables.RENAMED.get((name, sdk_name), sdk_name[0].upper() + sdk_name[1:])
     return tables.RENAMED.get((name, sdk_name), sdk_name)
 
 
@@ -146,7 +160,8 @@ def _wrapped(name: str, properties: list[Property], wrapper: tables.Wrapper) -> 
     inside = [each for each in properties if each.sdk_name not in wrapper.beside]
     shape = ObjectShape(f"{name}.properties", {each.name: each for each in inside})
     only_answered = bool(inside) and all(each.read_only for each in inside)
-    return [*beside, Property("properties", shape, "", required=wrapper.required, read_only=only_answered)]
+    whole = name in tables.FLAT_INPUTS
+    return [*beside, Property("properties", shape, "", required=wrapper.required, read_only=only_answered, answered_whole=whole)]
 
 
 def _required(taken: type) -> frozenset[str]:
@@ -181,7 +196,7 @@ def _shape(module: str, taken: Any, answered: Any, above: frozenset[str]) -> tup
         return (ArrayShape(inner) if origin is collections.abc.Sequence else MapShape(inner)), False
     name = f"{module}:{re.sub('(Args|Response)$', '', choice.__name__)}"
     if name in above:
-        return AnyShape(), False  # an error holds errors of its own kind, however deep
+        return AnyShape(within_itself=True), False  # an error holds errors of its own kind, however deep
     return _object(name, choice if taken is not None else None, answered, above=above), False
 
 
@@ -199,8 +214,34 @@ def _choices(annotation: Any) -> list[Any]:
 
 
 def _union(module: str, choices: list[Any], above: frozenset[str]) -> UnionShape:
-    members = {choice.__name__.removesuffix("Args"): choice for choice in choices}
-    discriminator = tables.DISCRIMINATORS[frozenset(members)]
-    return UnionShape(
-        discriminator, {name: _object(f"{module}:{name}", choice, None, above=above) for name, choice in members.items()}
-    )
+    """One of several objects. Each tells in the documentation of one property which value of it means this object.
+
+    Where a resource's property is such a union, the SDK says that it answers anything; the classes of what it answers are there.
+    """
+    outputs = vars(sdk.member(module, "outputs"))
+    discriminator = ""
+    options: dict[str, ObjectShape] = {}
+    for choice in choices:
+        name = re.sub("(Args|Response)$", "", choice.__name__)
+        found = _discriminator(choice)
+        if found is None:
+            raise LookupError(f"{choice.__name__} is one of several objects and doesn't say how to tell it apart")
+        discriminator, value = found
+        taken = choice if choice.__name__.endswith("Args") else None
+        options[value] = _object(f"{module}:{name}", taken, outputs.get(f"{name}Response"), above=above)
+    return UnionShape(discriminator, options)
+
+
+def _discriminator(choice: type | None) -> tuple[str, str] | None:
+    """The property of a class that tells it apart from others, by its wire name, and its value there; None where it has none."""
+    names = sdk_types.input_type_py_to_pulumi_names(choice) if choice and sdk_types.is_input_type(choice) else {}
+    for name, member in vars(choice).items() if choice else ():
+        found = re.search(r"Expected value is '(\w+)'", member.__doc__ or "") if isinstance(member, property) else None
+        if found:
+            return names.get(name, _wire(name)), found[1]
+    return None
+
+
+def _wire(python_name: str) -> str:
+    first, *rest = python_name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 class AnyShape:
     """Any JSON value, such as the settings of an extension."""
 
+    within_itself: bool = False  # an object of the kind that it lies in, which would go on for ever
+
 
 @dataclass(frozen=True, slots=True)
 class BooleanShape:
@@ -67,6 +69,7 @@ class Property:
     sdk_required: bool = False  # by the SDK too, which may have a default where ARM has none
     read_only: bool = False  # set by the service
     secret: bool = False  # write-only: never answered
+    answered_whole: bool = False  # a wrapper that the SDK's outputs have as an object too, under ARM's name
     key_set: bool = False  # a map in ARM whose keys alone matter, given by the SDK as a list of those keys
 
 

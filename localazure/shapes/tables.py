@@ -29,13 +29,17 @@ BESIDE_PROPERTIES = frozenset(
 # ... except in these resources.
 IN_PROPERTIES = {
     "containerservice:AgentPool": frozenset({"tags", "type"}),
+    "compute:VirtualMachineExtension": frozenset({"type"}),
     "containerinstance:ContainerGroup": frozenset({"sku"}),
+    "monitor:AutoscaleSetting": frozenset({"name"}),
     "operationalinsights:Workspace": frozenset({"sku"}),
 }
 
 # ... and these lie beside `properties` in these resources alone.
 ALSO_BESIDE = {
+    "compute:VirtualMachine": frozenset({"placement", "plan", "resources"}),
     "containerservice:ManagedCluster": frozenset({"eTag"}),
+    "kubernetesconfiguration:Extension": frozenset({"plan"}),
 }
 
 
@@ -47,13 +51,37 @@ class Wrapper(NamedTuple):
 
 
 _CHILD_RESOURCE = Wrapper(frozenset({"id", "name", "type", "systemData"}), required=False)
+_OF_NETWORK = Wrapper(
+    frozenset({"etag", "extendedLocation", "id", "identity", "kind", "location", "name", "sku", "tags", "type", "zones"}),
+    required=False,
+)
+_NETWORK_OBJECTS = (  # parts of a network and resources of their own alike
+    "ApplicationGatewayBackendAddressPool ApplicationGatewayIPConfiguration ApplicationSecurityGroup BackendAddressPool "
+    "BastionHostIPConfiguration Delegation FlowLog FrontendIPConfiguration IPConfiguration IPConfigurationProfile InboundNatRule "
+    "LoadBalancerBackendAddress NatGateway NetworkInterface NetworkInterfaceIPConfiguration NetworkInterfaceTapConfiguration "
+    "NetworkSecurityGroup PrivateEndpoint PrivateEndpointConnection PrivateEndpointIPConfiguration PrivateLinkService "
+    "PrivateLinkServiceConnection PrivateLinkServiceIpConfiguration PublicIPAddress ResourceNavigationLink Route RouteTable "
+    "SecurityRule ServiceAssociationLink ServiceEndpointPolicy ServiceEndpointPolicyDefinition Subnet VirtualNetworkPeering "
+    "VirtualNetworkTap"
+)
 WRAPPERS = {
+    **{f"network:{name}": _OF_NETWORK for name in _NETWORK_OBJECTS.split()},
     "app:PrivateEndpointConnection": _CHILD_RESOURCE,
     "batch:PrivateEndpointConnection": Wrapper(frozenset({"id", "name", "type", "systemData", "etag", "tags"}), required=False),
+    "compute:VirtualMachineExtension": Wrapper(frozenset({"id", "location", "name", "systemData", "tags"}), required=False),
+    "compute:NetworkInterfaceReference": Wrapper(frozenset({"id"}), required=False),
+    "compute:VirtualMachineNetworkInterfaceConfiguration": Wrapper(frozenset({"name"}), required=False),
+    "compute:VirtualMachineNetworkInterfaceIPConfiguration": Wrapper(frozenset({"name"}), required=False),
+    "compute:VirtualMachinePublicIPAddressConfiguration": Wrapper(frozenset({"name", "sku"}), required=False),
     "containerinstance:Container": Wrapper(frozenset({"name"}), required=True),
     "containerinstance:InitContainerDefinition": Wrapper(frozenset({"name"}), required=True),
     "containerinstance:DeploymentExtensionSpec": Wrapper(frozenset({"name"}), required=False),
     "containerregistry:PrivateEndpointConnection": _CHILD_RESOURCE,
+    "keyvault:PrivateEndpointConnectionItem": Wrapper(frozenset({"id", "etag"}), required=False),
+    "machinelearningservices:PrivateEndpointConnection": Wrapper(
+        frozenset({"id", "name", "type", "systemData", "identity", "location", "sku", "tags"}), required=False
+    ),
+    "machinelearningservices:SharedPrivateLinkResource": Wrapper(frozenset({"name"}), required=False),
     "containerregistry:Run": _CHILD_RESOURCE,
     "storage:ImmutabilityPolicyProperties": Wrapper(frozenset({"etag", "updateHistory"}), required=False),
     "storage:PrivateEndpointConnection": _CHILD_RESOURCE,
@@ -61,6 +89,11 @@ WRAPPERS = {
 
 # (object, the SDK's name) -> ARM's name
 RENAMED = {
+    ("applicationinsights:Component", "applicationType"): "Application_Type",
+    ("applicationinsights:Component", "flowType"): "Flow_Type",
+    ("applicationinsights:Component", "requestSource"): "Request_Source",
+    ("applicationinsights:PrivateLinkScopedResource", "resourceId"): "ResourceId",
+    ("applicationinsights:PrivateLinkScopedResource", "scopeId"): "ScopeId",
     ("batch:ContainerRegistry", "userName"): "username",
     ("containerregistry:IPRule", "iPAddressOrRange"): "value",
     ("storage:Encryption", "keyVaultProperties"): "keyvaultproperties",
@@ -77,6 +110,16 @@ RENAMED = {
     ("storage:VirtualNetworkRule", "virtualNetworkResourceId"): "id",
 }
 
+# Resources whose properties ARM writes with a capital letter; those of `RENAMED` and these excepted.
+CAPITALISED = {
+    "applicationinsights:Component": frozenset(
+        {"provisioningState", "publicNetworkAccessForIngestion", "publicNetworkAccessForQuery"}
+    )
+}
+
+# Inputs of the SDK that are parameters of the request, and no part of a body.
+IN_QUERY = frozenset({("machinelearningservices:Datastore", "skipValidation")})
+
 # Objects whose names ARM writes in small letters with hyphens: the autoscaler's own flags (`scan-interval`).
 HYPHENATED = frozenset({"containerservice:ManagedClusterPropertiesAutoScalerProfile"})
 
@@ -84,18 +127,28 @@ HYPHENATED = frozenset({"containerservice:ManagedClusterPropertiesAutoScalerProf
 REQUIRED = frozenset(
     {
         ("app:Job", "location"),
+        ("applicationinsights:Component", "applicationType"),
+        ("applicationinsights:Component", "location"),
         ("app:JobConfiguration", "triggerType"),
         ("app:ManagedEnvironment", "location"),
         ("batch:BatchAccount", "location"),
         ("batch:TaskSchedulingPolicy", "nodeFillType"),
+        ("compute:Disk", "location"),
         ("compute:Gallery", "location"),
         ("compute:GalleryImage", "location"),
         ("compute:GalleryImageVersion", "location"),
+        ("compute:VirtualMachine", "location"),
+        ("compute:VirtualMachineExtension", "location"),
+        ("compute:VirtualMachineRunCommandByVirtualMachine", "location"),
         ("containerregistry:NetworkRuleSet", "defaultAction"),
         ("containerregistry:Registry", "location"),
         ("containerservice:MaintenanceWindow", "durationHours"),
         ("containerservice:ManagedCluster", "location"),
         ("containerservice:ManagedClusterWorkloadAutoScalerProfileVerticalPodAutoscaler", "enabled"),
+        ("keyvault:Vault", "location"),
+        ("machinelearningservices:OnlineDeployment", "location"),
+        ("machinelearningservices:OnlineEndpoint", "location"),
+        ("machinelearningservices:Workspace", "properties"),
         ("managedidentity:UserAssignedIdentity", "location"),
         ("operationalinsights:Workspace", "location"),
         ("resources:ResourceGroup", "location"),
@@ -106,7 +159,12 @@ REQUIRED = frozenset(
 )
 
 # Taken by ARM although the SDK's class has it as an output alone.
-TAKEN = frozenset({("operationalinsights:Workspace", "etag")})
+TAKEN = frozenset({("applicationinsights:Component", "etag"), ("operationalinsights:Workspace", "etag")})
+
+# Taken by ARM at other API versions, which clients send; true or false each, and never answered.
+OF_OTHER_VERSIONS = {
+    "machinelearningservices:Workspace": ("allowRecoverSoftDeletedWorkspace", "allowRoleAssignmentOnRG", "softDeleteEnabled"),
+}
 
 # Given by the client, never answered. Source: Microsoft Learn, REST reference of each service ("secure", "not returned"); of
 # Batch's pools hashicorp/terraform-provider-azurerm, internal/services/batch/batch_pool.go, which keeps what a GET lacks.
@@ -125,6 +183,12 @@ SECRETS = frozenset(
         ("batch:LinuxUserConfiguration", "sshPrivateKey"),
         ("batch:UserAccount", "password"),
         ("batch:VMExtension", "protectedSettings"),
+        ("compute:OSProfile", "adminPassword"),
+        ("compute:OSProfile", "customData"),  # this and the next may hold secrets, and the service never answers them
+        ("compute:VirtualMachine", "userData"),
+        ("compute:VirtualMachineExtension", "protectedSettings"),
+        ("compute:VirtualMachineRunCommandByVirtualMachine", "protectedParameters"),
+        ("compute:VirtualMachineRunCommandByVirtualMachine", "runAsPassword"),
         ("containerinstance:AzureFileVolume", "storageAccountKey"),
         ("containerinstance:DeploymentExtensionSpec", "protectedSettings"),
         ("containerinstance:EnvironmentVariable", "secureValue"),
@@ -135,13 +199,29 @@ SECRETS = frozenset(
         ("containerservice:ManagedClusterAADProfile", "serverAppSecret"),
         ("containerservice:ManagedClusterServicePrincipalProfile", "secret"),
         ("containerservice:ManagedClusterWindowsProfile", "adminPassword"),
+        ("keyvault:VaultProperties", "createMode"),  # no secret: it tells what to do once
+        ("machinelearningservices:AccountKeyDatastoreCredentials", "secrets"),
+        ("machinelearningservices:CertificateDatastoreCredentials", "secrets"),
+        ("machinelearningservices:OnlineEndpointProperties", "keys"),
+        ("machinelearningservices:SasDatastoreCredentials", "secrets"),
+        ("machinelearningservices:ServicePrincipalDatastoreCredentials", "secrets"),
+        ("machinelearningservices:UserAccountCredentials", "adminUserPassword"),
+        ("machinelearningservices:VirtualMachineSshCredentials", "password"),
+        ("machinelearningservices:VirtualMachineSshCredentials", "privateKeyData"),
+        ("resources:DeploymentProperties", "template"),  # no secret, but never answered
     }
 )
 
-# Unions of objects: the property that tells them apart, by the SDK's names of the union's members.
-DISCRIMINATORS = {
-    frozenset({"DockerBuildRequest", "EncodedTaskRunRequest", "FileTaskRunRequest", "TaskRunRequest"}): "type",
-}
-
 # ARM takes further properties there.
-OPEN_OBJECTS = frozenset({"operationalinsights:WorkspaceFeatures"})
+OPEN_OBJECTS = frozenset(
+    {
+        "machinelearningservices:CustomService",
+        "machinelearningservices:Docker",
+        "machinelearningservices:EnvironmentVariable",
+        "machinelearningservices:Image",
+        "operationalinsights:WorkspaceFeatures",
+    }
+)
+
+# Resources that the SDK's class takes lying flat, though it answers them in `properties`.
+FLAT_INPUTS = frozenset({"monitor:AutoscaleSetting"})

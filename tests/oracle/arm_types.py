@@ -11,9 +11,19 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "azure-types"
 MISSING_REASON = "needs Microsoft's ARM types in ../shared/azure-types beside the checkout"
-# Types whose file isn't in that folder: `test_gallery_shapes.py` holds them against Azure's own client.
+# Types whose file isn't in that folder. `test_gallery_shapes.py` holds those of galleries against Azure's own client.
 WITHOUT_A_FILE = frozenset(
-    {"Microsoft.Compute/galleries", "Microsoft.Compute/galleries/images", "Microsoft.Compute/galleries/images/versions"}
+    {
+        "Microsoft.Compute/disks",
+        "Microsoft.Compute/galleries",
+        "Microsoft.Compute/galleries/images",
+        "Microsoft.Compute/galleries/images/versions",
+        "Microsoft.Compute/virtualMachines/runCommands",
+        "Microsoft.DevTestLab/schedules",
+        "Microsoft.Insights/autoscaleSettings",
+        "Microsoft.Network/bastionHosts",
+        "Microsoft.Resources/deployments",
+    }
 )
 REQUIRED, READ_ONLY, WRITE_ONLY, FIXED = 1, 2, 4, 8
 

@@ -24,6 +24,7 @@ inputs_of_any_type = st.sampled_from(ALL).flatmap(lambda each: st.tuples(st.just
 def test_microsofts_types_take_every_body_that_is_made_of_right_inputs(azure_type: AzureType, data: st.DataObject) -> None:
     inputs = data.draw(sdk_inputs_of(azure_type))
     body = shapes.to_arm(azure_type, inputs)
+    body.pop("id", None)  # the SDK's classes of networks take it, and a request may repeat what its address says
     assert arm_types.arm_problems(azure_type.arm_type, shapes.default_api_version(azure_type), body) == []
 
 

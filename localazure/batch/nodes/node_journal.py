@@ -14,7 +14,7 @@ import signal
 from localazure.containers import shim_processes as processes
 
 NAME = "journal"
-MARK = b"AZ_BATCH_NODE_ROOT_DIR="
+MARKS = (b"AZ_BATCH_NODE_ROOT_DIR=", b"LOCAL_MACHINE_ROOT=")  # of a Batch node, and of a virtual machine
 MOST_BYTES = 256 * 1024
 
 
@@ -67,7 +67,7 @@ def daemons(folder):
         if name.isdigit() and int(name) != os.getpid():
             try:
                 with open(f"/proc/{name}/environ", "rb") as file:
-                    values = [each[len(MARK) :] for each in file.read().split(b"\0") if each.startswith(MARK)]
+                    values = [each.partition(b"=")[2] for each in file.read().split(b"\0") if each.startswith(MARKS)]
                 if root in [os.path.realpath(os.fsdecode(value)) for value in values]:
                     found.append(int(name))
             except OSError:

@@ -21,8 +21,22 @@ from formats.azure_types import (
     GALLERY_IMAGE,
     GALLERY_IMAGE_VERSION,
     MAINTENANCE_CONFIGURATION,
+    ML_CODE_CONTAINER,
+    ML_CODE_VERSION,
+    ML_COMPUTE,
+    ML_DATASTORE,
+    ML_ENVIRONMENT_CONTAINER,
+    ML_ENVIRONMENT_VERSION,
+    ML_JOB,
+    ML_MODEL_CONTAINER,
+    ML_MODEL_VERSION,
+    ML_ONLINE_DEPLOYMENT,
+    ML_ONLINE_ENDPOINT,
     ROLE_ASSIGNMENT,
+    SUBNET,
     TASK_RUN,
+    VIRTUAL_MACHINE_EXTENSION,
+    VIRTUAL_MACHINE_RUN_COMMAND,
     AzureType,
 )
 from localazure.plugin.naming import Autonaming, Mode, Strategy, strategy_of, with_name
@@ -45,6 +59,19 @@ BELOW_ANOTHER = (
     FEDERATED_IDENTITY_CREDENTIAL,
     AGENT_POOL,
     MAINTENANCE_CONFIGURATION,
+    ML_DATASTORE,
+    ML_COMPUTE,
+    ML_MODEL_CONTAINER,
+    ML_MODEL_VERSION,
+    ML_ENVIRONMENT_CONTAINER,
+    ML_ENVIRONMENT_VERSION,
+    ML_CODE_CONTAINER,
+    ML_CODE_VERSION,
+    ML_ONLINE_DEPLOYMENT,
+    ML_JOB,
+    SUBNET,
+    VIRTUAL_MACHINE_EXTENSION,
+    VIRTUAL_MACHINE_RUN_COMMAND,
 )
 AutonamingOptions = provider_pb2.CheckRequest.AutonamingOptions
 ACCOUNT: dict[str, Any] = {
@@ -96,6 +123,9 @@ def test_a_name_once_given_stays(azure_type: AzureType, mode: Mode, flag: dict[s
         ("azure-native:containerservice:ManagedCluster", Strategy.RANDOM),
         (AGENT_POOL.token, Strategy.COPY),
         ("azure-native:batch:BatchAccount", Strategy.RANDOM),
+        (ML_ONLINE_ENDPOINT.token, Strategy.RANDOM),
+        (ML_ONLINE_DEPLOYMENT.token, Strategy.COPY),
+        ("azure-native:kubernetesconfiguration:Extension", Strategy.RANDOM),
     ],
 )
 def test_the_strategy_is_the_real_providers(token: str, strategy: Strategy) -> None:

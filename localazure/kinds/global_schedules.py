@@ -1,0 +1,116 @@
+"""Daily shutdowns of virtual machines (Microsoft.DevTestLab/schedules): at their time they deallocate their machine.
+
+Forms: Microsoft Learn, rest/api/dtl/global-schedules; the name and the task of a machine's shutdown as portal and azure-cli make
+them (`shutdown-computevm-<machine>`, ComputeVmShutdownTask). Nobody is notified. Refusals' codes are assumed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds.network_common import guid
+from localazure.machines import schedules
+from localazure.machines.machine import DEALLOCATED
+from localazure.services import Services
+
+log = logging.getLogger(__name__)
+TASK = "ComputeVmShutdownTask"
+_PREFIX = "shutdown-computevm-"
+_LEEWAY = timedelta(hours=1)  # after a time that no server saw, a later one doesn't make up for it
+
+
+class GlobalSchedules(Kind):
+    azure_type = azure_types.GLOBAL_SCHEDULE
+
+    def __init__(self) -> None:
+        self._looked: datetime | None = None
+        self._going: set[asyncio.Task[None]] = set()
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"execute": self.execute}
+
+    def check(self, change: Change) -> None:
+        properties = change.body.setdefault("properties", {})
+        if properties.get("taskType") != TASK:
+            raise not_implemented(f"schedules with the task '{properties.get('taskType')}'; {TASK} is there")
+        for name in ("weeklyRecurrence", "hourlyRecurrence"):
+            if properties.get(name):
+                raise not_implemented(f"'{name}' of a schedule; a machine's shutdown is daily")
+        if schedules.time_of(str((properties.get("dailyRecurrence") or {}).get("time") or "")) is None:
+            raise _invalid("dailyRecurrence.time", "It is a time of day of four digits, such as 1900.")
+        if properties.get("timeZoneId") not in schedules.ZONES:
+            known = ", ".join(sorted(schedules.ZONES))
+            raise _invalid("timeZoneId", f"It is the name of one of Windows' time zones. Known here are {known}.")
+        target = parse(str(properties.get("targetResourceId") or ""))
+        if target is None or not target.is_type(azure_types.VIRTUAL_MACHINE.arm_type):
+            raise _invalid("targetResourceId", "It is the id of a virtual machine.")
+        if change.services.store.get(target.key) is None:
+            raise ArmError(
+                404, "ResourceNotFound", f"The virtual machine '{target.text}' was not found.", target="targetResourceId"
+            )
+        if change.id.name.lower() != f"{_PREFIX}{target.name}".lower():
+            raise _invalid("name", f"The shutdown of this machine is called {_PREFIX}{target.name}.")
+        notified: Body = properties.get("notificationSettings") or {}
+        if notified.get("status") == "Enabled" and not (notified.get("emailRecipient") or notified.get("webhookUrl")):
+            raise _invalid("notificationSettings", "A notification needs an email recipient or a webhook.")
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"status": "Enabled", "notificationSettings": {"status": "Disabled", "timeInMinutes": 30}}}
+
+    async def provision(self, change: Change) -> Body:
+        return {}
+
+    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        body = merged(resource.body, resource.service)
+        own = {"createdDate": resource.created_at, "uniqueIdentifier": guid(resource.key + resource.created_at)}
+        return {**body, "properties": {**body["properties"], **own}}
+
+    async def execute(self, resource: Resource, call: Call) -> Answer:
+        """What it does at its time, now."""
+
+        async def work() -> None:
+            await _shut_down(resource, call.services)
+
+        return Answer(status=202, work=work)
+
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        await _shut_down(resource, services)
+
+    async def started(self, services: Services) -> None:
+        services.machines.each_tick(lambda: self.look(services))
+
+    def look(self, services: Services) -> None:
+        """Begins the shutdowns that have become due since it last looked."""
+        now = services.clock.now()
+        after = max(self._looked or now - timedelta(seconds=1), now - _LEEWAY)
+        self._looked = now
+        for resource in services.store.of_type(self.arm_type):
+            properties = resource.properties
+            time, zone = str(properties["dailyRecurrence"]["time"]), str(properties["timeZoneId"])
+            if properties.get("status") == "Enabled" and schedules.due(time, zone, after, now):
+                task = asyncio.create_task(self._quietly(resource, services))
+                self._going.add(task)
+                task.add_done_callback(self._going.discard)
+
+    async def _quietly(self, resource: Resource, services: Services) -> None:
+        try:
+            await _shut_down(resource, services)
+        except Exception:
+            log.exception("the shutdown %s failed", resource.id.text)
+
+
+async def _shut_down(resource: Resource, services: Services) -> None:
+    machine = services.machines.find(str(resource.properties["targetResourceId"]))
+    if machine is not None and machine.power != DEALLOCATED:
+        await services.machines.stop(machine.key, deallocate=True)
+
+
+def _invalid(target: str, reason: str) -> ArmError:
+    return ArmError(400, "InvalidSchedule", f"The schedule is invalid: {target}: {reason}", target=target)

@@ -1,0 +1,76 @@
+"""Application Insights components: an id and a key that telemetry is sent with. No telemetry is taken, and no query served.
+
+Defaults of the service: Microsoft Learn, REST reference of Microsoft.Insights/components 2020-02-02, "Create Or Update".
+"""
+
+import uuid
+
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Change, Kind
+from localazure.arm.store import Body
+
+RETENTION_DAYS = 90
+# Microsoft Learn, azure-monitor/app/pricing: the days that a component takes
+RETENTIONS = (30, 60, 90, 120, 180, 270, 365, 550, 730)
+
+
+class InsightsComponents(Kind):
+    """Created at once. One that names no workspace of logs stays without, where the service makes one."""
+
+    azure_type = azure_types.INSIGHTS_COMPONENT
+    created_status = 200
+
+    def check(self, change: Change) -> None:
+        properties = change.properties
+        given = properties.get("WorkspaceResourceId")
+        parsed = parse(given) if given else None
+        is_one = parsed is not None and parsed.is_type(azure_types.LOG_WORKSPACE.arm_type)
+        if given and (parsed is None or not is_one or change.services.store.get(parsed.key) is None):
+            raise ArmError(
+                400,
+                "BadRequest",
+                f"The workspace of logs '{given}' was not found.",
+                target="properties.WorkspaceResourceId",
+            )
+        days = properties.get("RetentionInDays", RETENTION_DAYS)
+        if days not in RETENTIONS:
+            allowed = ", ".join(str(each) for each in RETENTIONS)
+            message = f"RetentionInDays is {days}; it takes {allowed}."
+            raise ArmError(400, "BadRequest", message, target="properties.RetentionInDays")
+
+    def defaults(self, change: Change) -> Body:
+        linked = "WorkspaceResourceId" in change.properties
+        return {
+            "kind": "web",
+            "properties": {
+                "Application_Type": "web",
+                "DisableIpMasking": False,
+                "DisableLocalAuth": False,
+                "Flow_Type": "Bluefield",
+                "IngestionMode": "LogAnalytics" if linked else "ApplicationInsights",
+                "Request_Source": "rest",
+                "RetentionInDays": RETENTION_DAYS,
+                "publicNetworkAccessForIngestion": "Enabled",
+                "publicNetworkAccessForQuery": "Enabled",
+            },
+        }
+
+    async def provision(self, change: Change) -> Body:
+        if change.previous is not None:
+            return {}
+        application, key = str(uuid.uuid4()), str(uuid.uuid4())
+        region = change.body["location"]
+        return {
+            "properties": {
+                "AppId": application,
+                "ApplicationId": change.id.name,
+                "ConnectionString": f"InstrumentationKey={key};IngestionEndpoint=https://{region}-0.in.applicationinsights.azure.com/"
+                f";ApplicationId={application}",
+                "CreationDate": change.services.clock.stamp(),
+                "InstrumentationKey": key,
+                "Name": change.id.name,
+                "TenantId": change.services.settings.tenant_id,
+            }
+        }

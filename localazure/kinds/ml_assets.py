@@ -1,0 +1,226 @@
+"""Models, environments and code of a workspace: containers, and their versions, which never change what they are.
+
+A version makes its container where there is none. Of a version that is there tags, description, properties, stage and whether
+it is archived can change. What a version names has to be in blob storage, where that is this server's; the service itself finds
+that out when somebody needs it. Codes and sentences are assumed.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from formats import azure_types
+from formats.arm_ids import ArmId, parse
+from formats.azure_types import AzureType
+from localazure.arm.errors import not_implemented
+from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.store import Body, Resource
+from localazure.blobs.errors import BlobError
+from localazure.kinds.blob_containers import as_arm
+from localazure.kinds.ml_kind import MlKind, bad_request, keep_with_workspace, user_error, workspace_of
+from localazure.kinds.ml_uris import blob_of, is_known
+from localazure.services import Services
+
+_CHANGEABLE = frozenset({"description", "isArchived", "properties", "stage", "tags"})
+MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")  # azure-ai-ml 1.35.2, AssetTypes
+_NO_UPLOAD = "the upload of local files to a workspace; upload them to its storage account, and name them by their URI"
+
+
+class _Containers(MlKind):
+    """The name that versions share."""
+
+    parent_type = azure_types.ML_WORKSPACE.arm_type
+    location = "none"
+    patchable = False
+    version_type: ClassVar[AzureType]
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        keep_with_workspace(resource, services)
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"isArchived": False, "tags": {}, "properties": {}}}
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        versions = services.store.of_type(self.version_type.arm_type, resource.key)
+        newest = max(versions, key=lambda each: each.created_at).id.name if versions else None
+        numbers = [int(each.id.name) for each in versions if each.id.name.isascii() and each.id.name.isdigit()]
+        live: Body = {"nextVersion": str(max(numbers, default=0) + 1)}
+        if newest is not None:
+            live["latestVersion"] = newest
+        return merged(super().view(resource, services), {"properties": live})
+
+
+class _Versions(MlKind):
+    """Judged once, and kept."""
+
+    location = "none"
+    patchable = False
+    parent_type = azure_types.ML_WORKSPACE.arm_type  # the container comes with its first version
+    container_type: ClassVar[AzureType]
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"startPendingUpload": self.start_upload}
+
+    def parent_id(self, resource_id: ArmId) -> str:
+        return resource_id.scope.rsplit("/", 2)[0]
+
+    def check(self, change: Change) -> None:
+        if change.previous is None:
+            self.check_new(change)
+            return
+        before, given = change.previous.properties, change.properties
+        for name in sorted({*before, *given} - _CHANGEABLE):
+            if name in given and given[name] != before.get(name):
+                message = (
+                    f"The version '{change.id.name}' of '{_name(change.id)}' exists, and its '{name}' can't be changed. "
+                    "Create another version."
+                )
+                raise user_error(message, target=f"properties.{name}", status=409)
+
+    def check_new(self, change: Change) -> None:
+        """What speaks against a version that isn't there yet. ArmError."""
+        raise NotImplementedError
+
+    def defaults(self, change: Change) -> Body:
+        kept = change.previous.properties if change.previous else {}
+        lasting = {name: value for name, value in kept.items() if name not in _CHANGEABLE}
+        return {"properties": {"isAnonymous": False, "isArchived": False, "tags": {}, "properties": {}, **lasting}}
+
+    async def provision(self, change: Change) -> Body:
+        if change.previous is None:
+            await self.check_files(change)
+        self._make_container(change)
+        return {}
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        keep_with_workspace(resource, services)
+
+    async def check_files(self, change: Change) -> None:
+        """What a new version names in blob storage has to be there."""
+
+    def _make_container(self, change: Change) -> None:
+        scope, store = change.id.scope, change.services.store
+        parsed = parse(scope)
+        if parsed is None or store.get(scope) is not None:
+            return
+        now = change.services.clock.stamp()
+        body: Body = {"properties": {"isArchived": False, "tags": {}, "properties": {}}}
+        store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
+
+    async def start_upload(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        raise not_implemented(_NO_UPLOAD)
+
+
+class ModelContainers(_Containers):
+    azure_type = azure_types.ML_MODEL_CONTAINER
+    version_type = azure_types.ML_MODEL_VERSION
+
+
+class EnvironmentContainers(_Containers):
+    azure_type = azure_types.ML_ENVIRONMENT_CONTAINER
+    version_type = azure_types.ML_ENVIRONMENT_VERSION
+
+
+class CodeContainers(_Containers):
+    azure_type = azure_types.ML_CODE_CONTAINER
+    version_type = azure_types.ML_CODE_VERSION
+
+
+class ModelVersions(_Versions):
+    """A folder or a file of blobs, and what kind of model it is."""
+
+    azure_type = azure_types.ML_MODEL_VERSION
+    container_type = azure_types.ML_MODEL_CONTAINER
+
+    def check_new(self, change: Change) -> None:
+        properties = change.properties
+        _check_uri(str(properties.get("modelUri") or ""), "modelUri")
+        kind = str(properties.get("modelType", MODEL_TYPES[0]))
+        if kind.lower() not in MODEL_TYPES:
+            message = f"'{kind}' is no type of a model; it takes {', '.join(MODEL_TYPES)}."
+            raise bad_request(message, target="properties.modelType")
+
+    def defaults(self, change: Change) -> Body:
+        return merged({"properties": {"flavors": {}, "modelType": MODEL_TYPES[0]}}, super().defaults(change))
+
+    async def check_files(self, change: Change) -> None:
+        await _check_blobs(str(change.properties["modelUri"]), "modelUri", change)
+
+
+class CodeVersions(_Versions):
+    """A folder of blobs with scripts in it."""
+
+    azure_type = azure_types.ML_CODE_VERSION
+    container_type = azure_types.ML_CODE_CONTAINER
+
+    def check_new(self, change: Change) -> None:
+        _check_uri(str(change.properties.get("codeUri") or ""), "codeUri")
+
+    async def check_files(self, change: Change) -> None:
+        await _check_blobs(str(change.properties["codeUri"]), "codeUri", change)
+
+
+class EnvironmentVersions(_Versions):
+    """An image, with packages on top of it where there is a conda file."""
+
+    azure_type = azure_types.ML_ENVIRONMENT_VERSION
+    container_type = azure_types.ML_ENVIRONMENT_CONTAINER
+
+    def check_new(self, change: Change) -> None:
+        properties = change.properties
+        if properties.get("build"):
+            raise not_implemented("an environment that is built from a Dockerfile; build the image, and name it")
+        if not properties.get("image"):
+            raise bad_request("An environment has an image, or a build context.", target="properties.image")
+        for name, route in (properties.get("inferenceConfig") or {}).items():
+            path = f"properties.inferenceConfig.{name}"
+            if not str(route.get("path", "")).startswith("/"):
+                raise bad_request("The path of a route begins with a slash.", target=f"{path}.path")
+            if not 0 < route.get("port", 0) < 65536:
+                raise bad_request("The port of a route is 1 to 65535.", target=f"{path}.port")
+
+    def defaults(self, change: Change) -> Body:
+        return merged({"properties": {"autoRebuild": "Disabled", "osType": "Linux"}}, super().defaults(change))
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        return merged(super().view(resource, services), {"properties": {"environmentType": "UserCreated"}})
+
+
+def _check_uri(uri: str, name: str) -> None:
+    if not uri:
+        raise bad_request(f"'{name}' is missing.", target=f"properties.{name}")
+    if not is_known(uri):
+        message = f"'{name}' is no URI that the service reads; it takes azureml://…/datastores/NAME/paths/PATH and https://…"
+        raise bad_request(message, target=f"properties.{name}")
+
+
+async def _check_blobs(uri: str, name: str, change: Change) -> None:
+    """ArmError where the URI leads to this server and nothing lies there."""
+    workspace = workspace_of(change.id.text, change.services)
+    place = blob_of(uri, workspace, change.services)
+    if place is None:
+        if uri.lower().startswith("azureml:"):
+            message = f"'{uri}' names no datastore of blobs, or no job, that is in the workspace '{workspace.id.name}'."
+            raise user_error(message, target=f"properties.{name}")
+        return
+    try:
+        there = await change.services.blobs.any_below(place.account.id.name.lower(), place.container, place.path)
+    except BlobError as error:
+        raise as_arm(error) from error
+    if not there:
+        message = (
+            f"'{uri}' doesn't exist: there is no blob '{place.path}' in the container '{place.container}', and none below it."
+        )
+        raise user_error(message, target=f"properties.{name}")
+
+
+def _name(version_id: ArmId) -> str:
+    return version_id.scope.rsplit("/", 1)[1]
+
+
+def version_at(given: str, azure_type: AzureType, services: Services) -> Resource | None:
+    """The version of an asset that an id names, in any letter case; None where there is none."""
+    parsed = parse(given.removeprefix("azureml:"))
+    if parsed is None or not parsed.is_type(azure_type.arm_type):
+        return None
+    return services.store.get(parsed.key)

@@ -1,0 +1,124 @@
+"""Computes of a workspace: clusters that it makes itself (AmlCompute), and clusters and machines that are attached to it.
+
+A cluster's nodes and its jobs are `services.ml_jobs`'; it has none until a job comes, or as many as it keeps. An attached
+machine is remembered with its account, whose secrets never come back. `listKeys` is not imitated.
+"""
+
+from collections.abc import Mapping
+
+from formats import azure_types
+from formats.arm_ids import ArmId
+from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import attached_identities, ml_compute_rules, ml_quotas
+from localazure.kinds.ml_compute_rules import AML_COMPUTE, DEFAULT_INSTANCE_TYPE, KUBERNETES, inner, kind_of
+from localazure.kinds.ml_kind import MlKind, system_data
+from localazure.services import Services
+
+IDLE_TIME = "PT120S"  # azure-ai-ml 1.35.2, AmlCompute.idle_time_before_scale_down
+_ACTION = "underlyingresourceaction"
+# Microsoft Learn, machine-learning/how-to-manage-kubernetes-instance-types, "Default instance type"
+_DEFAULT_TYPE: Body = {
+    "nodeSelector": None,
+    "resources": {"requests": {"cpu": "100m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi", "nvidia.com/gpu": None}},
+}
+
+
+class MlComputes(MlKind):
+    """Created in the background."""
+
+    azure_type = azure_types.ML_COMPUTE
+    parent_type = azure_types.ML_WORKSPACE.arm_type
+    long_running = True
+    long_running_delete = True
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"listNodes": self.list_nodes}
+
+    def check(self, change: Change) -> None:
+        ml_compute_rules.check(change)
+
+    def defaults(self, change: Change) -> Body:
+        before = change.previous.body if change.previous else {}
+        common: Body = {"computeLocation": change.body["location"], "disableLocalAuth": False, "description": ""}
+        kept = {name: before["properties"][name] for name in ("resourceId",) if name in before.get("properties", {})}
+        match kind_of(change.body):
+            case "AmlCompute":
+                own: Body = {
+                    "enableNodePublicIp": True,
+                    "osType": "Linux",
+                    "remoteLoginPortPublicAccess": "NotSpecified",
+                    "scaleSettings": {"minNodeCount": 0, "nodeIdleTimeBeforeScaleDown": IDLE_TIME},
+                    "vmPriority": "Dedicated",
+                }
+            case "Kubernetes":
+                own = {"namespace": "default", "defaultInstanceType": DEFAULT_INSTANCE_TYPE}
+            case _:
+                own = {"sshPort": 22}
+        # What of a compute never changes needn't be said again.
+        lasting = inner(before)
+        return {"properties": {**common, **kept, "properties": merged(own, lasting)}}
+
+    async def provision(self, change: Change) -> Body:
+        compute, services = change.resource, change.services
+        if compute is None:
+            raise ValueError("a change is provisioned with its stored record")
+        now = services.clock.stamp()
+        made = (compute.service.get("properties") or {}).get("createdOn") or now
+        if kind_of(compute.body) == AML_COMPUTE:
+            settings = inner(compute.body)
+            least = int(settings["scaleSettings"].get("minNodeCount") or 0)
+            low = settings["vmPriority"] == "LowPriority"
+            short = ml_quotas.shortage(str(settings["vmSize"]), least, compute.location, services, low_priority=low)
+            if short is not None:
+                raise short
+            await services.ml_jobs.apply_compute(compute)
+        attached = kind_of(compute.body) != AML_COMPUTE
+        own = attached_identities.own(compute, services)
+        return merged(own, {"properties": {"createdOn": made, "modifiedOn": now, "isAttachedCompute": attached}})
+
+    def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
+        compute = services.store.get(resource_id.key)
+        refused = ml_compute_rules.refuse_deletion(kind_of(compute.body), query.get(_ACTION, "")) if compute else None
+        if refused is not None:
+            raise refused
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        if kind_of(resource.body) == AML_COMPUTE:
+            await services.ml_jobs.remove_compute(resource.key)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        live: Body = {}
+        match kind_of(resource.body):
+            case "AmlCompute":
+                live = services.ml_jobs.compute_view(resource.key)
+            case "Kubernetes":
+                live = {"instanceTypes": instance_types(resource)}
+            case _:
+                pass
+        properties = {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}
+        return {**merged(body, {"properties": properties}), "systemData": system_data(resource, services)}
+
+    async def list_nodes(self, resource: Resource, call: Call) -> Answer:
+        nodes = services_nodes(resource, call.services)
+        return Answer(body={"nodes": nodes})
+
+
+def services_nodes(compute: Resource, services: Services) -> list[Body]:
+    return services.ml_jobs.nodes(compute.key) if kind_of(compute.body) == AML_COMPUTE else []
+
+
+def cluster_of(compute: Resource, services: Services) -> Resource | None:
+    """The managed cluster that a Kubernetes compute is attached to; None where it has gone, or for another kind of compute."""
+    if kind_of(compute.body) != KUBERNETES:
+        return None
+    return ml_compute_rules.cluster_at(str(compute.properties.get("resourceId")), services)
+
+
+def instance_types(compute: Resource) -> Body:
+    """The instance types of a Kubernetes compute by name, each {nodeSelector, resources: {requests, limits}}; the default one is
+    always among them."""
+    given: Body = inner(compute.body).get("instanceTypes") or {}
+    return {DEFAULT_INSTANCE_TYPE: _DEFAULT_TYPE, **given}

@@ -1,0 +1,150 @@
+"""Datastores of a workspace: names for containers and shares of storage accounts. A workspace has four of its own from the start.
+
+In blob storage of the subscription a container has to be there. What jobs and deployments read, they read by an identity's roles;
+a key or signature that a datastore holds is kept, used by nothing, and never answered.
+"""
+
+from collections.abc import Mapping
+
+from formats import azure_types
+from formats.arm_ids import ArmId, parse
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds.ml_kind import MlKind, bad_request, keep_with_workspace, user_error
+from localazure.services import SUBSCRIPTION, Services
+
+BLOB_STORE = "workspaceblobstore"  # the default one
+ARTIFACTS = "workspaceartifactstore"
+ARTIFACTS_CONTAINER = "azureml"  # what jobs write
+_FILE_STORE, _WORKING = "workspacefilestore", "workspaceworkingdirectory"
+_SHARE = "code-391ff5ac-6576-460f-ba4d-7e03433c68b6"  # the same in every workspace
+_CLOUD = "core.windows.net"
+_OURS = (BLOB_STORE, ARTIFACTS, _FILE_STORE, _WORKING)
+_KINDS = ("AzureBlob", "AzureFile")
+_SECRETS = {"AccountKey": "key", "Sas": "sasToken"}
+
+
+class MlDatastores(MlKind):
+    """Created at once."""
+
+    azure_type = azure_types.ML_DATASTORE
+    parent_type = azure_types.ML_WORKSPACE.arm_type
+    location = "none"
+    shows_state = False
+    patchable = False
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"listSecrets": self.list_secrets}
+
+    def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
+        wanted = query.get("isdefault", "").lower()
+        names = [name.lower() for name in query.get("names", "").split(",") if name]
+        return [
+            each
+            for each in listed
+            if wanted in ("", str(each.id.name.lower() == BLOB_STORE).lower()) and (not names or each.id.name.lower() in names)
+        ]
+
+    def check(self, change: Change) -> None:
+        properties = change.properties
+        kind = properties["datastoreType"]
+        if kind not in _KINDS:
+            raise not_implemented(f"a datastore of the type '{kind}'")
+        wanted = "containerName" if kind == "AzureBlob" else "fileShareName"
+        for name in ("accountName", wanted):
+            if not properties.get(name):
+                raise bad_request(f"A datastore of the type {kind} needs '{name}'.", target=f"properties.{name}")
+        if change.previous is not None:
+            _check_unchanged(change.previous.properties, properties, ("accountName", wanted, "datastoreType"))
+        account = _account(str(properties["accountName"]), change.services)
+        if kind != "AzureBlob" or account is None:
+            return
+        container = f"{account.key}/blobservices/default/containers/{properties['containerName']}".lower()
+        if change.services.store.get(container) is None:
+            message = f"The container '{properties['containerName']}' isn't in the storage account '{account.id.name}'."
+            raise user_error(message, target="properties.containerName")
+
+    def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        if resource.id.name.lower() in _OURS:
+            raise user_error(f"The datastore '{resource.id.name}' is the workspace's own and can't be deleted.")
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        keep_with_workspace(resource, services)
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        where = {"subscriptionId": SUBSCRIPTION, "endpoint": _CLOUD, "protocol": "https"}
+        return {"properties": {**where, "serviceDataAccessAuthIdentity": "None", "tags": {}, "properties": {}}}
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        shown = super().view(resource, services)
+        return merged(shown, {"properties": {"isDefault": resource.id.name.lower() == BLOB_STORE}})
+
+    async def list_secrets(self, resource: Resource, call: Call) -> Answer:
+        credentials = resource.properties.get("credentials") or {}
+        kind = str(credentials.get("credentialsType") or "None")
+        if resource.id.name.lower() in _OURS and kind == "AccountKey":
+            account = _account(str(resource.properties["accountName"]), call.services)
+            key = account.private["keys"]["key1"]["value"] if account else None
+            return Answer(body={"secretsType": "AccountKey", "key": key})
+        if kind not in _SECRETS:
+            raise user_error(f"The datastore '{resource.id.name}' has no credentials.")
+        secret = (credentials.get("secrets") or {}).get(_SECRETS[kind])
+        return Answer(body={"secretsType": kind, _SECRETS[kind]: secret})
+
+
+def blob_container(workspace: Resource) -> str:
+    """The container of the workspace's default datastore."""
+    return str(workspace.private["blob_container"])
+
+
+async def make_defaults(workspace: Resource, account: Resource | None, workspace_id: str, services: Services) -> None:
+    """The four datastores that a workspace has, and their containers. BlobError where blob storage doesn't answer."""
+    if account is None:
+        raise ArmError(404, "ResourceNotFound", f"The storage account '{workspace.properties['storageAccount']}' was not found.")
+    blobs = workspace.private.setdefault("blob_container", f"azureml-blobstore-{workspace_id}")
+    for container in (blobs, ARTIFACTS_CONTAINER):
+        await services.blobs.ensure_container(account.id.name.lower(), container)
+    by_key = workspace.properties["systemDatastoresAuthMode"] == "AccessKey"
+    credentials = {"credentialsType": "AccountKey" if by_key else "None"}
+    common: Body = {
+        "accountName": account.id.name,
+        "credentials": credentials,
+        "endpoint": _CLOUD,
+        "protocol": "https",
+        "resourceGroup": account.id.resource_group,
+        "serviceDataAccessAuthIdentity": "None" if by_key else "WorkspaceSystemAssignedIdentity",
+        "subscriptionId": SUBSCRIPTION,
+        "tags": {},
+        "properties": {},
+    }
+    for name, container in ((BLOB_STORE, blobs), (ARTIFACTS, ARTIFACTS_CONTAINER)):
+        _put(workspace, name, {**common, "datastoreType": "AzureBlob", "containerName": container}, services)
+    for name in (_FILE_STORE, _WORKING):
+        _put(workspace, name, {**common, "datastoreType": "AzureFile", "fileShareName": _SHARE}, services)
+
+
+def _put(workspace: Resource, name: str, properties: Body, services: Services) -> None:
+    parsed = _id(workspace, name)
+    now, before = services.clock.stamp(), services.store.get(parsed.key)
+    made = before.created_at if before else now
+    services.store.put(Resource(id=parsed, body={"properties": properties}, created_at=made, changed_at=now))
+
+
+def _id(workspace: Resource, name: str) -> ArmId:
+    parsed = parse(f"{workspace.id.text}/datastores/{name}")
+    if parsed is None:
+        raise ValueError(f"the workspace's id is none: {workspace.id.text!r}")
+    return parsed
+
+
+def _account(name: str, services: Services) -> Resource | None:
+    found = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
+    return found[0] if found else None
+
+
+def _check_unchanged(before: Body, properties: Body, names: tuple[str, ...]) -> None:
+    for name in names:
+        if str(before.get(name)).lower() != str(properties.get(name)).lower():
+            raise user_error(f"'{name}' of a datastore can't be changed; make one of another name.", target=f"properties.{name}")

@@ -1,0 +1,107 @@
+"""Jobs of a workspace: commands that run on its clusters. Their life is `services.ml_jobs`'; what ARM keeps of them is here.
+
+A job never changes: a PUT of the same name takes tags, display name and description. Sweeps, pipelines and others aren't
+imitated.
+Form: REST reference 2025-12-01, "Jobs".
+"""
+
+from collections.abc import Mapping
+
+from formats import azure_types
+from formats.arm_ids import parse
+from formats.azure_types import AzureType
+from localazure.arm.errors import not_implemented
+from localazure.arm.kind import Action, Answer, Call, Caller, Change, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds.ml_assets import version_at
+from localazure.kinds.ml_kind import MlKind, bad_request, user_error, workspace_of
+from localazure.services import Services
+
+_CHANGEABLE = frozenset({"description", "displayName", "isArchived", "tags", "properties", "services", "experimentName"})
+_ENDED = ("Completed", "Failed", "Canceled")
+EXPERIMENT = "Default"
+_NEEDED: Mapping[str, AzureType] = {
+    "environmentId": azure_types.ML_ENVIRONMENT_VERSION,
+    "codeId": azure_types.ML_CODE_VERSION,
+}
+
+
+class MlJobs(MlKind):
+    """Made at once; it runs on its own."""
+
+    azure_type = azure_types.ML_JOB
+    parent_type = azure_types.ML_WORKSPACE.arm_type
+    location = "none"
+    long_running_delete = True
+    shows_state = False
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"cancel": self.cancel}
+
+    def check(self, change: Change) -> None:
+        properties = change.properties
+        if change.previous is not None:
+            _check_unchanged(change.previous.properties, properties)
+            return
+        if properties.get("jobType") != "Command":
+            raise not_implemented(f"a job of the type '{properties.get('jobType')}'")
+        workspace = workspace_of(change.id.text, change.services)
+        _check_compute(properties, workspace, change.services)
+        for name, azure_type in _NEEDED.items():
+            given = properties.get(name)
+            if not given:
+                continue
+            found = version_at(str(given), azure_type, change.services)
+            if found is None:
+                raise user_error(f"'{given}' was not found.", target=f"properties.{name}")
+            properties[name] = found.id.text
+        change.services.ml_jobs.check(change)
+
+    def defaults(self, change: Change) -> Body:
+        kept = change.previous.properties if change.previous else {}
+        lasting = {name: value for name, value in kept.items() if name not in _CHANGEABLE}
+        name = change.id.name
+        first: Body = {"displayName": name, "experimentName": EXPERIMENT, "isArchived": False, "tags": {}, "properties": {}}
+        return {"properties": merged(first, lasting)}
+
+    async def provision(self, change: Change) -> Body:
+        if change.previous is None and change.resource is not None:
+            change.services.store.put(change.resource)
+            caller = change.caller or Caller(change.services.settings.principal_id, change.services.settings.client_id)
+            await change.services.ml_jobs.start(change.resource, caller)
+        return {}
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        status = services.ml_jobs.job_view(resource.key).get("status")
+        if status not in _ENDED:
+            raise user_error(f"The job '{resource.id.name}' is {status}; cancel it first.", status=409)
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await services.ml_jobs.remove(resource)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        return merged(super().view(resource, services), {"properties": services.ml_jobs.job_view(resource.key)})
+
+    async def cancel(self, resource: Resource, call: Call) -> Answer:
+        if call.services.ml_jobs.job_view(resource.key).get("status") in _ENDED:
+            raise user_error(f"The job '{resource.id.name}' has ended.")
+        await call.services.ml_jobs.cancel(resource)
+        return Answer(status=200)
+
+
+def _check_compute(properties: Body, workspace: Resource, services: Services) -> None:
+    given = properties.get("computeId")
+    if not given:
+        raise not_implemented("a job without a compute, which the service runs on machines of its own")
+    parsed = parse(str(given))
+    found = services.store.get(parsed.key) if parsed and parsed.is_type(azure_types.ML_COMPUTE.arm_type) else None
+    if found is None or parsed is None or parsed.scope.lower() != workspace.key:
+        raise user_error(f"The compute '{given}' is none of the workspace '{workspace.id.name}'.", target="properties.computeId")
+    properties["computeId"] = found.id.text
+
+
+def _check_unchanged(before: Body, properties: Body) -> None:
+    for name, value in properties.items():
+        if name not in _CHANGEABLE and value != before.get(name) and str(value).lower() != str(before.get(name)).lower():
+            raise bad_request(f"'{name}' of a job can't be changed.", target=f"properties.{name}")

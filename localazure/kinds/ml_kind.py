@@ -1,0 +1,101 @@
+"""What all types of Azure Machine Learning have in common: the API versions of its clients, `systemData`, lists that leave out
+what is archived, and the service's refusals.
+
+In: nothing. Out: `MlKind`, and the refusals that its kinds raise. The codes UserError, ValidationError and BadRequest are the
+service's; where a sentence is no quotation of a user, its module says so.
+"""
+
+from collections.abc import Mapping
+
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds.soft_deleted import Bin
+from localazure.services import Services
+
+# azure-ai-ml 1.35.2 sends each of these for one type or another.
+API_VERSIONS = frozenset(
+    {
+        "2022-02-01-preview",
+        "2022-05-01",
+        "2022-10-01",
+        "2022-10-01-preview",
+        "2023-02-01-preview",
+        "2023-04-01",
+        "2023-04-01-preview",
+        "2023-06-01-preview",
+        "2023-08-01-preview",
+        "2023-10-01",
+        "2024-01-01-preview",
+        "2024-04-01-preview",
+        "2024-10-01-preview",
+        "2025-01-01-preview",
+    }
+)
+NAMESPACE = "Microsoft.MachineLearningServices"
+DELETED = Bin("workspaces")
+
+
+class MlKind(Kind):
+    """A type below `Microsoft.MachineLearningServices`."""
+
+    extra_api_versions = API_VERSIONS
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        return {**merged(resource.body, resource.service), "systemData": system_data(resource, services)}
+
+    def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
+        """`listViewType`: what is archived is shown where it is asked for. `$orderBy` is by creation, `$top` from the first."""
+        wanted = query.get("listviewtype", "ActiveOnly").lower()
+        if wanted != "all":
+            listed = [each for each in listed if bool(each.properties.get("isArchived")) == (wanted == "archivedonly")]
+        if "version" in query:
+            listed = [each for each in listed if each.id.name == query["version"]]
+        order = query.get("$orderby", "").lower()
+        if order.startswith("created"):
+            listed = sorted(listed, key=lambda each: each.created_at, reverse=order.endswith("desc"))
+        top = query.get("$top", "")
+        return listed[: int(top)] if top.isascii() and top.isdigit() else listed
+
+
+def system_data(resource: Resource, services: Services) -> Body:
+    """Who made a resource and changed it last, and when."""
+    by = services.settings.client_id
+    return {
+        "createdAt": resource.created_at,
+        "createdBy": by,
+        "createdByType": "Application",
+        "lastModifiedAt": resource.changed_at,
+        "lastModifiedBy": by,
+        "lastModifiedByType": "Application",
+    }
+
+
+def workspace_of(resource_id: str, services: Services) -> Resource:
+    """The workspace that an id lies in. LookupError where it has gone meanwhile."""
+    marker = f"/providers/{NAMESPACE.lower()}/workspaces/"
+    above, found, below = resource_id.lower().partition(marker)
+    workspace = services.store.get(f"{above}{marker}{below.partition('/')[0]}") if found else None
+    if workspace is None:
+        raise LookupError(f"'{resource_id}' lies in no workspace that is here")
+    return workspace
+
+
+def keep_with_workspace(resource: Resource, services: Services) -> None:
+    """Remembers what goes because its workspace goes, and would come back with it."""
+    workspace = workspace_of(resource.id.text, services)
+    group = services.store.get(workspace.id.scope)
+    if workspace.state == "Deleting" or (group is not None and group.state == "Deleting"):
+        DELETED.keep_part(workspace.key, resource, services)
+
+
+def user_error(message: str, *, target: str = "", status: int = 400) -> ArmError:
+    return ArmError(status, "UserError", message, target=target)
+
+
+def bad_request(message: str, *, target: str = "") -> ArmError:
+    return ArmError(400, "BadRequest", message, target=target)
+
+
+def invalid(message: str, *, target: str = "") -> ArmError:
+    return ArmError(400, "ValidationError", message, target=target)

@@ -1,0 +1,115 @@
+"""Deployments of online endpoints: a model in an environment, in as many instances as its `sku` says.
+
+Created in the background: the service fetches image, model and code as the endpoint's identity, and waits until each instance is
+ready. A failed one stays, so that its logs can be read. Rules: `ml_online_deployment_rules`; what runs: `localazure/ml`.
+"""
+
+from collections.abc import Mapping
+
+from catalog.services.machine_learning.compute import KUBERNETES
+from catalog.services.machine_learning.deployments import MANAGED, MOST_INSTANCES
+from catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE, LEAST_INSTANCES
+from formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change
+from localazure.arm.store import Body, Resource
+from localazure.kinds import ml_online_deployment_rules as rules
+from localazure.kinds import ml_online_refusals as refusals
+from localazure.kinds.ml_kind import MlKind
+from localazure.ml import logs
+from localazure.ml.settings import PROBE, REQUESTS
+from localazure.services import Services
+
+_PATCHED = ("tags", "sku")
+
+
+class MlOnlineDeployments(MlKind):
+    azure_type = azure_types.ML_ONLINE_DEPLOYMENT
+    parent_type = azure_types.ML_ONLINE_ENDPOINT.arm_type
+    long_running = True
+    long_running_delete = True
+
+    @property
+    def questions(self) -> Mapping[str, Action]:
+        return {"getLogs": self.logs}
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {"skus": self.skus}
+
+    def patched(self, under: Body, patch: Body) -> Body:
+        other = sorted(set(patch) - {*_PATCHED, "id", "name", "type", "location"})
+        if other:
+            raise refusals.invalid(f"A PATCH takes {', '.join(_PATCHED)}; change '{other[0]}' by a PUT of the whole.", other[0])
+        return super().patched(under, patch)
+
+    def check(self, change: Change) -> None:
+        rules.check(change)
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        """A deployment that gets requests stays."""
+        endpoint = services.store.get(resource.id.scope)
+        if endpoint is None:
+            return
+        for what in ("traffic", "mirrorTraffic"):
+            shares: Body = endpoint.properties.get(what) or {}
+            share = next((share for name, share in shares.items() if name.lower() == resource.id.name.lower()), 0)
+            if share > 0:
+                # The service's own sentence isn't known.
+                message = (
+                    f"The deployment '{resource.id.name}' gets {share} percent of the endpoint's {what}, and can't be deleted "
+                    "before that is 0."
+                )
+                raise refusals.invalid(message, f"properties.{what}.{resource.id.name}")
+
+    def defaults(self, change: Change) -> Body:
+        kubernetes = change.properties.get("endpointComputeType") == KUBERNETES
+        defaults: Body = {
+            "appInsightsEnabled": False,
+            "livenessProbe": dict(PROBE),
+            "readinessProbe": dict(PROBE),
+            "requestSettings": dict(REQUESTS),
+            "scaleSettings": {"scaleType": "TargetUtilization" if kubernetes else "Default"},
+        }
+        if change.properties.get("endpointComputeType") == MANAGED:
+            defaults |= {"egressPublicNetworkAccess": "Enabled", "instanceType": DEFAULT_INSTANCE_TYPE}
+        if (change.properties.get("scaleSettings") or {}).get("scaleType"):
+            del defaults["scaleSettings"]
+        return {"sku": {"name": "Default", "capacity": 1}, "properties": defaults}
+
+    async def provision(self, change: Change) -> Body:
+        await change.services.endpoints.deploy(_of(change))
+        return {}
+
+    async def resume(self, change: Change) -> Body:
+        await change.services.endpoints.deploy(_of(change), resumed=True)
+        return {}
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        await services.endpoints.remove(resource)
+
+    async def logs(self, resource: Resource, call: Call) -> Answer:
+        """What the containers printed, or what was fetched before they started. Also while it is created, and after a failure."""
+        kind = call.body.get("containerType") or logs.SERVER
+        tail = call.body.get("tail")
+        if kind not in (logs.INITIALIZER, logs.SERVER):
+            raise refusals.invalid(f"containerType takes {logs.INITIALIZER} or {logs.SERVER}.", "containerType")
+        if tail is not None and (not isinstance(tail, int) or tail < 0):
+            raise refusals.invalid("tail takes a number of lines.", "tail")
+        return Answer(body={"content": await call.services.endpoints.log(resource, kind, tail)})
+
+    async def skus(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        """Between how many instances a deployment may be scaled."""
+        capacity = int(resource.body["sku"]["capacity"])
+        scale = {"default": capacity, "minimum": LEAST_INSTANCES, "maximum": MOST_INSTANCES, "scaleType": "Automatic"}
+        row = {"resourceType": self.arm_type, "sku": {"name": "Default"}, "capacity": scale}
+        return Answer(body={"value": [row]})
+
+    def busy(self, resource: Resource) -> ArmError:
+        return refusals.in_progress(resource.id.scope.rsplit("/", 1)[-1])
+
+
+def _of(change: Change) -> Resource:
+    if change.resource is None:
+        raise ValueError("a change is provisioned with its stored record")
+    return change.resource

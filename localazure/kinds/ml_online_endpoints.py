@@ -1,0 +1,192 @@
+"""Online endpoints of Azure Machine Learning: an address, a way to sign on, and how requests are shared among deployments.
+
+A PUT replaces the whole endpoint, its traffic with it, as the service does: a client that knows nothing of mirrored traffic loses
+it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). What runs for an endpoint is in `localazure/ml`.
+"""
+
+from collections.abc import Mapping
+
+from catalog.problems import errors
+from catalog.services.machine_learning import deployments as catalog
+from catalog.services.machine_learning import traffic
+from catalog.services.machine_learning.compute import KUBERNETES
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change
+from localazure.arm.store import Body, Resource
+from localazure.kinds import attached_identities
+from localazure.kinds import ml_online_refusals as refusals
+from localazure.kinds.ml_kind import MlKind
+from localazure.services import SUBSCRIPTION, Services
+
+MOST_ENDPOINTS = 100  # in a region. Microsoft Learn, machine-learning/how-to-manage-quotas
+_PATCHED = ("tags", "identity", "kind", "sku")  # what a PATCH may name: the rest changes by PUT
+_KEY_TYPES = {"Primary": "primaryKey", "Secondary": "secondaryKey"}
+
+
+class MlOnlineEndpoints(MlKind):
+    azure_type = azure_types.ML_ONLINE_ENDPOINT
+    parent_type = azure_types.ML_WORKSPACE.arm_type
+    long_running = True
+    long_running_delete = True
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"listKeys": self.list_keys, "regenerateKeys": self.regenerate_keys, "token": self.token}
+
+    def patched(self, under: Body, patch: Body) -> Body:
+        _refuse_other(patch, _PATCHED)
+        return super().patched(under, patch)
+
+    def check(self, change: Change) -> None:
+        services, properties = change.services, change.properties
+        attached_identities.check(change)
+        if (change.body.get("identity") or {}).get("type", "None") == "None":
+            raise refusals.invalid("An online endpoint needs an identity: SystemAssigned or UserAssigned.", "identity")
+        compute = _compute_of(properties, services)
+        request = catalog.EndpointRequest(
+            name=change.id.name,
+            auth_mode=properties.get("authMode", ""),
+            kind=KUBERNETES if properties.get("compute") else catalog.MANAGED,
+            name_path="name",
+            auth_path="properties.authMode",
+            kind_path="properties",
+            compute_path="properties.compute",
+            compute_kind=str(compute.properties.get("computeType") or "") if compute is not None else "",
+        )
+        found = errors(catalog.endpoint_problems(request, change.as_of))
+        if found:
+            raise refusals.of_problems(found)
+        if change.previous is None:
+            _check_new(change)
+        else:
+            _check_unchanged(change.previous, change.body)
+        _check_traffic(change, request.kind)
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"publicNetworkAccess": "Enabled", "traffic": {}, "mirrorTraffic": {}}}
+
+    async def provision(self, change: Change) -> Body:
+        resource, endpoints = change.resource, change.services.endpoints
+        if resource is None:
+            raise ValueError("a change is provisioned with its stored record")
+        given: Body = resource.properties.pop("keys", None) or {}
+        if not resource.private:
+            resource.private = endpoints.new_keys(given)
+        resource.service = {**resource.service, **attached_identities.own(resource, change.services)}
+        endpoints.apply(resource)
+        uris = {"scoringUri": endpoints.scoring_uri(resource), "swaggerUri": endpoints.scoring_uri(resource, "swagger.json")}
+        return {"properties": uris, **attached_identities.own(resource, change.services)}
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        services.endpoints.forget(resource)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        return attached_identities.shown(super().view(resource, services), services)
+
+    def hidden(self, body: Body) -> Body:
+        """Keys may be given, and are never shown."""
+        properties = {name: value for name, value in body.get("properties", {}).items() if name != "keys"}
+        return {**body, "properties": properties}
+
+    async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        _check_mode(resource, "Key", "listKeys")
+        return Answer(body=dict(resource.private["keys"]))
+
+    async def regenerate_keys(self, resource: Resource, call: Call) -> Answer:
+        _check_mode(resource, "Key", "regenerateKeys")
+        name = _KEY_TYPES.get(str(call.body.get("keyType")))
+        if name is None:
+            raise refusals.invalid(f"keyType takes {' or '.join(_KEY_TYPES)}.", "keyType")
+        keys, value = resource.private["keys"], call.body.get("keyValue")
+        given = {name: value} if value and value != keys[name] else {}  # azure-ai-ml sends the key that is to be replaced
+        keys[name] = call.services.endpoints.new_keys(given)["keys"][name]
+        call.services.store.put(resource)
+        call.services.endpoints.apply(resource)
+        return Answer(status=202, work=_nothing)
+
+    async def token(self, resource: Resource, call: Call) -> Answer:
+        _check_mode(resource, "AMLToken", "token")
+        token, expires, refresh = call.services.endpoints.token(resource)
+        return Answer(
+            body={
+                "accessToken": token,
+                "expiryTimeUtc": int(expires.timestamp()),
+                "refreshAfterTimeUtc": int(refresh.timestamp()),
+                "tokenType": "Bearer",
+            }
+        )
+
+
+async def _nothing() -> None:
+    """The keys were made at once; the service takes a moment, and clients poll."""
+
+
+def _refuse_other(patch: Body, allowed: tuple[str, ...]) -> None:
+    other = sorted(set(patch) - {*allowed, "id", "name", "type", "location"})
+    if other:
+        raise refusals.invalid(f"A PATCH takes {', '.join(allowed)}; change '{other[0]}' by a PUT of the whole.", other[0])
+
+
+def _check_mode(resource: Resource, mode: str, action: str) -> None:
+    has = resource.properties["authMode"]
+    if has != mode:
+        raise refusals.invalid(f"The endpoint's authMode is {has}; '{action}' is for {mode}.", "authMode")
+
+
+def _compute_of(properties: Body, services: Services) -> Resource | None:
+    given = properties.get("compute")
+    if not given:
+        return None
+    parsed = parse(str(given).removeprefix("azureml:"))
+    found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(azure_types.ML_COMPUTE.arm_type) else None
+    if found is None:
+        raise ArmError(400, "ResourceNotFound", f"The compute '{given}' could not be found.", target="properties.compute")
+    return found
+
+
+def _check_new(change: Change) -> None:
+    """Names are unique in a region, and a region takes so many endpoints."""
+    name, region = change.id.name.lower(), change.body["location"]
+    here = [each for each in change.services.store.of_type(MlOnlineEndpoints.azure_type.arm_type) if each.location == region]
+    if any(each.id.name.lower() == name for each in here):
+        message = f"The endpoint name '{change.id.name}' is taken in the region {region}: names are unique in a region."
+        raise refusals.invalid(message, "name")
+    limit, by_others = change.services.deviations.quota("ml", region, "endpoints", MOST_ENDPOINTS)
+    if len(here) + by_others >= limit:
+        raise refusals.too_many_endpoints(SUBSCRIPTION, len(here) + by_others, limit)
+
+
+def _check_unchanged(previous: Resource, body: Body) -> None:
+    before, after = previous.properties, body["properties"]
+    for name in ("authMode", "compute"):
+        if str(before.get(name) or "").lower() != str(after.get(name) or "").lower():
+            raise refusals.invalid(f"'{name}' of an online endpoint can't change once it is created.", f"properties.{name}")
+
+
+def _check_traffic(change: Change, kind: str) -> None:
+    """Shares that fit together, of deployments that have been there for once."""
+    below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
+    spelt = {each.id.name.lower(): each.id.name for each in below}
+    shares = {
+        what: {spelt.get(name.lower(), name): share for name, share in (change.properties.get(what) or {}).items()}
+        for what in ("traffic", "mirrorTraffic")
+    }
+    request = traffic.TrafficRequest(
+        deployments=tuple(spelt.values()),
+        traffic=shares["traffic"],
+        mirror=shares["mirrorTraffic"],
+        kind=kind,
+        deployments_path="properties",
+        traffic_path="properties.traffic",
+        mirror_path="properties.mirrorTraffic",
+    )
+    found = errors(traffic.problems(request))
+    if found:
+        raise refusals.of_problems(found)
+    for what, given in shares.items():
+        for name, share in given.items():
+            if share > 0 and not change.services.endpoints.serves(f"{change.id.key}/deployments/{name.lower()}"):
+                message = f"The deployment '{name}' can't get traffic: it has not been created successfully."
+                raise refusals.invalid(message, f"properties.{what}.{name}")

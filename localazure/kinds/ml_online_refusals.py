@@ -1,0 +1,58 @@
+"""How the service refuses an endpoint or a deployment at once: 400 BadRequest, with what is wrong in its details.
+
+The envelope and the sentence about a quota were read in users' reports (MicrosoftLearning/mslearn-azure-ml issue 30,
+Azure/azureml-examples pull request 1635); the other sentences are the catalog's or this project's.
+"""
+
+import json
+from collections.abc import Sequence
+
+from catalog.problems import Problem
+from localazure.arm.errors import ArmError
+from localazure.kinds.problem_refusals import refusal
+
+INVALID = "The request is invalid."
+GUIDE = "Please see troubleshooting guide, available here: https://aka.ms/oe-tsg#error-"
+
+
+def invalid(message: str, target: str) -> ArmError:
+    """Something of the body that the service doesn't take."""
+    return ArmError(400, "BadRequest", message, target=target, details=[ArmError(400, "InvalidArgument", message, target=target)])
+
+
+def of_problems(problems: Sequence[Problem]) -> ArmError:
+    return refusal(problems, "BadRequest")
+
+
+def of_size(message: str) -> ArmError:
+    """About the size or the number of machines."""
+    inner = {
+        "errors": {"VmSize": [message]},
+        "type": "https://tools.ietf.org/html/rfc7231#section-6.5.1",
+        "title": "One or more validation errors occurred.",
+        "status": 400,
+    }
+    detail = f"InferencingClient HttpRequest error, error detail: {json.dumps(inner, separators=(',', ':'))}"
+    details = [ArmError(400, "InferencingClientCreateDeploymentFailed", detail)]
+    return ArmError(400, "BadRequest", f"{INVALID} {message}", target="properties.instanceType", details=details)
+
+
+def quota(size: str, subscription: str, used: int, limit: int, needed: int) -> ArmError:
+    return of_size(
+        f"Not enough quota available for {size} in SubscriptionId {subscription}. Current usage/limit: {used}/{limit}. "
+        f"Additional needed: {needed} {GUIDE}outofquota"
+    )
+
+
+def too_many_endpoints(subscription: str, used: int, limit: int) -> ArmError:
+    return ArmError(
+        400,
+        "InferencingClientCallFailed",
+        f"Endpoint Quota reached for subscription {subscription}.Current usage/limit: {used}/{limit}.Please clean up existing "
+        "endpoints and try again",
+    )
+
+
+def in_progress(name: str) -> ArmError:
+    # Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints: 409 of Kubernetes online endpoints.
+    return ArmError(409, "Conflict", f"An operation is already in progress on the online endpoint '{name}'. Try again later.")

@@ -1,0 +1,213 @@
+"""Workspaces of Azure Machine Learning: what they keep things in, their identity, their default datastores, and their keys.
+
+A deleted workspace keeps its name in its group for two weeks, unless its delete says `forceToPurge`; the same request purges it
+later, and a PUT with `allowRecoverSoftDeletedWorkspace` (2023-08-01-preview, azure-ai-ml 1.35.2) brings it back, with its models,
+environments, code and datastores. One with encryption by a key of one's own goes at once.
+Sources: Microsoft Learn, machine-learning/concept-soft-delete; REST reference 2025-12-01, "Workspaces".
+"""
+
+import uuid
+from collections.abc import Mapping
+
+from formats import azure_types
+from formats.arm_ids import ArmId, parse
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.store import Body, Resource
+from localazure.blobs.errors import BlobError
+from localazure.kinds import attached_identities, ml_datastores, ml_workspace_forms, ml_workspace_rules
+from localazure.kinds.blob_containers import as_arm
+from localazure.kinds.ml_kind import DELETED, MlKind, system_data
+from localazure.kinds.ml_workspace_rules import RECOVER
+from localazure.services import Services
+
+KEPT_DAYS = 14
+_PURGE = "forcetopurge"
+
+
+class MlWorkspaces(MlKind):
+    """Created in the background, as at the service; the minutes that it takes aren't imitated."""
+
+    azure_type = azure_types.ML_WORKSPACE
+    long_running = True
+    long_running_delete = True
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {
+            "listKeys": self.list_keys,
+            "listStorageAccountKeys": self.list_storage_keys,
+            "resyncKeys": self.resync_keys,
+            "diagnose": self.diagnose,
+        }
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {"outboundRules": self.outbound_rules, "privateEndpointConnections": _nothing, "privateLinkResources": _nothing}
+
+    def read(self, body: Body) -> Body:
+        return ml_workspace_forms.read(body)
+
+    def check(self, change: Change) -> None:
+        ml_workspace_rules.check(change)
+
+    def defaults(self, change: Change) -> Body:
+        kept = change.previous.body if change.previous else {}
+        properties = kept.get("properties") or {}
+        lasting = {name: properties[name] for name in (*ml_workspace_rules.NEEDED, "containerRegistry") if name in properties}
+        return {
+            "kind": ml_workspace_rules.DEFAULT_KIND,
+            **({"identity": {"type": kept["identity"]["type"]}} if "identity" not in change.body and kept else {}),
+            "sku": {"name": "Basic", "tier": "Basic"},
+            "properties": {
+                "allowPublicAccessWhenBehindVnet": False,
+                "description": "",
+                "enableDataIsolation": False,
+                "friendlyName": change.id.name,
+                "hbiWorkspace": False,
+                "managedNetwork": {"isolationMode": "Disabled"},
+                "publicNetworkAccess": "Enabled",
+                "systemDatastoresAuthMode": "AccessKey",
+                "v1LegacyMode": False,
+                **lasting,
+            },
+        }
+
+    async def provision(self, change: Change) -> Body:
+        workspace, services = change.resource, change.services
+        if workspace is None:
+            raise ValueError("a change is provisioned with its stored record")
+        _recover(workspace, services)
+        account = services.store.get(str(workspace.properties["storageAccount"]))
+        made = (workspace.service.get("properties") or {}).get("workspaceId") or str(uuid.uuid4())
+        try:
+            await ml_datastores.make_defaults(workspace, account, made, services)
+        except BlobError as error:
+            raise as_arm(error) from error
+        own = attached_identities.own(workspace, services)
+        return merged(
+            own,
+            {
+                "properties": {
+                    "discoveryUrl": f"{services.settings.url}/discovery/workspaces/{made}",
+                    "mlFlowTrackingUri": f"azureml://{workspace.location}.api.azureml.ms/mlflow/v1.0{workspace.id.text}",
+                    "notebookInfo": {
+                        "fqdn": f"ml-{workspace.id.name}-{workspace.location}-{made}.{workspace.location}.notebooks.azure.net"
+                    },
+                    "tenantId": services.settings.tenant_id,
+                    "workspaceId": made,
+                }
+            },
+        )
+
+    def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
+        if query.get(_PURGE, "").lower() != "true":
+            return
+        DELETED.forget(resource_id.key, services)
+        workspace = services.store.get(resource_id.key)
+        if workspace is not None:
+            workspace.private["purge"] = True
+            services.store.put(workspace)
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        encrypted = (resource.properties.get("encryption") or {}).get("status") == "Enabled"
+        if not encrypted and not resource.private.get("purge"):
+            DELETED.keep(resource.key, resource, KEPT_DAYS, services)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        account = services.store.get(str(resource.properties.get("storageAccount")))
+        live: Body = {
+            "privateEndpointConnections": [],
+            "privateLinkCount": 0,
+            "storageHnsEnabled": bool(account and account.properties.get("isHnsEnabled")),
+        }
+        network = {"status": {"status": "Inactive", "sparkReady": False}}
+        if resource.properties["managedNetwork"].get("isolationMode", "Disabled") != "Disabled":
+            live["managedNetwork"] = network  # it is made with the first machine, and no network is imitated
+        return {**merged(body, {"properties": live}), "systemData": system_data(resource, services)}
+
+    async def list_keys(self, resource: Resource, call: Call) -> Answer:
+        """The storage account's key where it has one to give, and that of Application Insights."""
+        insights = call.services.store.get(str(resource.properties.get("applicationInsights")))
+        key = insights.service["properties"]["InstrumentationKey"] if insights else None
+        shown: Body = {
+            **_storage_key(resource, call.services),
+            "userStorageResourceId": resource.properties["storageAccount"],
+            "appInsightsInstrumentationKey": key,
+            "notebookAccessKeys": {},
+        }
+        registry = call.services.store.get(str(resource.properties.get("containerRegistry")))
+        if registry is not None and registry.properties.get("adminUserEnabled"):
+            passwords = [{"name": name, "value": value} for name, value in registry.private["passwords"].items()]
+            shown["containerRegistryCredentials"] = {
+                "location": registry.location,
+                "username": registry.id.name,
+                "passwords": passwords,
+            }
+        return Answer(body=shown)
+
+    async def list_storage_keys(self, resource: Resource, call: Call) -> Answer:
+        return Answer(body=_storage_key(resource, call.services))
+
+    async def resync_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        """Nothing is kept of the keys that could be out of date."""
+
+        async def work() -> None:
+            return None
+
+        return Answer(status=202, work=work)
+
+    async def diagnose(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        names = ("userDefinedRouteResults", "networkSecurityRuleResults", "resourceLockResults", "dnsResolutionResults")
+        more = (
+            "storageAccountResults",
+            "keyVaultResults",
+            "containerRegistryResults",
+            "applicationInsightsResults",
+            "otherResults",
+        )
+        return Answer(body={"value": {name: [] for name in (*names, *more)}})
+
+    async def outbound_rules(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        rules = (resource.properties.get("managedNetwork") or {}).get("outboundRules") or {}
+        listed = [
+            {
+                "id": f"{resource.id.text}/outboundRules/{name}",
+                "name": name,
+                "type": f"{self.arm_type}/outboundRules",
+                "properties": rule,
+            }
+            for name, rule in rules.items()
+        ]
+        return Answer(body={"value": listed})
+
+
+def _recover(workspace: Resource, services: Services) -> None:
+    """A workspace of this name that was deleted comes back as the one that is made, if the request lets it."""
+    recovers = workspace.body["properties"].pop(RECOVER, False)
+    remains = DELETED.find(workspace.key, services) if recovers else None
+    if remains is not None:
+        workspace.service, workspace.private = remains.service, remains.private
+        DELETED.restore_parts(workspace.key, services)
+        DELETED.forget(workspace.key, services)
+
+
+def storage_account_of(workspace: Resource, services: Services) -> Resource:
+    """The account that a workspace keeps its files in. ArmError where it has gone."""
+    parsed = parse(str(workspace.properties["storageAccount"]))
+    account = services.store.get(parsed.key) if parsed else None
+    if account is None:
+        raise ArmError(404, "ResourceNotFound", f"The storage account '{workspace.properties['storageAccount']}' was not found.")
+    return account
+
+
+def _storage_key(workspace: Resource, services: Services) -> Body:
+    account = storage_account_of(workspace, services)
+    if account.properties.get("allowSharedKeyAccess") is False or workspace.properties["systemDatastoresAuthMode"] == "Identity":
+        return {"userStorageKey": None}
+    return {"userStorageKey": account.private["keys"]["key1"]["value"]}
+
+
+async def _nothing(resource: Resource, call: Call) -> Answer:  # noqa: ARG001
+    return Answer(body={"value": []})

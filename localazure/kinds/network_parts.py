@@ -1,0 +1,191 @@
+"""Security groups, public addresses and Bastion hosts: kept, judged by their rules, and shown. They let through and keep
+away nobody.
+
+Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
+"""
+
+from datetime import date
+
+from formats import azure_types
+from localazure.arm.kind import Change
+from localazure.arm.store import Body, Resource
+from localazure.kinds import network_refusals as refusals
+from localazure.kinds.network_common import NetworkKind, check_reference, guid, named, number, users_of
+from localazure.services import Services
+
+BASIC_ENDS = date(2025, 9, 30)  # azure.microsoft.com/updates, "Basic SKU public IP addresses will be retired"
+_BASTION_SUBNET = "AzureBastionSubnet"
+_TYPES = ("Tcp", "Udp", "Icmp", "Esp", "Ah", "*")
+
+
+class NetworkSecurityGroups(NetworkKind):
+    azure_type = azure_types.NETWORK_SECURITY_GROUP
+
+    def check(self, change: Change) -> None:
+        seen: dict[tuple[str, int], str] = {}
+        for rule in change.properties.get("securityRules") or ():
+            name, properties = str(rule.get("name") or ""), rule.get("properties") or {}
+            priority = properties.get("priority")
+            if not name or not isinstance(priority, int) or not 100 <= priority <= 4096:
+                raise refusals.refused(
+                    "SecurityRuleInvalidPriority",
+                    f"Security rule has invalid Priority. Value provided: {priority} Allowed range 100-4096.",
+                )
+            for field in ("access", "direction", "protocol"):
+                if not properties.get(field):
+                    raise refusals.invalid(f"Security rule {name} has no {field}.", f"properties.securityRules.{field}")
+            place = (str(properties["direction"]).lower(), priority)
+            if place in seen:
+                raise refusals.refused(
+                    "SecurityRuleConflict",
+                    f"Security rule {name} conflicts with rule {seen[place]}. Rules cannot have the same Priority and Direction.",
+                )
+            seen[place] = name
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        rules = named(resource.properties.get("securityRules") or [], resource.id.text, "securityRules")
+        shown: Body = {"securityRules": rules, "defaultSecurityRules": _default_rules(resource)}
+        users = users_of(resource.key, "networkSecurityGroup", services)
+        for name, kind in (("networkInterfaces", azure_types.NETWORK_INTERFACE), ("subnets", azure_types.SUBNET)):
+            found = [{"id": one.id.text} for one in users if one.id.is_type(kind.arm_type)]
+            if found:
+                shown[name] = found
+        return {"properties": shown}
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        used = users_of(resource.key, "networkSecurityGroup", services)
+        if used:
+            raise refusals.group_in_use(resource.id.text, ", ".join(one.id.text for one in used))
+
+
+class PublicAddresses(NetworkKind):
+    azure_type = azure_types.PUBLIC_IP_ADDRESS
+
+    def check(self, change: Change) -> None:
+        sku: Body = change.body.get("sku") or {}
+        basic = str(sku.get("name") or "Basic") == "Basic"
+        if basic and change.creating and change.as_of >= BASIC_ENDS:
+            raise refusals.refused(
+                "IPv4BasicSkuPublicIpCountLimitReached",
+                "Cannot create more than 0 IPv4 Basic SKU public IP addresses for this subscription in this region.",
+            )
+        if not basic and change.properties.get("publicIPAllocationMethod", "Static") != "Static":
+            raise refusals.refused(
+                "PublicIPAddressAllocationMethodNotSupported",
+                f"Standard sku publicIp {change.id.text} must have AllocationMethod set to Static.",
+            )
+        if change.previous is not None and (change.previous.body.get("sku") or {}).get("name", "Basic") != sku.get(
+            "name", "Basic"
+        ):
+            raise refusals.refused(
+                "PublicIPAddressSkuCannotBeChanged", f"The sku of publicIp {change.id.text} can't be changed.", "sku"
+            )
+
+    def defaults(self, change: Change) -> Body:
+        name = (change.body.get("sku") or {}).get("name", "Basic")
+        method = "Dynamic" if name == "Basic" else "Static"
+        properties = {
+            "publicIPAddressVersion": "IPv4",
+            "publicIPAllocationMethod": method,
+            "idleTimeoutInMinutes": 4,
+            "ipTags": [],
+        }
+        return {"sku": {"name": "Basic", "tier": "Regional"}, "properties": properties}
+
+    async def provision(self, change: Change) -> Body:
+        """An address of those kept for documentation (RFC 5737): it leads nowhere."""
+        shown: Body = {"ipAddress": f"203.0.113.{1 + number(change.id.key, 254)}"}
+        label = (change.properties.get("dnsSettings") or {}).get("domainNameLabel")
+        if label:
+            shown["dnsSettings"] = {"fqdn": f"{label}.{change.body['location']}.cloudapp.azure.local"}
+        return {"properties": shown}
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        used = users_of(resource.key, "publicIPAddress", services)
+        return {"properties": {"ipConfiguration": {"id": _configuration_of(used[0], resource.key)}} if used else {}}
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        used = users_of(resource.key, "publicIPAddress", services)
+        if used:
+            raise refusals.address_allocated(resource.id.text, _configuration_of(used[0], resource.key))
+
+
+class BastionHosts(NetworkKind):
+    azure_type = azure_types.BASTION_HOST
+    long_running = True
+    long_running_delete = True
+    has_guid = False
+
+    def check(self, change: Change) -> None:
+        sku = str((change.body.get("sku") or {}).get("name") or "Standard")
+        configurations = change.properties.get("ipConfigurations") or []
+        if sku == "Developer":
+            if not check_reference(change.properties.get("virtualNetwork"), change, azure_types.VIRTUAL_NETWORK.arm_type):
+                raise refusals.invalid(
+                    "A Bastion host of the sku Developer names its virtual network.", "properties.virtualNetwork"
+                )
+            return
+        if len(configurations) != 1:
+            raise refusals.invalid("A Bastion host has one IP configuration.", "properties.ipConfigurations")
+        own = configurations[0].get("properties") or {}
+        subnet = check_reference(own.get("subnet"), change, azure_types.SUBNET.arm_type)
+        if subnet.rsplit("/", 1)[-1] != _BASTION_SUBNET:
+            raise refusals.refused(
+                "SubnetNameInvalid",
+                f"The subnet of a Bastion host has the name {_BASTION_SUBNET}.",
+                "properties.ipConfigurations",
+            )
+        check_reference(own.get("publicIPAddress"), change, azure_types.PUBLIC_IP_ADDRESS.arm_type)
+        address = str((own.get("publicIPAddress") or {}).get("id") or "").lower()
+        for other in users_of(address, "publicIPAddress", change.services, but=change.id.key) if address else ():
+            raise refusals.address_in_use(change.id.text, address, _configuration_of(other, address))
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"sku": {"name": "Standard"}, "properties": {"scaleUnits": 2, "disableCopyPaste": False, "enableTunneling": False}}
+
+    async def provision(self, change: Change) -> Body:
+        name = f"bst-{guid(change.id.key)}.bastion.azure.local"
+        return {"properties": {"dnsName": name}}
+
+    def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        parts = resource.properties.get("ipConfigurations")
+        return {
+            "properties": {"ipConfigurations": named(parts, resource.id.text, "bastionHostIpConfigurations")} if parts else {}
+        }
+
+
+def _configuration_of(user: Resource, key: str) -> str:
+    """The id of the configuration that uses an address."""
+    kind = "bastionHostIpConfigurations" if user.id.is_type(azure_types.BASTION_HOST.arm_type) else "ipConfigurations"
+    for each in user.properties.get("ipConfigurations") or ():
+        if str(((each.get("properties") or {}).get("publicIPAddress") or {}).get("id") or "").lower() == key:
+            return f"{user.id.text}/{kind}/{each['name']}"
+    return user.id.text
+
+
+def _default_rules(group: Resource) -> list[Body]:
+    rows = (
+        ("AllowVnetInBound", 65000, "Allow", "Inbound", "VirtualNetwork", "VirtualNetwork"),
+        ("AllowAzureLoadBalancerInBound", 65001, "Allow", "Inbound", "AzureLoadBalancer", "*"),
+        ("DenyAllInBound", 65500, "Deny", "Inbound", "*", "*"),
+        ("AllowVnetOutBound", 65000, "Allow", "Outbound", "VirtualNetwork", "VirtualNetwork"),
+        ("AllowInternetOutBound", 65001, "Allow", "Outbound", "*", "Internet"),
+        ("DenyAllOutBound", 65500, "Deny", "Outbound", "*", "*"),
+    )
+    rules = [
+        {
+            "name": name,
+            "properties": {
+                "protocol": "*",
+                "sourcePortRange": "*",
+                "destinationPortRange": "*",
+                "sourceAddressPrefix": source,
+                "destinationAddressPrefix": destination,
+                "access": access,
+                "priority": priority,
+                "direction": direction,
+            },
+        }
+        for name, priority, access, direction, source, destination in rows
+    ]
+    return named(rules, group.id.text, "defaultSecurityRules")

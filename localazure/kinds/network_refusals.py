@@ -1,0 +1,72 @@
+"""How Microsoft.Network refuses: its codes and sentences, which tools and forums know.
+
+Sources:
+  - NicInUse (400): hashicorp/terraform-provider-azurerm issue 8105, 2020-08-12
+  - InUseSubnetCannotBeDeleted (400): kubernetes-sigs/cluster-api-provider-azure issue 172, 2019-04-04
+  - InvalidResourceReference, NetcfgSubnetRangeOutsideVnet, NetcfgSubnetRangesOverlap, PublicIPAddressCannotBeDeleted,
+    PublicIPAddressInUse, PrivateIPAddressInUse, InUseNetworkSecurityGroupCannotBeDeleted, IPv4BasicSkuPublicIpCountLimitReached:
+    as users of Azure's tools report them; of the sentences the words are kept, the statuses are assumed (400)
+Where none is known InvalidRequestFormat is assumed, with the reason in words of ours.
+"""
+
+from localazure.arm.errors import ArmError
+
+
+def refused(code: str, message: str, target: str = "", status: int = 400) -> ArmError:
+    return ArmError(status, code, message, target=target)
+
+
+def invalid(message: str, target: str = "") -> ArmError:
+    return refused("InvalidRequestFormat", f"Cannot parse the request. {message}", target)
+
+
+def missing_reference(reference: str, by: str) -> ArmError:
+    return refused(
+        "InvalidResourceReference",
+        f"Resource {reference} referenced by resource {by} was not found. Please make sure that the referenced resource "
+        f"exists, and "
+        "that both resources are in the same region.",
+    )
+
+
+def nic_in_use(nic: str, machine: str) -> ArmError:
+    return refused(
+        "NicInUse",
+        f"Network Interface {nic} is used by existing resource {machine}. In order to delete the network interface, it must be "
+        "dissociated from the resource. To learn more, see aka.ms/deletenic.",
+    )
+
+
+def subnet_in_use(subnet: str, by: str) -> ArmError:
+    name = subnet.rsplit("/", 1)[-1]
+    return refused(
+        "InUseSubnetCannotBeDeleted",
+        f"Subnet {name} is in use by {by} and cannot be deleted. In order to delete the subnet, delete all the resources "
+        f"within the "
+        "subnet. See aka.ms/deletesubnet.",
+    )
+
+
+def group_in_use(group: str, by: str) -> ArmError:
+    return refused(
+        "InUseNetworkSecurityGroupCannotBeDeleted",
+        f"Network security group {group} cannot be deleted because it is in use by the following resources: {by}. In order to "
+        f"delete "
+        "the Network security group, remove the association with the resource(s). To learn how to do this, see aka.ms/deletensg.",
+    )
+
+
+def address_allocated(address: str, by: str) -> ArmError:
+    return refused(
+        "PublicIPAddressCannotBeDeleted",
+        f"Public IP address {address} can not be deleted since it is still allocated to resource {by}. In order to delete the "
+        f"public "
+        "IP, disassociate/detach the Public IP address from the resource.  To learn how to do this, see aka.ms/deletepublicip.",
+    )
+
+
+def address_in_use(resource: str, address: str, by: str) -> ArmError:
+    return refused(
+        "PublicIPAddressInUse",
+        f"Resource {resource} is referencing public IP address {address} that is already allocated to resource {by}.",
+    )

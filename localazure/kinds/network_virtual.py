@@ -1,0 +1,197 @@
+"""Virtual networks and their subnets, which stand in a network's body or are resources of their own: it is the same subnets.
+
+A network whose body has no `subnets` keeps those that it has; one that lists them has exactly these. Source: Microsoft
+Learn, REST reference of Microsoft.Network 2024-05-01.
+"""
+
+import ipaddress
+from ipaddress import IPv4Network, IPv6Network
+
+from formats import azure_types
+from formats.arm_ids import ArmId, parse
+from localazure.arm.kind import Change, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import network_refusals as refusals
+from localazure.kinds.network_common import NetworkKind, check_reference, etag, users_of
+from localazure.services import Services
+
+Network = IPv4Network | IPv6Network
+
+
+class VirtualNetworks(NetworkKind):
+    azure_type = azure_types.VIRTUAL_NETWORK
+
+    def check(self, change: Change) -> None:
+        spaces = _spaces(change.properties, change.id)
+        wanted: list[Body] = change.properties.get("subnets") or []
+        for subnet in wanted:
+            _check_subnet(subnet.get("properties") or {}, str(subnet.get("name") or ""), spaces, change)
+        _check_overlap([(str(one.get("name")), network) for one in wanted for network in prefixes(one.get("properties") or {})])
+        if change.properties.get("subnets") is not None and change.previous is not None:
+            kept = {str(one.get("name") or "").lower() for one in wanted}
+            for gone in subnets_of(change.id, change.services):
+                if gone.id.name.lower() not in kept:
+                    check_unused(gone, change.services)
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"enableDdosProtection": False, "privateEndpointVNetPolicies": "Disabled"}}
+
+    async def provision(self, change: Change) -> Body:
+        """Subnets of the body are stored as resources of their own, and shown from there."""
+        given = change.body["properties"].pop("subnets", None)
+        if given is None:
+            return {}
+        store = change.services.store
+        now = change.services.clock.stamp()
+        with store.together():
+            for gone in subnets_of(change.id, change.services):
+                if gone.id.name.lower() not in {str(one["name"]).lower() for one in given}:
+                    store.delete(gone.key)
+            for subnet in given:
+                subnet_id = parse(f"{change.id.text}/subnets/{subnet['name']}")
+                if subnet_id is None:
+                    raise refusals.invalid("A subnet has a name that makes no id.", "properties.subnets")
+                before = store.get(subnet_id.key)
+                body = {"properties": merged(_DEFAULTS, subnet.get("properties") or {})}
+                created = before.created_at if before else now
+                store.put(Resource(id=before.id if before else subnet_id, body=body, created_at=created, changed_at=now))
+        return {}
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        shown = [
+            {"id": one.id.text, "name": one.id.name, **subnet_view(one, services)} for one in subnets_of(resource.id, services)
+        ]
+        return {
+            "properties": {"subnets": shown, "virtualNetworkPeerings": resource.properties.get("virtualNetworkPeerings") or []}
+        }
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        for subnet in subnets_of(resource.id, services):
+            check_unused(subnet, services)
+
+
+class Subnets(NetworkKind):
+    azure_type = azure_types.SUBNET
+    parent_type = azure_types.VIRTUAL_NETWORK.arm_type
+    location = "none"
+    patchable = False
+    has_guid = False
+
+    def check(self, change: Change) -> None:
+        network = change.services.store.get(change.id.scope)
+        if network is None:
+            raise ValueError("a subnet is changed below its network")
+        _check_subnet(change.properties, change.id.name, _spaces(network.properties, network.id), change)
+        others = [one for one in subnets_of(network.id, change.services) if one.key != change.id.key]
+        taken = [(one.id.name, prefix) for one in others for prefix in prefixes(one.properties)]
+        _check_overlap([*taken, *((change.id.name, prefix) for prefix in prefixes(change.properties))])
+        before = change.previous
+        if before is not None and users_of(before.key, "subnet", change.services):
+            if {str(one) for one in prefixes(before.properties)} != {str(one) for one in prefixes(change.properties)}:
+                raise refusals.refused(
+                    "InUsePrefixCannotBeDeleted",
+                    f"IpPrefix of subnet {change.id.name} is in use and cannot be deleted.",
+                    status=400,
+                )
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": dict(_DEFAULTS)}
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        return {
+            "properties": {"ipConfigurations": _configurations(resource, services)} if _configurations(resource, services) else {}
+        }
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        check_unused(resource, services)
+
+
+_DEFAULTS: Body = {
+    "privateEndpointNetworkPolicies": "Disabled",
+    "privateLinkServiceNetworkPolicies": "Enabled",
+    "delegations": [],
+}
+
+
+def subnets_of(network: ArmId, services: Services) -> list[Resource]:
+    return services.store.of_type(azure_types.SUBNET.arm_type, network.key)
+
+
+def subnet_view(subnet: Resource, services: Services) -> Body:
+    found = _configurations(subnet, services)
+    more = {"ipConfigurations": found} if found else {}
+    return {"etag": etag(subnet), "properties": {**subnet.properties, **more, "provisioningState": "Succeeded"}}
+
+
+def check_unused(subnet: Resource, services: Services) -> None:
+    used = users_of(subnet.key, "subnet", services)
+    if used:
+        raise refusals.subnet_in_use(subnet.id.text, used[0].id.text)
+
+
+def prefixes(properties: Body) -> list[Network]:
+    """Those of a subnet or an address space that can be read."""
+    given = [properties.get("addressPrefix"), *(properties.get("addressPrefixes") or ())]
+    return [found for text in given if text and (found := _network(str(text))) is not None]
+
+
+def _configurations(subnet: Resource, services: Services) -> list[Body]:
+    found: list[Body] = []
+    for nic in services.store.of_type(azure_types.NETWORK_INTERFACE.arm_type):
+        for each in nic.properties.get("ipConfigurations") or ():
+            if str(((each.get("properties") or {}).get("subnet") or {}).get("id") or "").lower() == subnet.key:
+                found.append({"id": f"{nic.id.text}/ipConfigurations/{each['name']}"})
+    return found
+
+
+def _spaces(properties: Body, network: ArmId) -> list[Network]:
+    space: Body = properties.get("addressSpace") or {}
+    if not space.get("addressPrefixes"):
+        raise refusals.refused(
+            "InvalidRequestContent", f"Virtual network {network.name} has no address prefix.", "properties.addressSpace"
+        )
+    for text in space["addressPrefixes"]:
+        if _network(str(text)) is None:
+            raise refusals.refused(
+                "InvalidCIDRNotation", f"The address prefix {text} in resource {network.text} has an invalid CIDR notation.",
+            )  # fmt: skip
+    return prefixes({"addressPrefixes": space["addressPrefixes"]})
+
+
+def _check_subnet(properties: Body, name: str, spaces: list[Network], change: Change) -> None:
+    given = [properties.get("addressPrefix"), *(properties.get("addressPrefixes") or ())]
+    texts = [str(text) for text in given if text]
+    if not texts:
+        raise refusals.refused("InvalidRequestContent", f"Subnet {name} has no address prefix.", "properties.addressPrefix")
+    for text in texts:
+        network = _network(text)
+        if network is None:
+            raise refusals.refused(
+                "InvalidCIDRNotation", f"The address prefix {text} in resource {change.id.text} has an invalid CIDR notation."
+            )
+        if not any(network.version == space.version and network.subnet_of(space) for space in spaces):  # type: ignore[arg-type]
+            raise refusals.refused(
+                "NetcfgSubnetRangeOutsideVnet",
+                f"Subnet '{name}' is not valid because its IP address range is outside the IP address range of virtual network "
+                f"'{change.id.name if change.id.is_type(azure_types.VIRTUAL_NETWORK.arm_type) else change.id.scope.rsplit('/', 1)[-1]}'.",
+            )
+    check_reference(properties.get("networkSecurityGroup"), change, azure_types.NETWORK_SECURITY_GROUP.arm_type)
+
+
+def _check_overlap(found: list[tuple[str, Network]]) -> None:
+    for index, (name, network) in enumerate(found):
+        for other, taken in found[:index]:
+            if name.lower() != other.lower() and network.version == taken.version and network.overlaps(taken):
+                raise refusals.refused(
+                    "NetcfgSubnetRangesOverlap",
+                    f"Subnet '{name}' is not valid because its IP address range overlaps with that of an existing subnet in "
+                    f"virtual "
+                    "network.",
+                )
+
+
+def _network(text: str) -> Network | None:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        return None

@@ -1,0 +1,117 @@
+"""Extensions of virtual machines. A PUT ends when the extension has done its work on the machine, which has to run for it.
+
+Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/extensions 2024-11-01.
+"""
+
+from formats import azure_types
+from localazure.arm.errors import not_implemented
+from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import vm_refusals as refusals
+from localazure.kinds import vm_views
+from localazure.machines import extensions
+from localazure.machines.extensions import Extension, ExtensionError
+from localazure.machines.machine import UP, Machine
+from localazure.services import Services
+
+
+class VirtualMachineExtensions(Kind):
+    azure_type = azure_types.VIRTUAL_MACHINE_EXTENSION
+    parent_type = azure_types.VIRTUAL_MACHINE.arm_type
+    extra_api_versions = frozenset(
+        {"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"}
+    )  # azure-mgmt-compute 39, azure-cli 2.91
+    long_running = True
+    long_running_delete = True
+
+    def check(self, change: Change) -> None:
+        properties = change.properties
+        for name in ("publisher", "type"):
+            if not properties.get(name):
+                raise refusals.missing(f"virtualMachineExtension.properties.{name}")
+        if properties.get("protectedSettingsFromKeyVault"):
+            raise not_implemented("settings of an extension out of a key vault")
+        before = change.previous
+        for name in ("publisher", "type"):
+            if before is not None and str(before.properties[name]).lower() != str(properties[name]).lower():
+                raise refusals.change_not_allowed(f"virtualMachineExtension.{name}")
+        machine = change.services.machines.find(change.id.scope)
+        if machine is None or machine.power not in UP:
+            raise refusals.extensions_need_power()
+        extension = extension_of(change.id.name, properties)
+        if not extensions.known(extension):
+            raise not_implemented(f"the extension {extension.publisher}.{extension.type}")
+        self._check_only_one(change, extension)
+        if extension.kind == extensions.CUSTOM_SCRIPT:
+            wrong = extensions.check_script(extension)
+            if wrong:
+                raise refusals.invalid("virtualMachineExtension.settings", f"Invalid configuration of CustomScript: {wrong}.")
+        if machine.settings.windows != _for_windows(extension):
+            system = "Windows" if machine.settings.windows else "Linux"
+            raise refusals.bad_request(
+                f"Handler '{extension.publisher}.{extension.type}' is not for the operating system of the VM, which is {system}."
+            )
+        if extension.kind == extensions.CUSTOM_SCRIPT_WINDOWS:
+            raise not_implemented("scripts on Windows machines: this machine has no Windows")
+
+    def _check_only_one(self, change: Change, extension: Extension) -> None:
+        """A handler is on a machine once, whatever the extension is called."""
+        machine = change.services.store.get(change.id.scope)
+        for other in vm_views.extensions_of(machine, change.services) if machine else ():
+            same = extension_of(other.id.name, other.properties).kind == extension.kind
+            if same and other.key != change.id.key:
+                raise refusals.bad_request(
+                    f"Multiple VMExtensions per handler not supported for OS type 'Linux'. VMExtension '{change.id.name}' with "
+                    f"handler "
+                    f"'{extension.publisher}.{extension.type}' already added or specified in input."
+                )
+
+    async def provision(self, change: Change) -> Body:
+        machine = change.services.machines.find(change.id.scope)
+        resource = change.resource
+        if machine is None or resource is None:
+            raise refusals.extensions_need_power()
+        await machine.early.wait()
+        await self._applied(change, machine, resource)
+        return {}
+
+    async def _applied(self, change: Change, machine: Machine, resource: Resource) -> None:
+        extension = extension_of(change.id.name, change.properties)
+        try:
+            resource.private["message"] = await extensions.apply(machine, extension, change.as_of, change.services)
+        except ExtensionError as error:
+            resource.private["message"] = str(error)
+            if change.properties.get("suppressFailures"):
+                return
+            raise refusals.extension_failed(extension.name, extension.publisher, extension.type, str(error)) from error
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        machine = services.machines.find(resource.id.scope)
+        if machine is not None and machine.power not in UP:
+            raise refusals.extensions_need_power()
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        """The driver stays: the service's extension leaves what it has installed."""
+
+    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        return merged(resource.body, resource.service)
+
+    def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
+        if "instanceview" not in what:
+            return {}
+        return {"properties": {"instanceView": vm_views.extension_view(resource)}}
+
+
+def extension_of(name: str, properties: Body) -> Extension:
+    settings, protected = properties.get("settings") or {}, properties.get("protectedSettings") or {}
+    return Extension(
+        name=name,
+        publisher=str(properties.get("publisher")),
+        type=str(properties.get("type")),
+        settings=settings if isinstance(settings, dict) else {},
+        protected=protected if isinstance(protected, dict) else {},
+    )
+
+
+def _for_windows(extension: Extension) -> bool:
+    return extension.type.lower().endswith("windows") or extension.kind == extensions.CUSTOM_SCRIPT_WINDOWS

@@ -1,0 +1,123 @@
+"""Managed run commands of virtual machines: scripts as resources. A PUT runs the script, anew each time.
+
+Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/runCommands 2024-11-01, and
+virtual-machines/linux/run-command-managed.
+"""
+
+from formats import azure_types
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import vm_refusals as refusals
+from localazure.machines.machine import UP, Machine
+from localazure.machines.run_commands import RUNNING, SUCCEEDED, Script
+from localazure.services import Services
+
+_LONGEST_SECONDS = 90 * 60  # where timeoutInSeconds says nothing
+_PUBLISHER, _TYPE = "Microsoft.CPlat.Core", "RunCommandHandlerLinux"
+_LEFT_OUT = ("runAsUser", "runAsPassword")
+
+
+class VirtualMachineRunCommands(Kind):
+    azure_type = azure_types.VIRTUAL_MACHINE_RUN_COMMAND
+    parent_type = azure_types.VIRTUAL_MACHINE.arm_type
+    extra_api_versions = frozenset(
+        {"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"}
+    )  # azure-mgmt-compute 39, azure-cli 2.91
+    long_running = True
+    long_running_delete = True
+
+    def check(self, change: Change) -> None:
+        properties = change.properties
+        for name in _LEFT_OUT:
+            if properties.get(name):
+                raise not_implemented(f"'{name}' of a run command: programs here run as one user")
+        source: Body = properties.get("source") or {}
+        if source.get("commandId"):
+            raise not_implemented("run commands that are made of a commandId; a script is taken")
+        if source.get("scriptUri"):
+            raise not_implemented("run commands whose script lies at an address (scriptUri); it is given as 'script'")
+        if not source.get("script"):
+            raise refusals.missing("source.script")
+        seconds = properties.get("timeoutInSeconds")
+        if seconds is not None and seconds < 0:
+            raise refusals.invalid("timeoutInSeconds", f"The value '{seconds}' of parameter 'timeoutInSeconds' is invalid.")
+        machine = change.services.machines.find(change.id.scope)
+        if machine is None or machine.power not in UP:
+            raise refusals.extensions_need_power()
+        if machine.settings.windows:
+            raise not_implemented("scripts on Windows machines: this machine has no Windows")
+        self._script(change, machine)
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"asyncExecution": False, "treatFailureAsDeploymentFailure": False, "timeoutInSeconds": 0}}
+
+    async def provision(self, change: Change) -> Body:
+        machine = self._machine(change)
+        await machine.early.wait()
+        await change.services.machines.commands.begin(machine, change.id.name.lower(), self._script(change, machine))
+        return await self._settled(change, machine)
+
+    async def resume(self, change: Change) -> Body:
+        machine = self._machine(change)
+        if change.id.name.lower() not in machine.record["runs"]:
+            return await self.provision(change)
+        return await self._settled(change, machine)
+
+    async def _settled(self, change: Change, machine: Machine) -> Body:
+        if change.properties.get("asyncExecution"):
+            return {}
+        kept = await change.services.machines.commands.settled(machine, change.id.name.lower())
+        if change.properties.get("treatFailureAsDeploymentFailure") and kept["state"] not in (SUCCEEDED, RUNNING):
+            raise refusals.extension_failed(change.id.name, _PUBLISHER, _TYPE, kept["message"])
+        return {}
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        machine = services.machines.find(resource.id.scope)
+        if machine is not None:
+            await services.machines.commands.remove(machine, resource.id.name.lower())
+
+    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        return merged(resource.body, resource.service)
+
+    def expanded(self, resource: Resource, what: str, services: Services) -> Body:
+        machine = services.machines.find(resource.id.scope)
+        if "instanceview" not in what or machine is None:
+            return {}
+        return {"properties": {"instanceView": services.machines.commands.view(machine, resource.id.name.lower())}}
+
+    def _machine(self, change: Change) -> Machine:
+        machine = change.services.machines.find(change.id.scope)
+        if machine is None:
+            raise ArmError(409, "OperationNotAllowed", f"The virtual machine of '{change.id.text}' is gone.")
+        return machine
+
+    def _script(self, change: Change, machine: Machine) -> Script:
+        properties = change.properties
+        given = [*(properties.get("parameters") or ()), *(properties.get("protectedParameters") or ())]
+        output, error = str(properties.get("outputBlobUri") or ""), str(properties.get("errorBlobUri") or "")
+        return Script(
+            text=str(properties["source"]["script"]),
+            parameters=tuple((str(one.get("name") or ""), str(one.get("value") or "")) for one in given),
+            seconds=float(properties.get("timeoutInSeconds") or _LONGEST_SECONDS),
+            output_url=output,
+            error_url=error,
+            output_principal=_principal(output, properties.get("outputBlobManagedIdentity"), machine, change.services),
+            error_principal=_principal(error, properties.get("errorBlobManagedIdentity"), machine, change.services),
+        )
+
+
+def _principal(url: str, identity: Body | None, machine: Machine, services: Services) -> str | None:
+    """Who writes a blob: None for an address with a signature; the machine's own identity where none is named."""
+    if not url or "sig=" in url:
+        return None
+    chosen = str((identity or {}).get("clientId") or (identity or {}).get("objectId") or "").lower()
+    for principal, client, resource_id in machine.principals(services):
+        if chosen and chosen in (principal.lower(), client.lower()):
+            return principal
+        if not chosen and resource_id == machine.settings.id.text:
+            return principal
+    what = f"'{chosen}'" if chosen else "of its own"
+    raise refusals.invalid(
+        "outputBlobManagedIdentity", f"The virtual machine has no managed identity {what} to write the blob with."
+    )

@@ -1,0 +1,340 @@
+"""Virtual machines of Microsoft.Compute: what is kept of them. What runs is `services.machines`'.
+
+A PUT is answered with 201 and ends when the machine runs; cloud-init goes on afterwards, as on a real one. Forms and defaults:
+Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines 2024-11-01.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.routing import BaseRoute
+
+from formats import azure_types
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.batch.nodes.connection import AgentLostError
+from localazure.kinds import attached_identities, vm_disks, vm_rules, vm_views
+from localazure.kinds import vm_refusals as refusals
+from localazure.kinds.network_common import guid
+from localazure.machines import model, routes
+from localazure.machines.machine import DEALLOCATED, UP
+from localazure.machines.run_commands import Script
+from localazure.services import Services
+
+SHELL, POWERSHELL = "RunShellScript", "RunPowerShellScript"
+_RUN_COMMAND = "runCommand"
+_POWER = ("deallocate", "powerOff", "restart")
+# What of a machine never changes: Azure/azure-sdk-for-net issue 37285 and others like it; Microsoft Learn as above.
+_FIXED = (
+    ("priority",),
+    ("osProfile", "adminUsername"),
+    ("osProfile", "adminPassword"),
+    ("osProfile", "computerName"),
+    ("osProfile", "customData"),
+    ("osProfile", "linuxConfiguration", "disablePasswordAuthentication"),
+    ("osProfile", "linuxConfiguration", "ssh"),
+    ("storageProfile", "imageReference"),
+    ("storageProfile", "osDisk", "createOption"),
+    ("storageProfile", "osDisk", "name"),
+    ("storageProfile", "osDisk", "osType"),
+    ("securityProfile", "securityType"),
+)
+_NOT_SHOWN = {"customData", "adminPassword"}  # a client that PUTs back what it GETs leaves them out
+
+
+class VirtualMachines(Kind):
+    azure_type = azure_types.VIRTUAL_MACHINE
+    extra_api_versions = frozenset(
+        {"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"}
+    )  # azure-mgmt-compute 39, azure-cli 2.91
+    long_running = True
+    long_running_delete = True
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {
+            "start": self.start,
+            "deallocate": self.deallocate,
+            "powerOff": self.power_off,
+            "restart": self.restart,
+            _RUN_COMMAND: self.run_command,
+        }
+
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {"instanceView": self.read_instance_view}
+
+    def routes(self, services: Services) -> list[BaseRoute]:
+        return routes.routes(services)
+
+    def busy(self, resource: Resource) -> ArmError:
+        return refusals.not_allowed(
+            f"Another operation on the virtual machine '{resource.id.name}' is in progress. Please try again later."
+        )
+
+    def busy_with(self, resource: Resource, operation: str) -> ArmError:
+        return refusals.command_in_progress() if operation == _RUN_COMMAND else self.busy(resource)
+
+    def preempts(self, action: str, operation: str) -> bool:
+        return operation == _RUN_COMMAND and action in _POWER
+
+    def check(self, change: Change) -> None:
+        if change.previous is not None:
+            change.body = merged(_kept(change.previous), change.body)  # what a body leaves out stays as it is
+            _check_unchanged(change.previous, change)
+        vm_rules.check(change)
+
+    def defaults(self, change: Change) -> Body:
+        if change.previous is not None:
+            return {}
+        properties = change.properties
+        system = model.system_of(properties, model.image_of(properties))
+        tail = hashlib.sha256(change.id.key.encode()).hexdigest()[:32]
+        disk: Body = {
+            "caching": "ReadWrite",
+            "createOption": "FromImage",
+            "deleteOption": "Detach",
+            "managedDisk": {"storageAccountType": "Premium_LRS"},
+            "name": f"{change.id.name}_OsDisk_1_{tail}",
+            "osType": system.value,
+        }
+        profile: Body = {"computerName": change.id.name, "allowExtensionOperations": True, "secrets": []}
+        patches = {"patchMode": "ImageDefault" if system == "Linux" else "AutomaticByOS", "assessmentMode": "ImageDefault"}
+        if system == "Linux":
+            password = bool((properties.get("osProfile") or {}).get("adminPassword"))
+            own = {"disablePasswordAuthentication": not password, "provisionVMAgent": True, "patchSettings": patches}
+            profile["linuxConfiguration"] = own
+        else:
+            profile["windowsConfiguration"] = {"provisionVMAgent": True, "enableAutomaticUpdates": True, "patchSettings": patches}
+        spot: Body = (
+            {"evictionPolicy": "Deallocate", "billingProfile": {"maxPrice": -1}} if properties.get("priority") == "Spot" else {}
+        )
+        image = {"version": "latest"} if model.reference_of(properties) else {}
+        storage = {"imageReference": image, "osDisk": disk, "dataDisks": []}
+        return {"properties": {**spot, "osProfile": profile, "storageProfile": storage}}
+
+    async def provision(self, change: Change) -> Body:
+        resource = change.resource
+        if resource is None:
+            raise ValueError("a change is provisioned with its stored record")
+        own = attached_identities.own(resource, change.services)
+        resource.service = merged(resource.service, own)
+        if change.previous is not None:
+            await change.services.machines.apply(resource)
+            return own
+        _check_capacity(resource, change.services)
+        storage = _make_disks(resource, change.services)
+        await change.services.machines.create(resource)
+        vm_id = (resource.service.get("properties") or {}).get("vmId") or str(uuid.uuid4())
+        return merged(own, {"properties": {"vmId": vm_id, "timeCreated": resource.created_at, **storage}})
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        """The machine goes, with the disks and interfaces that are to go with it."""
+        await services.machines.remove(resource.key)
+        disks = [key for key, option in vm_disks.disks_of(resource).items() if option == "Delete"]
+        for key in disks:
+            services.store.delete(key)
+        for each in (resource.properties.get("networkProfile") or {}).get("networkInterfaces") or ():
+            if (each.get("properties") or {}).get("deleteOption") == "Delete":
+                _remove_interface(str(each.get("id") or ""), services)
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        properties: Body = {**body["properties"]}
+        extensions = vm_views.extensions_of(resource, services)
+        if extensions:
+            body = {**body, "resources": [{"id": one.id.text} for one in extensions]}
+        return {**body, "properties": properties, "etag": f'"{guid(resource.key + resource.changed_at)}"'}
+
+    def expanded(self, resource: Resource, what: str, services: Services) -> Body:
+        if "instanceview" not in what:
+            return {}
+        return {"properties": {"instanceView": vm_views.instance_view(resource, services)}}
+
+    # Actions
+
+    async def read_instance_view(self, resource: Resource, call: Call) -> Answer:
+        return Answer(body=vm_views.instance_view(resource, call.services))
+
+    async def start(self, resource: Resource, call: Call) -> Answer:
+        _live(resource, call)
+        return _accepted(lambda: self._started(resource, call.services))
+
+    async def deallocate(self, resource: Resource, call: Call) -> Answer:
+        _live(resource, call)
+        disk = (resource.properties.get("storageProfile") or {}).get("osDisk") or {}
+        if (disk.get("diffDiskSettings") or {}).get("option") == "Local":
+            raise refusals.not_allowed(
+                "Operation 'deallocate' is not supported for VMs or VM Scale Set instances using an ephemeral OS disk."
+            )
+        return _accepted(lambda: call.services.machines.stop(resource.key, deallocate=True))
+
+    async def power_off(self, resource: Resource, call: Call) -> Answer:
+        machine = _live(resource, call)
+        if machine.power == DEALLOCATED:
+            raise refusals.not_allowed(
+                f"Operation 'powerOff' is not allowed on VM '{resource.id.name}' since the VM is deallocated."
+            )
+        return _accepted(lambda: call.services.machines.stop(resource.key, deallocate=False))
+
+    async def restart(self, resource: Resource, call: Call) -> Answer:
+        if _live(resource, call).power not in UP:
+            raise refusals.needs_power(resource.id.name)
+        return _accepted(lambda: call.services.machines.restart(resource.key))
+
+    async def run_command(self, resource: Resource, call: Call) -> Answer:
+        machine = _live(resource, call)
+        script = _script(call.body, windows=machine.settings.windows)
+        if machine.power not in UP:
+            raise refusals.needs_power(resource.id.name)
+        if machine.settings.windows:
+            raise not_implemented("scripts on Windows machines: this machine has no Windows")
+
+        async def run() -> Body:
+            await machine.early.wait()
+            return await _run_to_its_end(lambda: call.services.machines.commands.act(machine, script))
+
+        return Answer(status=202, work=run)
+
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> Body | None:
+        machine = services.machines.find(resource.key)
+        if machine is None:
+            return None
+        match action:
+            case "start":
+                await self._started(resource, services)
+            case "deallocate" | "powerOff":
+                await services.machines.stop(resource.key, deallocate=action == "deallocate")
+            case "restart":
+                await services.machines.start(resource.key)
+            case _:
+                return await _run_to_its_end(lambda: services.machines.commands.act_again(machine))
+        return None
+
+    async def _started(self, resource: Resource, services: Services) -> None:
+        machine = services.machines.find(resource.key)
+        if machine is not None and machine.power == DEALLOCATED:
+            _check_capacity(resource, services)  # its place was given away
+        await services.machines.start(resource.key)
+
+
+def _accepted(work: Callable[[], Awaitable[None]]) -> Answer:
+    async def done() -> None:
+        await work()
+
+    return Answer(status=202, work=done)
+
+
+async def _run_to_its_end(work: Callable[[], Awaitable[Body]]) -> Body:
+    try:
+        return await work()
+    except AgentLostError:
+        raise ArmError(409, "OperationPreempted", "The virtual machine was stopped while the script ran.") from None
+
+
+def _live(resource: Resource, call: Call):
+    machine = call.services.machines.find(resource.key)
+    if machine is None:
+        raise refusals.not_allowed(f"The virtual machine '{resource.id.name}' isn't there: its creation has failed.")
+    return machine
+
+
+def _script(body: Body, *, windows: bool) -> Script:
+    command = str(body.get("commandId") or "")
+    if not command:
+        raise refusals.missing("commandId")
+    wanted = POWERSHELL if windows else SHELL
+    if command not in (SHELL, POWERSHELL):
+        raise not_implemented(f"the run command '{command}'; {SHELL} and {POWERSHELL} take scripts")
+    if command != wanted:
+        raise ArmError(
+            400,
+            "BadRequest",
+            f"The command '{command}' is not supported on this operating system; it is {wanted}.",
+            target="commandId",
+        )
+    lines = body.get("script") or []
+    if not isinstance(lines, list) or not lines:
+        raise refusals.missing("script")
+    parameters = tuple((str(one.get("name") or ""), str(one.get("value") or "")) for one in body.get("parameters") or ())
+    return Script("\n".join(str(line) for line in lines) + "\n", parameters)
+
+
+def _check_capacity(resource: Resource, services: Services) -> None:
+    if services.deviations.lacks_capacity(resource.location):
+        raise refusals.allocation_failed(next(iter(resource.body.get("zones") or ()), ""))
+
+
+def _make_disks(resource: Resource, services: Services) -> Body:
+    """The machine's disks as resources; what its storage profile shows of them beside what was asked for."""
+    storage = resource.body["properties"]["storageProfile"]
+    zones = list(resource.body.get("zones") or ())
+    system = str(storage["osDisk"]["osType"])
+    os_disk = vm_disks.make(resource.id, storage["osDisk"], resource.location, zones, system, services)
+    for number, disk in enumerate(storage.get("dataDisks") or ()):
+        disk.setdefault("name", f"{resource.id.name}_DataDisk_{number}")
+        disk.setdefault("caching", "None")
+        disk.setdefault("deleteOption", "Detach")
+        disk.update(merged(vm_disks.make(resource.id, disk, resource.location, zones, "", services), disk))
+    image = storage.get("imageReference") or {}
+    exact = {"imageReference": {"exactVersion": image["version"]}} if str(image.get("version") or "latest") != "latest" else {}
+    return {"storageProfile": {"osDisk": os_disk, **exact}}
+
+
+def _remove_interface(nic_id: str, services: Services) -> None:
+    """With its public address, where that is to go with it."""
+    nic = services.store.get(nic_id)
+    if nic is None:
+        return
+    services.store.delete(nic.key)
+    for each in nic.properties.get("ipConfigurations") or ():
+        address = (each.get("properties") or {}).get("publicIPAddress") or {}
+        if (address.get("properties") or {}).get("deleteOption") == "Delete" and address.get("id"):
+            services.store.delete(str(address["id"]))
+
+
+def _check_unchanged(previous: Resource, change: Change) -> None:
+    before = merged(previous.body, {})
+    for path in _FIXED:
+        given = _at(change.properties, path)
+        had = _at(before["properties"], path)
+        if given is None:
+            continue
+        same = _like(had, given)
+        if not same:
+            what = path[-1] if path[-1] in ("imageReference", "customData", "adminUsername", "priority") else ".".join(path[-2:])
+            raise refusals.change_not_allowed(what)
+    zones = change.body.get("zones")
+    if zones is not None and zones != (previous.body.get("zones") or []):
+        raise ArmError(
+            409, "ResourceLocationChangeNotAllowed", "Changing the zones of a virtual machine is not allowed.", target="zones"
+        )
+
+
+def _like(had: object, given: object) -> bool:
+    """Whether what is given is what the machine has; what a body leaves out counts as unchanged."""
+    if isinstance(given, dict):
+        return isinstance(had, dict) and all(name not in had or _like(had[name], value) for name, value in given.items())
+    if isinstance(given, list):
+        return isinstance(had, list) and len(had) == len(given) and all(_like(*pair) for pair in zip(had, given, strict=True))
+    if isinstance(given, str) and isinstance(had, str):
+        return had.strip().lower() == given.strip().lower()
+    return had == given
+
+
+def _at(body: Body, path: tuple[str, ...]) -> object:
+    found: object = body
+    for name in path:
+        if not isinstance(found, dict):
+            return None
+        found = found.get(name)
+    return found
+
+
+def _kept(previous: Resource) -> Body:
+    """What a change that is silent about it leaves as it is."""
+    body = merged(previous.body, {})
+    lasting = ("billingProfile", "evictionPolicy", "hardwareProfile", "networkProfile", "osProfile", "priority", "storageProfile")
+    return {"properties": {name: body["properties"][name] for name in lasting if name in body["properties"]}}

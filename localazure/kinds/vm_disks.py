@@ -1,0 +1,106 @@
+"""Managed disks: those that a virtual machine brings along, and empty ones. They hold nothing; a machine's files are a folder.
+
+Source: Microsoft Learn, REST reference of Microsoft.Compute/disks 2024-03-02.
+"""
+
+from formats import azure_types
+from formats.arm_ids import ArmId, parse
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.store import Body, Resource
+from localazure.kinds import vm_refusals as refusals
+from localazure.kinds.network_common import guid
+from localazure.services import Services
+
+DEFAULT_GB = {"Linux": 30, "Windows": 127}  # of an operating system's disk
+
+
+class Disks(Kind):
+    azure_type = azure_types.DISK
+    extra_api_versions = frozenset({"2025-01-02"})  # azure-cli 2.91 and azure-mgmt-compute 39
+
+    def check(self, change: Change) -> None:
+        if change.creating and (change.properties.get("creationData") or {}).get("createOption") != "Empty":
+            raise not_implemented("disks that are made from something; empty ones are there")
+        if change.creating and not change.properties.get("diskSizeGB"):
+            raise refusals.missing("disk.diskSizeGB")
+        before = change.previous
+        if before is not None and int(change.properties.get("diskSizeGB") or 0) < int(before.properties.get("diskSizeGB") or 0):
+            raise refusals.invalid("disk.diskSizeGB", "Disk size reduction is not supported.")
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        properties = {"networkAccessPolicy": "AllowAll", "publicNetworkAccess": "Enabled"}
+        return {"sku": {"name": "Standard_LRS", "tier": "Standard"}, "properties": properties}
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = merged(resource.body, resource.service)
+        machine = machine_of(resource, services)
+        size = int(resource.properties.get("diskSizeGB") or 0)
+        properties: Body = {
+            **body["properties"],
+            "diskSizeBytes": size * 2**30,
+            "diskState": _state(machine, services),
+            "timeCreated": resource.created_at,
+            "uniqueId": guid(resource.key + resource.created_at),
+        }
+        return {**body, **({"managedBy": machine.id.text} if machine else {}), "properties": properties}
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        machine = machine_of(resource, services)
+        if machine is not None:
+            raise refusals.not_allowed(f"Disk {resource.id.name} is attached to VM {machine.id.text}.")
+
+
+def machine_of(disk: Resource, services: Services) -> Resource | None:
+    for machine in services.store.of_type(azure_types.VIRTUAL_MACHINE.arm_type):
+        if disk.key in disks_of(machine):
+            return machine
+    return None
+
+
+def disks_of(machine: Resource) -> dict[str, str]:
+    """The disks of a machine, by id in lower case, each with what becomes of it when the machine goes."""
+    storage: Body = merged(machine.body, machine.service)["properties"].get("storageProfile") or {}
+    found: dict[str, str] = {}
+    for disk in (storage.get("osDisk") or {}, *(storage.get("dataDisks") or ())):
+        disk_id = str((disk.get("managedDisk") or {}).get("id") or "")
+        if disk_id:
+            found[disk_id.lower()] = str(disk.get("deleteOption") or "Detach")
+    return found
+
+
+def make(machine: ArmId, disk: Body, location: str, zones: list[str], system: str, services: Services) -> Body:
+    """The disk of a new machine, as a resource of its own; what the machine's profile tells of it."""
+    name = str(disk["name"])
+    group = machine.text.split("/providers/")[0]
+    given = str((disk.get("managedDisk") or {}).get("id") or "")
+    disk_id = parse(given or f"{group}/providers/{azure_types.DISK.arm_type}/{name}")
+    if disk_id is None:
+        raise refusals.invalid("managedDisk.id", f"The value '{given}' of parameter 'managedDisk.id' is invalid.")
+    store, now = services.store, services.clock.stamp()
+    sku = str((disk.get("managedDisk") or {}).get("storageAccountType") or "Premium_LRS")
+    before = store.get(disk_id.key)
+    if disk.get("createOption") == "Attach":
+        if before is None:
+            raise ArmError(404, "ResourceNotFound", f"The disk {disk_id.text} was not found.", target="dataDisks")
+        return {"managedDisk": {"id": before.id.text, "storageAccountType": (before.body.get("sku") or {}).get("name", sku)}}
+    if before is None:
+        creation = {"createOption": "FromImage"} if system else {"createOption": "Empty"}
+        properties: Body = {"creationData": creation, "diskSizeGB": disk.get("diskSizeGB") or DEFAULT_GB.get(system, 4)}
+        if system:
+            properties["osType"] = system
+        body: Body = {"location": location, "sku": {"name": sku, "tier": sku.split("_")[0]}, "properties": properties}
+        if zones:
+            body["zones"] = zones
+        store.put(Resource(id=disk_id, body=body, created_at=now, changed_at=now))
+    return {
+        "managedDisk": {"id": disk_id.text, "storageAccountType": sku},
+        "diskSizeGB": disk.get("diskSizeGB") or DEFAULT_GB.get(system, 4),
+    }
+
+
+def _state(machine: Resource | None, services: Services) -> str:
+    if machine is None:
+        return "Unattached"
+    live = services.machines.find(machine.key)
+    return "Reserved" if live is not None and live.power == "deallocated" else "Attached"

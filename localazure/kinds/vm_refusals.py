@@ -1,0 +1,139 @@
+"""How Microsoft.Compute refuses requests about virtual machines: its codes and sentences, which tools and forums know.
+
+Sources:
+  - OperationNotAllowed for quotas (409): nforgeio/neonKUBE issue 1671, 2022-09-02; theonemule/fahclient-azure-vm issue 3
+  - SkuNotAvailable (409): Azure-Samples/azuresandbox issue 70, 2024-07-03
+  - PropertyChangeNotAllowed (409): Azure/azure-sdk-for-net issue 37285, 2023-06-28; Azure/azure-sdk-for-java issue 1976
+  - BadRequest, "cannot boot Hypervisor Generation": loft-sh/devpod issue 731, 2023-10-10
+  - Conflict, "Run command extension execution is in progress": MicrosoftDocs/azure-docs issue 43356, 2019-11-22
+  - OperationNotAllowed, "Cannot modify extensions in the VM when the VM is not running" (409): hashicorp/terraform-provider-azurerm
+    issue 477, 2017-10-31
+  - VMExtensionProvisioningError: siegelz/core-bench issue 32, 2024-11-11; Azure/custom-script-extension-linux issue 107
+  - AllocationFailed, ZonalAllocationFailed: Microsoft Learn, troubleshoot/azure/virtual-machines/allocation-failure
+Where none of them fits InvalidParameter is assumed, in the form "The value … of parameter … is invalid", or BadRequest.
+"""
+
+from collections.abc import Sequence
+
+from catalog.problems import Code, Problem
+from localazure.arm.errors import ArmError
+from localazure.kinds import problem_refusals
+
+
+def invalid(target: str, message: str) -> ArmError:
+    return ArmError(400, "InvalidParameter", message, target=target)
+
+
+def missing(name: str) -> ArmError:
+    return invalid(name, f"Required parameter '{name}' is missing (null).")
+
+
+def bad_request(message: str, target: str = "") -> ArmError:
+    return ArmError(400, "BadRequest", message, target=target)
+
+
+def not_allowed(message: str, target: str = "") -> ArmError:
+    return ArmError(409, "OperationNotAllowed", message, target=target)
+
+
+def change_not_allowed(what: str) -> ArmError:
+    return ArmError(409, "PropertyChangeNotAllowed", f"Changing property '{what}' is not allowed.", target=what)
+
+
+def extensions_need_power() -> ArmError:
+    return not_allowed("Cannot modify extensions in the VM when the VM is not running.")
+
+
+def needs_power(name: str) -> ArmError:
+    return not_allowed(f"The operation requires the VM '{name}' to be running (or set to run).")
+
+
+def command_in_progress() -> ArmError:
+    message = "Run command extension execution is in progress. Please wait for completion before invoking a run command."
+    return ArmError(409, "Conflict", message)
+
+
+def over_quota(name: str, region: str, limit: int, used: int, asked: int) -> ArmError:
+    return not_allowed(
+        f"Operation could not be completed as it results in exceeding approved {name} quota. Additional details - Deployment "
+        f"Model: "
+        f"Resource Manager, Location: {region}, Current Limit: {limit}, Current Usage: {used}, Additional Required: {asked}, "
+        f"(Minimum) "
+        f"New Limit Required: {used + asked}. Submit a request for Quota increase by specifying parameters listed in the "
+        f"'Details' "
+        "section for deployment to succeed. Please read more about quota limits at "
+        "https://docs.microsoft.com/en-us/azure/azure-supportability/per-vm-quota-requests"
+    )
+
+
+def size_not_available(size: str, region: str, reasons: Sequence[Problem] = ()) -> ArmError:
+    message = (
+        f"The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: {size}' is currently not "
+        f"available "
+        f"in location '{region}'. Please try another size or deploy to a different location or different zone. See "
+        "https://aka.ms/azureskunotavailable for details."
+    )
+    details = problem_refusals.refusal(reasons, "SkuNotAvailable", 409).details if reasons else ()
+    return ArmError(409, "SkuNotAvailable", message, details=details)
+
+
+def unknown_size(size: str, problem: Problem) -> ArmError:
+    fix = f" {problem.fix[0].upper()}{problem.fix[1:]}." if problem.fix else ""
+    return invalid(
+        "vmSize",
+        f"The value {size} provided for the VM size is not valid. {problem.message[0].upper()}{problem.message[1:]}.{fix}",
+    )
+
+
+def of_size(problems: Sequence[Problem], size: str, region: str) -> ArmError:
+    """The catalog's errors about a size, of which there is at least one."""
+    if problems[0].code is Code.UNKNOWN:
+        return unknown_size(size, problems[0])
+    return size_not_available(size, region, problems)
+
+
+def allocation_failed(zone: str) -> ArmError:
+    code, where = ("ZonalAllocationFailed", "zone") if zone else ("AllocationFailed", "region")
+    message = (
+        f"Allocation failed. We do not have sufficient capacity for the requested VM size in this {where}. Read more about "
+        f"improving "
+        "likelihood of allocation success at http://aka.ms/allocation-guidance"
+    )
+    return ArmError(409, code, message)
+
+
+def wrong_generation(size: str, generation: str) -> ArmError:
+    number = generation.removeprefix("Gen")
+    return bad_request(
+        f"The selected VM size '{size}' cannot boot Hypervisor Generation '{number}'. If this was a Create operation please "
+        f"check that "
+        "the Hypervisor Generation of the Image matches the Hypervisor Generation of the selected VM Size. If this was an Update "
+        f"operation please select a Hypervisor Generation '{number}' VM Size. For more information, see https://aka.ms/azuregen2vm"
+    )
+
+
+def image_not_found(urn: str, reasons: Sequence[Problem] = ()) -> ArmError:
+    message = (
+        f"The platform image '{urn}' is not available. Verify that all fields in the storage profile are correct. For more "
+        f"details "
+        "about storage profile information, please refer to https://aka.ms/storageprofile"
+    )
+    details = problem_refusals.refusal(reasons, "PlatformImageNotFound", 404).details if reasons else ()
+    return ArmError(404, "PlatformImageNotFound", message, target="imageReference", details=details)
+
+
+def extension_failed(name: str, publisher: str, kind: str, message: str) -> ArmError:
+    text = (
+        f"VM has reported a failure when processing extension '{name}' (publisher '{publisher}' and type '{kind}'). Error "
+        f"message: "
+        f"'{message}'. More information on troubleshooting is available at https://aka.ms/VMExtension{kind}Troubleshoot. "
+    )
+    return ArmError(409, "VMExtensionProvisioningError", text)
+
+
+def extension_not_found(publisher: str, kind: str, version: str) -> ArmError:
+    return ArmError(
+        404,
+        "VMExtensionNotFound",
+        f"The VM extension with publisher '{publisher}' and type '{kind}' could not be found at version '{version}'.",
+    )

@@ -1,0 +1,71 @@
+"""Deleted key vaults of the subscription: their list, each by its region and name, and the purge of one.
+
+Form: REST reference of Microsoft.KeyVault 2024-11-01, "Vaults - List Deleted", "Get Deleted" and "Purge Deleted".
+"""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from catalog import regions
+from formats import azure_types
+from localazure import shapes
+from localazure.arm import answers, checks
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.store import Body
+from localazure.kinds.key_vaults import DELETED, KeyVaults
+from localazure.kinds.soft_deleted import Remains, as_instant
+from localazure.services import SUBSCRIPTION, Services
+
+_NAMESPACE = "Microsoft.KeyVault"
+
+
+def is_one(below: Sequence[str]) -> bool:
+    """Whether a path is about deleted vaults: what follows the subscription, in lower case."""
+    match list(below):
+        case ["providers", namespace, "deletedvaults"] | ["providers", namespace, "locations", _, "deletedvaults", _]:
+            return namespace == _NAMESPACE.lower()
+        case ["providers", namespace, "locations", _, "deletedvaults", _, "purge"]:
+            return namespace == _NAMESPACE.lower()
+        case _:
+            return False
+
+
+def answered(method: str, segments: Sequence[str], version: str, services: Services) -> Response:
+    """`segments` is the whole path as it was sent."""
+    known = shapes.api_versions(azure_types.KEY_VAULT) | KeyVaults.extra_api_versions
+    checks.listed_api_version("deletedVaults", known, version)
+    below = [segment.lower() for segment in segments[2:]]
+    if len(below) == 3 and method == "GET":
+        return answers.listed(_document(each) for each in DELETED.all(services))
+    if len(below) < 6 or (method, len(below)) not in (("GET", 6), ("POST", 7)):
+        raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
+    region, name = regions.normalise(segments[5]), segments[7]
+    found = DELETED.find(name, services)
+    if found is None or found.location != region:
+        raise ArmError(404, "DeletedVaultNotFound", f"The specified deleted vault '{name}' does not exist.")
+    if method == "GET":
+        return answers.respond(200, _document(found))
+    if found.body["properties"].get("enablePurgeProtection"):
+        raise ArmError(405, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.")
+    DELETED.forget(name, services)
+    return answers.respond(200)
+
+
+def _document(remains: Remains) -> Body:
+    properties = remains.body["properties"]
+    shown: Body = {
+        "vaultId": remains.id,
+        "location": remains.location,
+        "tags": remains.tags,
+        "deletionDate": remains.deleted_at,
+        "scheduledPurgeDate": as_instant(remains.purged_on),
+    }
+    if properties.get("enablePurgeProtection"):
+        shown["purgeProtectionEnabled"] = True
+    return {
+        "id": f"/subscriptions/{SUBSCRIPTION}/providers/{_NAMESPACE}/locations/{remains.location}/deletedVaults/{remains.name}",
+        "name": remains.name,
+        "type": f"{_NAMESPACE}/deletedVaults",
+        "properties": shown,
+    }

@@ -1,0 +1,202 @@
+"""cloud-init, as far as it is acted out: what `customData` asks a machine to do at its first start.
+
+In: customData in base64. Out: a `Plan`: files, packages and scripts in the order of cloud-init's stages, notes on what isn't
+done, and errors. Acted out of `#cloud-config`: bootcmd, write_files, packages (Docker and NVIDIA's container toolkit alone)
+and runcmd; beside it scripts (`#!`), several parts in MIME, and gzip. Source: cloudinit.readthedocs.io, explanation/format.
+"""
+
+import base64
+import binascii
+import email
+import gzip
+import shlex
+import zlib
+from typing import Any, NamedTuple
+
+import yaml
+
+HEADER = "#cloud-config"
+DOCKER = frozenset({"docker.io", "docker-ce", "docker-ce-cli", "containerd", "containerd.io", "moby-engine", "moby-cli"})
+GPU_CONTAINERS = frozenset({"nvidia-container-toolkit", "nvidia-docker2"})
+_DONE = frozenset({"bootcmd", "packages", "runcmd", "write_files"})
+_WITHOUT_MEANING = {"package_update", "package_upgrade", "package_reboot_if_required", "output", "hostname", "timezone", "locale"}
+_MOST_BYTES = 65535  # Microsoft Learn, virtual-machines/custom-data: 64 kB
+
+
+class File(NamedTuple):
+    """One of write_files."""
+
+    path: str
+    content: bytes
+    mode: int
+    append: bool
+
+
+class Plan(NamedTuple):
+    """What is done, in order."""
+
+    boot: str = ""  # a script of every start
+    files: tuple[File, ...] = ()
+    docker: bool = False  # packages that bring it
+    gpu_containers: bool = False
+    scripts: tuple[str, ...] = ()  # of the first start
+    notes: tuple[str, ...] = ()  # what isn't acted out and does no harm
+    errors: tuple[str, ...] = ()  # what makes the status an error
+
+    def and_then(self, other: "Plan") -> "Plan":
+        return Plan(
+            boot="\n".join(part for part in (self.boot, other.boot) if part),
+            files=self.files + other.files,
+            docker=self.docker or other.docker,
+            gpu_containers=self.gpu_containers or other.gpu_containers,
+            scripts=self.scripts + other.scripts,
+            notes=self.notes + other.notes,
+            errors=self.errors + other.errors,
+        )
+
+
+class CustomDataError(Exception):
+    """customData that Azure doesn't take."""
+
+
+def decoded(custom_data: str) -> bytes:
+    """CustomDataError where it is no base64, or too long."""
+    try:
+        content = base64.b64decode(custom_data, validate=True)
+    except (binascii.Error, ValueError):
+        raise CustomDataError("it is not in base64") from None
+    if len(content) > _MOST_BYTES:
+        raise CustomDataError(f"it has {len(content)} bytes, of {_MOST_BYTES} at the most")
+    return content
+
+
+def plan(custom_data: str) -> Plan:
+    """Of what can't be read the errors tell."""
+    if not custom_data:
+        return Plan()
+    try:
+        content = decoded(custom_data)
+    except CustomDataError as error:
+        return Plan(errors=(f"customData: {error}",))
+    if content.startswith(b"\x1f\x8b"):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error):
+            return Plan(errors=("customData is gzip that can't be unpacked",))
+    try:
+        return _part(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return Plan(errors=("customData is no text in UTF-8",))
+
+
+def _part(text: str) -> Plan:
+    first = text.split("\n", 1)[0].strip()
+    if first.startswith("#!"):
+        return Plan(scripts=(text,))
+    if first.split()[:1] == [HEADER]:
+        return _config(text)
+    if first.lower().startswith(("content-type:", "mime-version:")):
+        return _parts(text)
+    if first.startswith("##") or first.startswith("#"):
+        return Plan(errors=(f"the embedded Azure doesn't act out customData that begins with '{first[:40]}'",))
+    return Plan(notes=("customData is no cloud-config and no script; it is kept as /var/lib/waagent/ovf-env's and not run",))
+
+
+def _parts(text: str) -> Plan:
+    whole = Plan()
+    for part in email.message_from_string(text).walk():
+        if part.is_multipart():
+            continue
+        content = part.get_payload(decode=True)
+        kind = part.get_content_type()
+        if kind not in ("text/cloud-config", "text/x-shellscript"):
+            whole = whole.and_then(Plan(errors=(f"the embedded Azure doesn't act out a part of the type {kind}",)))
+            continue
+        whole = whole.and_then(_part(content.decode("utf-8", "replace") if isinstance(content, bytes) else ""))
+    return whole
+
+
+def _config(text: str) -> Plan:
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        return Plan(errors=(f"the cloud-config is no YAML: {str(error).splitlines()[0]}",))
+    if config is None:
+        return Plan()
+    if not isinstance(config, dict):
+        return Plan(errors=("the cloud-config is no mapping",))
+    errors: list[str] = []
+    files = _files(config.get("write_files"), errors)
+    docker, gpu_containers = _packages(config.get("packages"), errors)
+    runcmd = _script(config.get("runcmd"), "runcmd", errors)
+    return Plan(
+        boot=_script(config.get("bootcmd"), "bootcmd", errors),
+        files=files,
+        docker=docker,
+        gpu_containers=gpu_containers,
+        scripts=(runcmd,) if runcmd else (),
+        notes=tuple(
+            f"the embedded Azure doesn't act out the module of '{key}'"
+            for key in config
+            if key not in _DONE and key not in _WITHOUT_MEANING
+        ),
+        errors=tuple(errors),
+    )
+
+
+def _script(commands: Any, name: str, errors: list[str]) -> str:
+    """As cloud-init makes one of a list: a list's words each quoted, a text as it is, for `sh`."""
+    if not commands:
+        return ""
+    if not isinstance(commands, list):
+        errors.append(f"{name} takes a list")
+        return ""
+    lines: list[str] = []
+    for command in commands:
+        if isinstance(command, list):
+            lines.append(" ".join(shlex.quote(str(word)) for word in command))
+        elif isinstance(command, str):
+            lines.append(command)
+        elif command is not None:
+            errors.append(f"{name} takes lists and texts, and not {str(command)[:40]!r}")
+    return "#!/bin/sh\n" + "\n".join(lines) + "\n"
+
+
+def _files(given: Any, errors: list[str]) -> tuple[File, ...]:
+    if not given:
+        return ()
+    if not isinstance(given, list):
+        errors.append("write_files takes a list")
+        return ()
+    found: list[File] = []
+    for each in given:
+        path = each.get("path") if isinstance(each, dict) else None
+        if not isinstance(path, str) or not path.startswith("/"):
+            errors.append("a file of write_files needs an absolute path")
+            continue
+        try:
+            found.append(_file(each, path))
+        except (ValueError, OSError, zlib.error):
+            errors.append(f"the content or the permissions of {path} can't be read")
+    return tuple(found)
+
+
+def _file(each: dict[str, Any], path: str) -> File:
+    encoding = str(each.get("encoding") or "text/plain").lower()
+    content = str(each.get("content") or "").encode()
+    if any(name in encoding for name in ("b64", "base64")):
+        content = base64.b64decode(content)
+    if encoding.startswith("gz"):
+        content = gzip.decompress(content)
+    permissions = each.get("permissions")
+    return File(path, content, int(str(permissions), 8) if permissions else 0o644, bool(each.get("append")))
+
+
+def _packages(given: Any, errors: list[str]) -> tuple[bool, bool]:
+    names = [str(each[0] if isinstance(each, list) else each) for each in given] if isinstance(given, list) else []
+    errors += [
+        f"the embedded Azure installs no package '{name}'; it acts out {', '.join(sorted(DOCKER | GPU_CONTAINERS))}"
+        for name in names
+        if name not in DOCKER | GPU_CONTAINERS
+    ]
+    return any(name in DOCKER for name in names), any(name in GPU_CONTAINERS for name in names)

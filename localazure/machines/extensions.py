@@ -1,0 +1,163 @@
+"""What an extension does on a virtual machine: a GPU driver is there afterwards, a script runs, a sign-on is noted.
+
+In: a machine and the extension's settings. Out: the message of its status, or `ExtensionError`. Acted out: the GPU drivers of
+Microsoft.HpcCompute, CustomScript on Linux, and AADSSHLoginForLinux, which signs nobody on. Settings of CustomScript: Azure's
+custom-script-extension-linux, README.
+"""
+
+import base64
+import binascii
+import gzip
+import zlib
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from catalog.problems import errors
+from catalog.services import driver_extension
+from catalog.services.driver_extension import ENTRIES, ExtensionRequest
+from catalog.sizes.model import Driver
+from localazure.arm.store import Body
+from localazure.batch.nodes.connection import AgentLostError, Command
+from localazure.blobs.errors import BlobError
+from localazure.machines.machine import Machine
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+CUSTOM_SCRIPT = ("microsoft.azure.extensions", "customscript")
+CUSTOM_SCRIPT_WINDOWS = ("microsoft.compute", "customscriptextension")
+SIGN_ON = ("microsoft.azure.activedirectory", "aadsshloginforlinux")
+DRIVERS = frozenset({"nvidiagpudriverlinux", "nvidiagpudriverwindows", "amdgpudriverwindows"})
+_SECONDS = 90 * 60.0
+_OUTPUT_BYTES = 4096
+_FOLDER = "var/lib/waagent/custom-script/download"
+_LATEST_CUDA = "580.95.05"  # of the Linux extension where its list names no version; the newest branch that all its GPUs have
+
+
+class ExtensionError(Exception):
+    """The extension has failed on the machine; the text is what it reports."""
+
+
+class Extension(NamedTuple):
+    """One extension as it was declared."""
+
+    name: str
+    publisher: str
+    type: str
+    settings: Body
+    protected: Body
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        return self.publisher.lower(), self.type.lower()
+
+    @property
+    def is_driver(self) -> bool:
+        return self.publisher.lower() == driver_extension.PUBLISHER.lower() and self.type.lower() in DRIVERS
+
+
+def known(extension: Extension) -> bool:
+    return extension.is_driver or extension.kind in (CUSTOM_SCRIPT, CUSTOM_SCRIPT_WINDOWS, SIGN_ON)
+
+
+async def apply(machine: Machine, extension: Extension, as_of: date, services: "Services") -> str:
+    """Does what the extension does. ExtensionError where it fails on the machine."""
+    if extension.is_driver:
+        return _driver(machine, extension, as_of, services)
+    if extension.kind == CUSTOM_SCRIPT:
+        return await _custom_script(machine, extension, services)
+    return "Successfully installed."
+
+
+def _driver(machine: Machine, extension: Extension, as_of: date, services: "Services") -> str:
+    """What the catalog knows speaks against it is a failure on the machine, as at the service, which takes the request."""
+    settings = machine.settings
+    if settings.size is None:
+        raise ExtensionError(f"No GPU was found on {settings.size_name}. Exit code 1")
+    asked = ExtensionRequest(extension.type, extension.settings, "settings", extension.publisher, settings.secure_boot)
+    found = errors(driver_extension.extension_problems(asked, settings.size, settings.distribution, as_of))
+    if found:
+        raise ExtensionError(f"Installation failed: {found[0].message}. Exit code 1")
+    if settings.has_nvidia and not settings.windows:
+        services.machines.set_driver(machine, _version(machine, extension))
+    return "Enable Extension: the GPU driver is installed."
+
+
+def _version(machine: Machine, extension: Extension) -> str:
+    """The driver's version of the extension's list for this machine, in the form of a driver's number."""
+    size, distribution = machine.settings.size, machine.settings.distribution
+    driver = driver_extension.driver_of(size, extension.settings) if size else Driver.CUDA
+    for entry in ENTRIES:
+        if entry.driver is driver and distribution in entry.distributions:
+            number = entry.version.partition(",")[0]
+            if number.replace(".", "").isdigit():
+                return number
+    return _LATEST_CUDA
+
+
+async def _custom_script(machine: Machine, extension: Extension, services: "Services") -> str:
+    """Files are brought, then the command or the script runs, once."""
+    both = {**extension.settings, **extension.protected}
+    command, script = str(both.get("commandToExecute") or ""), str(both.get("script") or "")
+    machine.record["number"] += 1
+    run = f"extension/{machine.record['number']}"
+    folder = machine.root / _FOLDER / str(machine.record["number"])
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for url in both.get("fileUris") or ():
+        target = folder / (urlsplit(str(url)).path.rsplit("/", 1)[-1] or "file")
+        try:
+            await services.blobs.fetch(str(url), "", target, next(iter(machine.settings.identities), None))
+        except (BlobError, OSError) as error:
+            bare = str(url).partition("?")[0]
+            raise ExtensionError(
+                f"Enable failed: processing file downloads failed: failed to download file {bare}: {error}"
+            ) from error
+        target.chmod(0o700)
+    text = _script_text(script) if script else f"{command}\n"
+    argv = machine.written_script(folder / ".command.sh", text)
+    out, err = folder / "stdout", folder / "stderr"
+    asked = Command(
+        argv, machine.environment(), str(folder), str(out), str(err), seconds=_SECONDS, keep=True, context={"extension": run}
+    )
+    try:
+        ended = await machine.run(run, asked)
+    except AgentLostError:
+        raise ExtensionError("Enable failed: the machine was stopped while the script ran.") from None
+    machine.forget(run)
+    shown = f"[stdout]\n{_last(out)}\n[stderr]\n{_last(err)}\n"
+    if ended.code != 0:
+        what = f"command terminated with exit status={ended.code}" if ended.code is not None else ended.message or ended.why
+        raise ExtensionError(f"Enable failed: failed to execute command: {what}\n{shown}")
+    return f"Enable succeeded: \n{shown}"
+
+
+def check_script(extension: Extension) -> str:
+    """What is wrong with the settings of a CustomScript; "" where nothing is."""
+    both = {**extension.settings, **extension.protected}
+    given = [name for name in ("commandToExecute", "script") if both.get(name)]
+    if len(given) != 1:
+        return "exactly one of 'commandToExecute' and 'script' is given"
+    try:
+        if both.get("script"):
+            _script_text(str(both["script"]))
+    except ExtensionError as error:
+        return str(error)
+    return ""
+
+
+def _script_text(script: str) -> str:
+    """In base64, and perhaps in gzip below it."""
+    try:
+        content = base64.b64decode(script, validate=True)
+        return (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode()
+    except (binascii.Error, ValueError, OSError, zlib.error):
+        raise ExtensionError("'script' is no text in base64, nor gzip of one") from None
+
+
+def _last(file: Path) -> str:
+    try:
+        return file.read_bytes()[-_OUTPUT_BYTES:].decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

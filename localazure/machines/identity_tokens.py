@@ -1,0 +1,72 @@
+"""The instance metadata service of machines and of ML jobs' nodes, which gives their programs tokens of managed identities.
+
+In: a request under an address that holds the machine's secret, where a real one asks 169.254.169.254. Out: a token of an identity
+that the machine has, or the service's refusal. Form: Microsoft Learn,
+managed-identities-azure-resources/how-to-use-vm-token. Tokens are given for blob storage and Azure ML's endpoints; the rest
+is refused by name, because who comes with a token to Resource Manager may do everything here.
+"""
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from localazure.arm.kind import Caller
+from localazure.entra.tokens import LIFETIME_SECONDS
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+_AUDIENCES = ("https://storage.azure.com", "https://ml.azure.com")
+_WHO = ("client_id", "object_id", "principal_id", "msi_res_id", "mi_res_id")
+
+
+class Holder(Protocol):
+    """What has identities."""
+
+    def principals(self, services: "Services") -> list[tuple[str, str, str]]:
+        """Of each: principal, client id, resource id."""
+        ...
+
+
+def token(holder: Holder, request: Request, services: "Services") -> Response:
+    query = request.query_params
+    if request.headers.get("metadata", "").lower() != "true":
+        return _refused("invalid_request", "Required metadata header not specified")
+    resource = query.get("resource") or query.get("scope", "").removesuffix("/.default")
+    if not resource:
+        return _refused("invalid_request", "Required audience parameter not specified")
+    chosen = next((query[name] for name in _WHO if query.get(name)), "")
+    found = holder.principals(services)
+    if chosen:
+        found = [one for one in found if chosen.lower() in (part.lower() for part in one)]
+    if not found:
+        return _refused("invalid_request", "Identity not found")
+    if len(found) > 1:
+        what = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity in the token request"
+        return _refused("invalid_request", what)
+    if not _given(resource, services):
+        return _refused("invalid_resource", f"The embedded Azure gives no token of a managed identity for {resource}.")
+    principal, client, _ = found[0]
+    now = int(time.time())
+    body = {
+        "access_token": services.tokens.issue(resource, Caller(object_id=principal, app_id=client)),
+        "client_id": client,
+        "expires_in": str(LIFETIME_SECONDS),
+        "expires_on": str(now + LIFETIME_SECONDS),
+        "ext_expires_in": str(LIFETIME_SECONDS),
+        "not_before": str(now),
+        "resource": resource,
+        "token_type": "Bearer",
+    }
+    return JSONResponse(body, headers={"Cache-Control": "no-store"})
+
+
+def _given(resource: str, services: "Services") -> bool:
+    bare = resource.rstrip("/")
+    return bare in _AUDIENCES or bare.startswith(f"{services.settings.url}/blob/") or ".blob.core.windows.net" in bare
+
+
+def _refused(error: str, text: str) -> Response:
+    return JSONResponse({"error": error, "error_description": text}, status_code=400)

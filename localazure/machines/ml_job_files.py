@@ -1,0 +1,186 @@
+"""Files of a job of Azure ML: code and inputs that it reads, what it writes, and as whom all of it is reached.
+
+In: the job, its workspace and its compute. Out: folders, and what they are called in the job's command; or ArmError, which is the
+job's failure. Blobs are read by the compute's identity, else by the workspace's; logs and artifacts are the service's own to
+write.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from catalog import roles
+from formats import azure_types
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Body, Resource
+from localazure.blobs.containers import container_key
+from localazure.kinds import ml_uris
+from localazure.kinds.ml_assets import version_at
+from localazure.kinds.ml_datastores import ARTIFACTS_CONTAINER, BLOB_STORE
+from localazure.kinds.roles import has_role
+from localazure.ml import downloads
+from localazure.ml.access import Identity
+from localazure.services import Services
+
+INPUTS, OUTPUTS, WORKING = "/mnt/azureml/inputs", "/mnt/azureml/outputs", "/mnt/azureml/cr/wd"
+FOLDERS = ("uri_folder", "mltable", "custom_model", "mlflow_model", "triton_model")
+FILES = ("uri_file",)
+LITERAL = "literal"
+OWN_OUTPUTS = "outputs"  # of the working folder: goes to the artifacts without being asked
+_MAY_WRITE = frozenset({roles.STORAGE_BLOB_DATA_CONTRIBUTOR, roles.STORAGE_BLOB_DATA_OWNER})
+_VALID = timedelta(days=7)
+_REFERENCE = re.compile(r"\$\{\{\s*(inputs|outputs|search_space)\.([A-Za-z0-9_]+)\s*\}\}")
+_NAMED = re.compile(r"azureml:(?P<name>[^:/]+):(?P<version>[^:/]+)")
+
+
+class JobIdentity(Identity):
+    """As whom a job reads and pulls: the compute's identities, else the workspace's."""
+
+    def __init__(self, compute: Resource, workspace: Resource, services: Services) -> None:
+        has = (compute.body.get("identity") or {}).get("type", "None") not in ("None", "")
+        super().__init__(compute if has else workspace, workspace, services)
+        self._of_compute = has
+
+    @property
+    def shown(self) -> str:
+        return super().shown.replace("endpoint", "compute" if self._of_compute else "workspace")
+
+    def may_write(self, account: Resource, container: str) -> bool:
+        scope = container_key(account, container)
+        return any(has_role(self._services, each, _MAY_WRITE, scope) for each in self.principals())
+
+    def principals(self) -> Iterator[str]:
+        yield from self._principals()
+
+
+class Put(NamedTuple):
+    """A folder of the job whose files go to blob storage in the end."""
+
+    folder: Path
+    place: ml_uris.BlobPlace
+
+
+class Laid(NamedTuple):
+    """A job's files, laid out."""
+
+    mounts: dict[str, Path]  # by path as the job knows it
+    words: dict[str, str]  # by `inputs.name` and `outputs.name`
+    puts: tuple[Put, ...]
+
+
+def check(properties: Body) -> str:
+    """What of the job's inputs and outputs isn't imitated; "" where nothing is."""
+    for kind, given in (("inputs", properties.get("inputs")), ("outputs", properties.get("outputs"))):
+        for name, value in (given or {}).items():
+            of_type = str(value.get("jobInputType") or value.get("jobOutputType") or "")
+            if of_type.lower() not in (*FOLDERS, *FILES, *((LITERAL,) if kind == "inputs" else ())):
+                return f"the {kind[:-1]} '{name}' of the type '{of_type}'"
+    return ""
+
+
+async def lay_out(
+    job: Resource, folder: Path, identity: JobIdentity, workspace: Resource, log: downloads.InitializerLog, services: Services
+) -> Laid:
+    """Brings code and inputs, and makes room for outputs. ArmError where something can't be had."""
+    properties = job.properties
+    code = folder / "code"
+    await asyncio.to_thread(code.mkdir, parents=True, exist_ok=True)
+    found = (
+        version_at(str(properties.get("codeId") or ""), azure_types.ML_CODE_VERSION, services)
+        if properties.get("codeId")
+        else None
+    )
+    if found is not None:
+        await downloads.fetch("code", str(found.properties["codeUri"]), code, workspace, identity, log, services)
+    mounts: dict[str, Path] = {WORKING: code}
+    words: dict[str, str] = {}
+    for name, given in (properties.get("inputs") or {}).items():
+        if str(given.get("jobInputType")).lower() == LITERAL:
+            words[f"inputs.{name}"] = str(given.get("value") or "")
+            continue
+        target = folder / "inputs" / name
+        uri = _uri_of(str(given.get("uri") or ""), workspace, services)
+        await downloads.fetch("input", uri, target, workspace, identity, log, services)
+        mounts[f"{INPUTS}/{name}"] = target
+        alone = str(given.get("jobInputType")).lower() in FILES
+        words[f"inputs.{name}"] = f"{INPUTS}/{name}/{uri.rstrip('/').rsplit('/', 1)[-1]}" if alone else f"{INPUTS}/{name}"
+    puts: list[Put] = []
+    for name, given in (properties.get("outputs") or {}).items():
+        target = folder / "outputs" / name
+        await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
+        uri = str(given.get("uri") or f"azureml://datastores/{BLOB_STORE}/paths/azureml/{job.id.name}/{name}/")
+        puts.append(Put(target, _place(uri, name, workspace, identity, services)))
+        mounts[f"{OUTPUTS}/{name}"] = target
+        alone = str(given.get("jobOutputType")).lower() in FILES
+        words[f"outputs.{name}"] = f"{OUTPUTS}/{name}/{name}" if alone else f"{OUTPUTS}/{name}"
+    artifacts = artifact_place(job, OWN_OUTPUTS, workspace, services)
+    if artifacts is not None:
+        puts.append(Put(code / OWN_OUTPUTS, artifacts))
+    return Laid(mounts, words, tuple(puts))
+
+
+def command(text: str, words: dict[str, str]) -> str:
+    """The job's command with its references filled in."""
+
+    def filled(found: re.Match[str]) -> str:
+        return words.get(f"{found[1]}.{found[2]}", found[0])
+
+    return _REFERENCE.sub(filled, text)
+
+
+async def put_out(puts: tuple[Put, ...], services: Services) -> int:
+    """Uploads what the job has written; how many files."""
+    count = 0
+    for put in puts:
+        files = await asyncio.to_thread(lambda folder: sorted(one for one in folder.rglob("*") if one.is_file()), put.folder)
+        if not files:
+            continue
+        account = put.place.account.id.name.lower()
+        await services.blobs.ensure_container(account, put.place.container)
+        url = services.blobs.sas_url(account, put.place.container, "", "racw", services.clock.now() + _VALID)
+        for file in files:
+            below = file.relative_to(put.folder).as_posix()
+            await services.blobs.upload(file, url, "/".join(part for part in (put.place.path, below) if part))
+            count += 1
+    return count
+
+
+def artifact_place(job: Resource, path: str, workspace: Resource, services: Services) -> ml_uris.BlobPlace | None:
+    """Where the workspace keeps what a job leaves; None where its storage account is gone."""
+    account = services.store.get(str(workspace.properties.get("storageAccount") or ""))
+    return ml_uris.BlobPlace(account, ARTIFACTS_CONTAINER, f"{ml_uris.RUNS}{job.id.name}/{path}") if account else None
+
+
+def signed(place: ml_uris.BlobPlace, services: Services) -> str:
+    """An address at which the service itself may write."""
+    account = place.account.id.name.lower()
+    return services.blobs.sas_url(account, place.container, place.path, "racw", services.clock.now() + _VALID)
+
+
+def _uri_of(text: str, workspace: Resource, services: Services) -> str:
+    """A URI, or that of the model that a name or an id means."""
+    named = _NAMED.fullmatch(text)
+    if named:
+        text = f"{workspace.id.text}/models/{named['name']}/versions/{named['version']}"
+    parsed = parse(text.removeprefix("azureml:"))
+    if parsed is None:
+        return text
+    found = version_at(text, azure_types.ML_MODEL_VERSION, services)
+    if found is None:
+        raise ArmError(400, "UserError", f"The input '{text}' was not found among the models of the workspace.")
+    return str(found.properties["modelUri"])
+
+
+def _place(uri: str, name: str, workspace: Resource, identity: JobIdentity, services: Services) -> ml_uris.BlobPlace:
+    place = ml_uris.blob_of(uri, workspace, services)
+    if place is None:
+        raise ArmError(400, "UserError", f"The output '{name}' is no address of blob storage that is reached here: '{uri}'.")
+    if not identity.may_write(place.account, place.container):
+        where = f"{place.account.id.name}/{place.container}"
+        message = f"The output '{name}' can't be written: {identity.shown} may not write {where}; it needs Storage Blob Data Contributor."
+        raise ArmError(403, "UserError", message)
+    return place

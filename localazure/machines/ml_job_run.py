@@ -1,0 +1,280 @@
+"""One run of a job of Azure ML on a node: its files, its environment's image, and the container that is started from it.
+
+In: a job with its compute. Out: a container that runs, its output as a log in the workspace's storage while it does, and how it
+ended. Variables: Microsoft Learn, machine-learning/how-to-track-experiments-mlflow and how-to-train-with-custom-image.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from catalog.sizes import SIZES
+from catalog.sizes.model import Vendor
+from formats import azure_types, image_reference
+from formats.conda_file import CondaFileError
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Body, Resource
+from localazure.containers.build_log import BuildFailedError, BuildLog
+from localazure.containers.container_spec import ContainerSpec
+from localazure.containers.environments import Environments, Requirements
+from localazure.containers.followed_log import FollowedLog
+from localazure.containers.images import Image, default_cache
+from localazure.containers.mounts import Mount
+from localazure.containers.runtime import Runtime
+from localazure.containers.shim_log import STAMP
+from localazure.containers.volumes import MountFailedError, Volume, Volumes
+from localazure.kinds import job_images, registry_access
+from localazure.kinds.ml_assets import version_at
+from localazure.kubernetes.devices_visible import Visible
+from localazure.kubernetes.gpu_programs import Programs
+from localazure.kubernetes.node_gpus import gpus
+from localazure.machines import ml_job_files as files
+from localazure.machines import paths
+from localazure.machines.ml_job_files import JobIdentity, Laid
+from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
+from localazure.ml import conda
+from localazure.ml.downloads import InitializerLog
+from localazure.services import SUBSCRIPTION
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+CONTAINER = "job"
+LOG = "user_logs/std_log.txt"
+PREPARATION_LOG = "system_logs/data_capability/data-capability.log"
+_NODES = "node"
+LOOK_SECONDS = 0.15
+
+
+class Ended(NamedTuple):
+    """How the container ended."""
+
+    code: int
+    stopped: bool  # it was asked to end, or was taken down with this server
+
+
+class Run:
+    """A job on a node. `folder` holds its files while it runs."""
+
+    def __init__(
+        self, job: Resource, compute: Resource, workspace: Resource, runtime: Runtime, folder: Path, services: "Services"
+    ):
+        self.job = job
+        self.compute = compute
+        self.workspace = workspace
+        self.folder = folder
+        self.identity = JobIdentity(compute, workspace, services)
+        self._runtime = runtime
+        self._services = services
+
+    async def prepared(self, secret: str, node: Body) -> tuple[ContainerSpec, Volumes, Laid]:
+        """Everything that the container needs. ArmError where something can't be had."""
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        await asyncio.to_thread(self.folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        log = InitializerLog(self.folder / "preparation.log")
+        image = await self._image(self.folder / "build.log")
+        laid = await files.lay_out(self.job, self.folder, self.identity, self.workspace, log, self._services)
+        volumes = [Volume(name=f"v{number}", shared=path) for number, path in enumerate(laid.mounts.values())]
+        mounts = tuple(Mount(one.name, path) for one, path in zip(volumes, laid.mounts, strict=True))
+        line = files.command(str(self.job.properties.get("command") or ""), laid.words)
+        spec = ContainerSpec(
+            name=CONTAINER,
+            image=_in(image, files.WORKING),
+            command=("/bin/sh", "-c", paths.in_image(line, image.root, image.workdir)),
+            env=self._variables(laid),
+            machines_env=self._identity_variables(secret),
+            programs=self._gpu_programs(node),
+            restart_policy="Never",
+            gpu_count=self._gpus(),
+            gpus_visible="all" if self._gpus() else "",
+            run=secret[:16] + node["id"][6:22],
+            mounts=mounts,
+        )
+        return spec, Volumes(run=spec.run, volumes=tuple(volumes)), laid
+
+    async def start(self, spec: ContainerSpec, volumes: Volumes) -> None:
+        try:
+            await self._runtime.start(self.job.key, [spec], volumes)
+        except MountFailedError as error:
+            raise ArmError(400, "UserError", str(error)) from error
+
+    async def followed(self, sent: int, told: Callable[[int], None]) -> Ended:
+        """Sends its output on until it has ended. `sent`: bytes of the log that are there already."""
+        place = files.artifact_place(self.job, LOG, self.workspace, self._services)
+        url = files.signed(place, self._services) if place else ""
+        if place is not None and not sent:
+            await self._services.blobs.ensure_container(place.account.id.name.lower(), place.container)
+            await self._services.blobs.begin_append(url)
+        folder = self._runtime.folder_of(self.job.key, CONTAINER)
+        log, seen = FollowedLog(folder / "log"), 0
+        while True:
+            state = self._runtime.states(self.job.key).get(CONTAINER)
+            over = state is None or state["ended"]
+            content = await asyncio.to_thread(_new, log, folder / "log", whole=over)
+            fresh = content[max(0, sent - seen) :]
+            seen += len(content)
+            if fresh and url:
+                await self._services.blobs.append(url, fresh)
+                sent += len(fresh)
+                told(sent)
+            if over:
+                return _ended(state)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def stop(self) -> None:
+        await self._runtime.stop(self.job.key)
+
+    async def remove(self) -> None:
+        await self._runtime.remove(self.job.key)
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+    # Its own
+
+    def _identity_variables(self, secret: str) -> dict[str, str]:
+        """By which programs get tokens of the compute's identity."""
+        settings = self._services.settings
+        bundle = str(settings.state / "ca-bundle.pem")
+        address = f"{settings.url}/machines/{secret}"
+        return {"AZURE_POD_IDENTITY_AUTHORITY_HOST": address, "SSL_CERT_FILE": bundle, "REQUESTS_CA_BUNDLE": bundle}
+
+    def _variables(self, laid: Laid) -> dict[str, str]:
+        properties = self.job.properties
+        name = self.job.id.name
+        own = {
+            "AZUREML_ARM_PROJECT_NAME": str(properties.get("experimentName") or ""),
+            "AZUREML_ARM_RESOURCEGROUP": self.job.id.resource_group,
+            "AZUREML_ARM_SUBSCRIPTION": SUBSCRIPTION,
+            "AZUREML_ARM_WORKSPACE_NAME": self.workspace.id.name,
+            "AZUREML_EXPERIMENT_NAME": str(properties.get("experimentName") or ""),
+            "AZUREML_ROOT_RUN_ID": name,
+            "AZUREML_RUN_ID": name,
+            "AZUREML_NODE_COUNT": "1",
+            "NODE_RANK": "0",
+            **{
+                f"AZUREML_{kind[:-1].upper()}_{one}": value for key, value in laid.words.items() for kind, one in [key.split(".")]
+            },
+            **{
+                f"AZURE_ML_{kind[:-1].upper()}_{one}": value
+                for key, value in laid.words.items()
+                for kind, one in [key.split(".")]
+            },
+        }
+        client = next((one[1] for one in self.principals() if one[1]), "")
+        own |= {"DEFAULT_IDENTITY_CLIENT_ID": client} if client else {}
+        given = {str(key): str(value) for key, value in (properties.get("environmentVariables") or {}).items()}
+        return {**own, **given}
+
+    def principals(self) -> list[tuple[str, str, str]]:
+        """Of the compute's identities: principal, client id, resource id."""
+        from localazure.kinds import attached_identities
+
+        found = [(*attached_identities.ids_of(one, self._services), one) for one in self.identity.attached]
+        own = str((self.compute.service.get("identity") or {}).get("principalId") or "")
+        return [(own, own, self.compute.id.text)] * bool(own) + [one for one in found if one[0]]
+
+    def _gpus(self) -> int:
+        size = SIZES.find(self._size())
+        has = size is not None and size.gpu is not None and size.gpu.vendor is Vendor.NVIDIA
+        return -(-size.gpu_count.numerator // size.gpu_count.denominator) if has and size and size.gpu_count else 0
+
+    def _size(self) -> str:
+        return str(((self.compute.properties.get("properties") or {}).get("vmSize")) or "")
+
+    def _gpu_programs(self, node: Body) -> Path | None:
+        """The folder with `nvidia-smi`; None for a node without a GPU of NVIDIA."""
+        record = gpu_node(SIZES.find(self._size()), node["id"], self.compute.created_at, DRIVER_OF_IMAGES)
+        found = tuple(gpus(record))
+        if not found:
+            return None
+        home = self.folder / "gpu"
+        home.mkdir(mode=0o700, exist_ok=True)
+        programs = Programs(home, lambda: record)
+        programs.note(_NODES, CONTAINER, Visible("all", found), host_pid=True, pod="")
+        return programs.folder_of(_NODES, CONTAINER)
+
+    async def _image(self, log: Path) -> Image:
+        environment = version_at(
+            str(self.job.properties.get("environmentId") or ""), azure_types.ML_ENVIRONMENT_VERSION, self._services
+        )
+        if environment is None:
+            raise ArmError(400, "UserError", f"The environment '{self.job.properties.get('environmentId')}' was not found.")
+        if environment.properties.get("condaFile"):
+            return await self._from_conda(str(environment.properties["condaFile"]), log)
+        return await self._pulled(str(environment.properties.get("image") or ""))
+
+    async def _pulled(self, text: str) -> Image:
+        reference = image_reference.parse(text)
+        if reference is None:
+            raise ArmError(400, "UserError", f"Failed to pull Docker image: '{text}' is no name of an image.")
+        if not job_images.is_public(reference):
+            registry = registry_access.registry_at(reference.registry, self._services)
+            if registry is None:
+                raise ArmError(
+                    400,
+                    "UserError",
+                    f"Failed to pull Docker image {text}: the embedded Azure reaches no registry {reference.registry}; it has "
+                    f"the "
+                    "images that its own registries built, and makes environments from conda files.",
+                )
+            if not self.identity.may_pull(registry):
+                message = (
+                    f"Failed to pull Docker image {text}: {self.identity.shown} needs AcrPull on the registry {registry.id.name}."
+                )
+                raise ArmError(403, "UserError", message)
+        try:
+            return await job_images.pull(text, self._services)
+        except ArmError as error:
+            raise ArmError(400, "UserError", f"Failed to pull Docker image {text}: {error.message}") from error
+
+    async def _from_conda(self, text: str, log: Path) -> Image:
+        build_log = BuildLog(log)
+        try:
+            wanted = conda.wanted(text)
+            made = Environments(default_cache()).make(
+                wanted.python, (Requirements(wanted.requirements),), "the conda file", build_log
+            )
+            folder = await made
+        except CondaFileError as error:
+            raise ArmError(
+                400, "UserError", f"Image build failed: the environment's conda file can't be read: {error}."
+            ) from error
+        except BuildFailedError as error:
+            raise ArmError(400, "UserError", f"Image build failed: {error.message.splitlines()[-1]}") from error
+        finally:
+            build_log.close()
+        root = self._services.settings.state / "ml-job-files" / ".plain-root"
+        await asyncio.to_thread(root.mkdir, mode=0o700, parents=True, exist_ok=True)
+        return Image(digest=f"sha256:{folder.name}", root=root, environment=folder, entrypoint=(), cmd=(), env={}, workdir="/")
+
+
+def _new(log: FollowedLog, file: Path, *, whole: bool) -> bytes:
+    """What is new; at the end also a last line that no line feed ends."""
+    content = log.read_on()
+    if whole:
+        try:
+            content += log.read_on() + file.read_bytes().rpartition(b"\n")[2][STAMP:]
+        except FileNotFoundError:
+            pass
+    return content
+
+
+def _ended(state: Body | None) -> Ended:
+    current = (state or {}).get("current") or {}
+    stopped = (
+        state is None or current.get("detailStatus") == "Stopped" or any(one["name"] == "Killing" for one in state["events"])
+    )
+    return Ended(int(current.get("exitCode", 137)), stopped)
+
+
+def _in(image: Image, workdir: str) -> Image:
+    return Image(
+        digest=image.digest,
+        root=image.root,
+        environment=image.environment,
+        entrypoint=image.entrypoint,
+        cmd=image.cmd,
+        env=image.env,
+        workdir=workdir,
+    )

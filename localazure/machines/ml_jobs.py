@@ -1,0 +1,491 @@
+"""Jobs of Azure ML and the clusters that they run on: what `services.ml_jobs` is.
+
+In: computes and jobs as ARM has them. Out: nodes that come when a job waits and go when they are idle, jobs that run in their
+environment's image on one of them, and how both are shown. Everything happens on the server's event loop; what is kept are two
+sorts of documents in the store, so that the next server goes on. Idle time is that of the embedded Azure's clock.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from formats import azure_types
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Caller, Change
+from localazure.arm.store import Body, Resource
+from localazure.batch import durations
+from localazure.blobs.errors import BlobError
+from localazure.containers.runtime import Runtime
+from localazure.folder import random_secret
+from localazure.kinds import ml_quotas
+from localazure.machines import ml_cluster, ml_job_files
+from localazure.machines.ml_cluster import IDLE, LEAVING, PREEMPTED, PREPARING, RUNNING, Scale
+from localazure.machines.ml_job_run import Ended, Run
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+log = logging.getLogger(__name__)
+_CLUSTERS, _JOBS = "ml-clusters/", "ml-jobs/"
+NODE_SECONDS = 0.5  # until a new node can run something; minutes on a real one
+RETRY_SECONDS = 2.0  # until a cluster that got no machine tries again
+ENDED = ("Completed", "Failed", "Canceled")
+_ON_NODE = ("Preparing", "Running", "Finalizing")
+_USER, _SYSTEM = "UserError", "SystemError"
+_LEFT_OUT = ("distribution", "parameters", "isolatedNetwork")
+
+
+class JobRunner:
+    """All clusters and jobs of this server."""
+
+    def __init__(self, services: "Services", folder: Path) -> None:
+        self._services = services
+        self._folder = folder
+        self._runtime = Runtime(folder)
+        self._clusters: dict[str, Body] = {}
+        self._jobs: dict[str, Body] = {}
+        self._going: dict[str, asyncio.Task[None]] = {}  # by job
+        self._nodes_going: set[asyncio.Task[None]] = set()
+        self._later: dict[str, asyncio.TimerHandle] = {}  # by compute
+        self._stopped = False
+
+    # Computes, for ARM
+
+    async def apply_compute(self, compute: Resource) -> None:
+        """A new cluster, or another scale of one that is there."""
+        if compute.key not in self._clusters:
+            self._clusters[compute.key] = ml_cluster.new_record(self._now())
+        self._look(compute.key, compute)
+
+    async def remove_compute(self, compute_id: str) -> None:
+        """The cluster goes; its jobs end with it."""
+        key = compute_id.lower()
+        for job_key, job in list(self._jobs.items()):
+            if job["compute"] == key and job["status"] not in ENDED:
+                await self._end(job_key, "Canceled", "", "The compute was deleted.")
+        timer = self._later.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+        self._clusters.pop(key, None)
+        self._services.store.delete_document(_CLUSTERS + key)
+
+    def compute_view(self, compute_id: str) -> Body:
+        record = self._clusters.get(compute_id.lower())
+        return ml_cluster.view(record) if record else {}
+
+    def nodes(self, compute_id: str) -> list[Body]:
+        record = self._clusters.get(compute_id.lower())
+        return [ml_cluster.node_view(node) for node in record["nodes"]] if record else []
+
+    # Jobs, for ARM
+
+    def check(self, change: Change) -> None:
+        """ArmError for what of a job isn't run here."""
+        properties = change.properties
+        compute = self._services.store.get(str(properties.get("computeId") or ""))
+        kind = (compute.properties.get("computeType") if compute else "") or ""
+        if kind != "AmlCompute":
+            raise not_implemented(f"jobs on a compute of the type '{kind}'; they run on AmlCompute")
+        for name in _LEFT_OUT:
+            if properties.get(name):
+                raise not_implemented(f"'{name}' of a job")
+        resources: Body = properties.get("resources") or {}
+        if int(resources.get("instanceCount") or 1) > 1:
+            raise not_implemented("jobs on more than one node")
+        if str((properties.get("identity") or {}).get("identityType") or "AMLToken") == "UserIdentity":
+            raise not_implemented("jobs that run as the user who submits them; they run as the compute's identity")
+        left_out = ml_job_files.check(properties)
+        if left_out:
+            raise not_implemented(left_out)
+        limit = (properties.get("limits") or {}).get("timeout")
+        if limit and durations.parse(str(limit)) is None:
+            raise ArmError(400, "UserError", f"'{limit}' is no duration of ISO 8601.", target="properties.limits.timeout")
+
+    async def start(self, job: Resource, caller: Caller) -> None:  # noqa: ARG002 - jobs run as their compute
+        """Puts the job into its cluster's queue."""
+        compute = str(job.properties["computeId"]).lower()
+        self._jobs[job.key] = {
+            "id": job.id.text,
+            "compute": compute,
+            "status": "Queued",
+            "asked": self._now(),
+            "secret": random_secret(),
+            "node": "",
+            "sent": 0,
+            "tries": 0,
+            "started": "",
+            "ended": "",
+            "code": "",
+            "message": "",
+            "exit": None,
+        }
+        self._save_job(job.key)
+        self._look(compute)
+
+    async def cancel(self, job: Resource) -> None:
+        kept = self._jobs.get(job.key)
+        if kept is None or kept["status"] in ENDED:
+            return
+        if kept["status"] == "Queued":
+            await self._end(job.key, "Canceled", "", "")
+            return
+        kept["status"] = "CancelRequested"
+        self._save_job(job.key)
+        await self._runtime.stop(job.key)
+        task = self._going.get(job.key)
+        if task is not None and not self._runtime.states(job.key):  # it hasn't got as far as a container
+            task.cancel()
+
+    async def remove(self, job: Resource) -> None:
+        await self._forget_run(job.key)
+        self._jobs.pop(job.key, None)
+        self._services.store.delete_document(_JOBS + job.key)
+
+    def job_view(self, job_id: str) -> Body:
+        """The live part of a job's properties."""
+        kept = self._jobs.get(job_id.lower())
+        if kept is None:
+            return {"status": "NotStarted"}
+        told = {"azureml.nodeCount": "1"} if kept["started"] else {}
+        times = {"StartTimeUtc": kept["started"], "EndTimeUtc": kept["ended"]}
+        told |= {name: value for name, value in times.items() if value}
+        if kept["code"]:
+            told |= {"azureml.error.code": kept["code"], "azureml.error.message": kept["message"]}
+        if kept["exit"] is not None:
+            told["azureml.exitCode"] = str(kept["exit"])
+        return {"status": kept["status"], "properties": told}
+
+    def by_secret(self, secret: str) -> "Run | None":
+        """Whose programs ask for a token."""
+        found = next((key for key, one in self._jobs.items() if one["secret"] == secret and one["status"] in _ON_NODE), None)
+        return self._run_of(found) if found else None
+
+    # Faults on purpose
+
+    async def evict(self, name: str) -> list[str]:
+        """Takes low-priority nodes away: of a cluster, or one of them (`COMPUTE/NODE`). Their jobs wait for another."""
+        wanted, _, node_id = name.partition("/")
+        taken: list[str] = []
+        for key, record in self._clusters.items():
+            scale = self._scale(key)
+            if scale is None or not scale.low_priority or key.rsplit("/", 1)[-1] != wanted.lower():
+                continue
+            for node in [one for one in ml_cluster.living(record) if not node_id or one["id"] == node_id]:
+                taken.append(node["id"])
+                await self._preempt(key, node)
+        return taken
+
+    async def _preempt(self, key: str, node: Body) -> None:
+        job_key = node["job"]
+        ml_cluster.enter(node, PREEMPTED, self._now())
+        if job_key:
+            kept = self._jobs[job_key]
+            kept.update(status="Queued", node="", sent=0)  # before its container ends: that end isn't the job's
+            self._save_job(job_key)
+            await self._forget_run(job_key)
+        self._save_cluster(key)
+        self._in(key, RETRY_SECONDS)
+
+    # This server
+
+    async def started(self) -> None:
+        """Takes up clusters and jobs: what runs goes on, what was being prepared begins anew."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        store = self._services.store
+        for name, record in store.documents(_CLUSTERS).items():
+            key = name.removeprefix(_CLUSTERS)
+            if store.get(key) is None:
+                store.delete_document(name)
+            else:
+                self._clusters[key] = record
+        for name, kept in store.documents(_JOBS).items():
+            key = name.removeprefix(_JOBS)
+            if store.get(key) is None:
+                store.delete_document(name)
+            else:
+                self._jobs[key] = kept
+        await self._runtime.adopt([key for key, one in self._jobs.items() if one["status"] in ("Running", "CancelRequested")])
+        for compute in store.of_type(azure_types.ML_COMPUTE.arm_type):
+            if compute.properties.get("computeType") == "AmlCompute" and compute.key not in self._clusters:
+                self._clusters[compute.key] = ml_cluster.new_record(self._now())
+        for key, kept in self._jobs.items():
+            if kept["status"] in (*_ON_NODE, "CancelRequested"):
+                self._go(key, taken_up=kept["status"] in ("Running", "CancelRequested"))
+        for key, record in self._clusters.items():
+            record["nodes"] = [node for node in record["nodes"] if node["state"] not in (LEAVING, PREEMPTED)]
+            for node in record["nodes"]:
+                if node["state"] == PREPARING:
+                    self._bring_up(key, node)
+            self._look(key)
+        self._services.machines.each_tick(self.look)
+
+    def look(self) -> None:
+        """At every cluster: nodes that were idle for too long go."""
+        for key in list(self._clusters):
+            self._look(key)
+
+    async def stopping(self) -> None:
+        """This server ends; what runs goes on for the next."""
+        self._stopped = True
+        for timer in self._later.values():
+            timer.cancel()
+        tasks = [*self._going.values(), *self._nodes_going]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # Nodes
+
+    def _look(self, key: str, compute: Resource | None = None) -> None:
+        """Gives waiting jobs idle nodes, and makes the cluster as large as it has to be."""
+        record, scale = self._clusters.get(key), self._scale(key, compute)
+        if record is None or scale is None or self._stopped:
+            return
+        waiting = [job for job, kept in self._jobs.items() if kept["compute"] == key and kept["status"] == "Queued"]
+        waiting.sort(key=lambda job: self._jobs[job]["asked"])
+        for node in [one for one in record["nodes"] if one["state"] == IDLE]:
+            if waiting:
+                self._assign(key, node, waiting.pop(0))
+        living = ml_cluster.living(record)
+        coming = sum(node["state"] == PREPARING for node in living)
+        busy = sum(node["state"] == RUNNING for node in living)
+        record["target"] = min(scale.most, max(scale.least, busy + len(waiting)))
+        missing = max(record["target"] - len(living), min(scale.most - len(living), len(waiting) - coming))
+        self._grow(key, scale, missing)
+        for node in ml_cluster.leaving(record, scale, len(waiting), self._services.clock.now()):
+            ml_cluster.enter(node, LEAVING, self._now())
+            self._take_away(key, node)
+        self._settle(key)
+        wait = ml_cluster.next_look(record, scale, self._services.clock.now())
+        if wait is not None and len(ml_cluster.living(record)) > scale.least:
+            self._in(key, wait)
+
+    def _grow(self, key: str, scale: Scale, count: int) -> None:
+        record, location = self._clusters[key], self._location(key)
+        record["errors"] = []
+        for _ in range(max(0, count)):
+            nodes = len(ml_cluster.living(record)) + 1
+            low = scale.low_priority
+            short = ml_quotas.shortage(scale.vm_size, nodes, location, self._services, low_priority=low)
+            if short is not None:
+                record["errors"] = [{"code": "ClusterCoreQuotaReached", "message": short.message}]
+            elif self._services.deviations.lacks_capacity(location):
+                message = "Allocation failed: there are no machines of this size left in the region."
+                record["errors"] = [{"code": "AllocationFailed", "message": message}]
+            if record["errors"]:
+                self._in(key, RETRY_SECONDS)
+                return
+            number = 1 + max((node["number"] for node in record["nodes"]), default=-1)
+            node = ml_cluster.new_node(number, self._now())
+            record["nodes"].append(node)
+            self._bring_up(key, node)
+
+    def _bring_up(self, key: str, node: Body) -> None:
+        async def later() -> None:
+            await asyncio.sleep(NODE_SECONDS)
+            if node["state"] == PREPARING:
+                ml_cluster.enter(node, IDLE, self._now())
+                self._look(key)
+
+        self._node_task(later())
+
+    def _take_away(self, key: str, node: Body) -> None:
+        async def later() -> None:
+            await asyncio.sleep(NODE_SECONDS)
+            record = self._clusters.get(key)
+            if record is not None and node in record["nodes"]:
+                record["nodes"].remove(node)
+                self._settle(key)
+
+        self._node_task(later())
+
+    def _node_task(self, work) -> None:
+        task = asyncio.create_task(work)
+        self._nodes_going.add(task)
+        task.add_done_callback(self._nodes_going.discard)
+
+    def _in(self, key: str, seconds: float) -> None:
+        """Looks at a cluster again."""
+        before = self._later.pop(key, None)
+        if before is not None:
+            before.cancel()
+        self._later[key] = asyncio.get_running_loop().call_later(seconds, self._look, key)
+
+    def _settle(self, key: str) -> None:
+        record = self._clusters[key]
+        record["nodes"] = [node for node in record["nodes"] if node["state"] != PREEMPTED]
+        moving = any(node["state"] in (PREPARING, LEAVING) for node in record["nodes"])
+        allocation = ml_cluster.RESIZING if moving else ml_cluster.STEADY
+        if allocation != record["allocation"]:
+            record["allocation"], record["since"] = allocation, self._now()
+        self._save_cluster(key)
+
+    def _scale(self, key: str, compute: Resource | None = None) -> Scale | None:
+        compute = compute or self._services.store.get(key)
+        return ml_cluster.scale_of(compute.properties.get("properties") or {}) if compute else None
+
+    def _location(self, key: str) -> str:
+        compute = self._services.store.get(key)
+        return compute.location if compute else ""
+
+    # Jobs on nodes
+
+    def _assign(self, key: str, node: Body, job_key: str) -> None:
+        ml_cluster.enter(node, RUNNING, self._now(), job_key)
+        kept = self._jobs[job_key]
+        kept.update(status="Preparing", node=node["id"], tries=kept["tries"] + 1)
+        self._save_job(job_key)
+        self._save_cluster(key)
+        self._go(job_key, taken_up=False)
+
+    def _go(self, job_key: str, *, taken_up: bool) -> None:
+        task = self._going[job_key] = asyncio.create_task(self._guarded(job_key, taken_up=taken_up))
+        task.add_done_callback(lambda _: self._going.pop(job_key, None) if self._going.get(job_key) is task else None)
+
+    async def _guarded(self, job_key: str, *, taken_up: bool) -> None:
+        try:
+            await self._on_node(job_key, taken_up=taken_up)
+        except asyncio.CancelledError:
+            if not self._stopped and self._jobs.get(job_key, {}).get("status") == "CancelRequested":
+                await self._end(job_key, "Canceled", "", "")
+            raise
+        except ArmError as error:
+            await self._end(job_key, "Failed", _USER, error.message)
+        except BlobError as error:
+            await self._end(job_key, "Failed", _SYSTEM, f"The job's output could not be kept: {error.code}: {error.message}")
+        except Exception:
+            log.exception("the job %s failed", job_key)
+            await self._end(job_key, "Failed", _SYSTEM, "The embedded Azure met an error of its own; its log has more.")
+
+    async def _on_node(self, job_key: str, *, taken_up: bool) -> None:
+        run, kept = self._run_of(job_key), self._jobs[job_key]
+        if run is None:
+            await self._end(job_key, "Failed", _SYSTEM, "The compute or the workspace of the job is gone.")
+            return
+        spec, volumes, laid = await run.prepared(kept["secret"], {"id": kept["node"]}) if not taken_up else (None, None, None)
+        if spec is not None and volumes is not None:
+            if kept["status"] == "CancelRequested":
+                await self._end(job_key, "Canceled", "", "")
+                return
+            await run.start(spec, volumes)
+            kept.update(status="Running", started=self._now())
+            kept["puts"] = [
+                [str(put.folder), put.place.account.id.text, put.place.container, put.place.path] for put in laid.puts
+            ]
+            self._save_job(job_key)
+
+        def told(sent: int) -> None:
+            kept["sent"] = sent
+            self._save_job(job_key)
+
+        limit = durations.parse(str((run.job.properties.get("limits") or {}).get("timeout") or ""))
+        following = asyncio.create_task(run.followed(kept["sent"], told))
+        try:
+            done, _ = await asyncio.wait([following], timeout=limit.total_seconds() if limit else None)
+            late = not done
+            if late:
+                await run.stop()
+            ended = await following
+        except asyncio.CancelledError:
+            following.cancel()
+            raise
+        await self._over(job_key, run, ended, late=late)
+
+    async def _over(self, job_key: str, run: Run, ended: Ended, *, late: bool) -> None:
+        kept = self._jobs[job_key]
+        if kept["status"] == "Queued":
+            return  # its node was taken away: another one runs it again
+        if kept["status"] == "CancelRequested":
+            await self._end(job_key, "Canceled", "", "")
+            return
+        if late:
+            await self._end(job_key, "Canceled", _USER, "The job ran longer than its limits.timeout and was canceled.")
+            return
+        if ended.stopped:  # the server before was taken down, and the node with it
+            kept.update(status="Queued", node="", sent=0)
+            self._save_job(job_key)
+            self._free(job_key)
+            return
+        kept["exit"] = ended.code
+        kept["status"] = "Finalizing"
+        self._save_job(job_key)
+        await ml_job_files.put_out(self._puts(kept), self._services)
+        if ended.code == 0:
+            await self._end(job_key, "Completed", "", "")
+            return
+        message = (
+            f"Execution failed. User process '/bin/sh' exited with status code {ended.code}. Please check log file "
+            "'user_logs/std_log.txt' for error details."
+        )
+        await self._end(job_key, "Failed", _USER, message)
+
+    async def _end(self, job_key: str, status: str, code: str, message: str) -> None:
+        kept = self._jobs.get(job_key)
+        if kept is None:
+            return
+        kept.update(status=status, code=code, message=message, ended=self._now())
+        self._save_job(job_key)
+        task = self._going.get(job_key)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+            await asyncio.wait([task])
+        run = self._run_of(job_key)
+        if run is not None:
+            await run.remove()
+        else:
+            await self._runtime.remove(job_key)
+        self._free(job_key)
+
+    def _free(self, job_key: str) -> None:
+        """The job's node has nothing to do any more."""
+        key = self._jobs[job_key]["compute"]
+        record = self._clusters.get(key)
+        for node in record["nodes"] if record else ():
+            if node["job"] == job_key and node["state"] == RUNNING:
+                ml_cluster.enter(node, IDLE, self._now())
+        if record is not None:
+            self._look(key)
+
+    async def _forget_run(self, job_key: str) -> None:
+        task = self._going.pop(job_key, None)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+            await asyncio.wait([task])
+        await self._runtime.remove(job_key)
+
+    def _run_of(self, job_key: str) -> Run | None:
+        kept = self._jobs[job_key]
+        store = self._services.store
+        job, compute = store.get(job_key), store.get(kept["compute"])
+        workspace = store.get(job.id.scope) if job else None
+        if job is None or compute is None or workspace is None:
+            return None
+        return Run(
+            job,
+            compute,
+            workspace,
+            self._runtime,
+            self._folder.parent / "ml-job-files" / f"{job.id.name}-{kept['secret'][:8]}",
+            self._services,
+        )
+
+    def _puts(self, kept: Body) -> tuple[ml_job_files.Put, ...]:
+        found: list[ml_job_files.Put] = []
+        for folder, account_id, container, path in kept.get("puts") or ():
+            account = self._services.store.get(account_id)
+            if account is not None:
+                found.append(ml_job_files.Put(Path(folder), ml_job_files.ml_uris.BlobPlace(account, container, path)))
+        return tuple(found)
+
+    def _save_job(self, key: str) -> None:
+        if key in self._jobs:
+            self._services.store.put_document(_JOBS + key, self._jobs[key])
+
+    def _save_cluster(self, key: str) -> None:
+        if key in self._clusters:
+            self._services.store.put_document(_CLUSTERS + key, self._clusters[key])
+
+    def _now(self) -> str:
+        return self._services.clock.stamp()

@@ -1,0 +1,151 @@
+"""What a virtual machine is, read from its ARM body: its size and GPUs, its image and what that brings, whom it runs as.
+
+In: a machine's id and body. Out: `MachineSettings`, which everything that brings one up or judges it reads.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from catalog.services import vm_images
+from catalog.services.vm_image_rows import IMAGES
+from catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
+from catalog.size_use import OperatingSystem
+from catalog.sizes import SIZES
+from catalog.sizes.model import Size, Vendor
+from formats.arm_ids import ArmId
+from localazure.arm.store import Body, Resource
+
+DEFAULT_USER = "azureuser"
+DRIVER_OF_IMAGES = "580.173.02"  # Azure/azhpc-images, versions.json, 2026-07-29
+_DOCKER = frozenset({Software.CONTAINERS, Software.NVIDIA_CONTAINERS})
+
+
+class MachineSettings(NamedTuple):
+    """One machine as it was asked for."""
+
+    id: ArmId
+    location: str
+    zone: str
+    size_name: str
+    size: Size | None  # None: without a GPU, or not known
+    windows: bool
+    image: VmImage | None  # None: its row isn't known
+    user: str
+    custom_data: str  # base64
+    identities: tuple[str, ...]  # user-assigned, as they are written
+    own_principal: str  # of the machine's own identity; "" where it has none
+    spot: bool
+    eviction: str  # Deallocate or Delete
+    secure_boot: bool
+    created: str
+
+    @property
+    def name(self) -> str:
+        return self.id.name
+
+    @property
+    def has_nvidia(self) -> bool:
+        return self.size is not None and self.size.gpu is not None and self.size.gpu.vendor is Vendor.NVIDIA
+
+    @property
+    def gpus(self) -> int:
+        return math.ceil(self.size.gpu_count or 0) if self.size else 0
+
+    @property
+    def image_driver(self) -> str:
+        """The version of the NVIDIA driver that the image brings; "" where it brings none."""
+        return DRIVER_OF_IMAGES if self.image is not None and Software.NVIDIA_DRIVER in self.image.has else ""
+
+    @property
+    def image_has_docker(self) -> bool:
+        return self.image is not None and bool(_DOCKER & self.image.has)
+
+    @property
+    def image_has_gpu_containers(self) -> bool:
+        return self.image is not None and Software.NVIDIA_CONTAINERS in self.image.has
+
+    @property
+    def distribution(self) -> Distribution | None:
+        return self.image.distribution if self.image else None
+
+    def node(self, driver: str) -> dict[str, Any]:
+        """The machine as what acts out its GPUs takes it. `driver`: the version that is installed; "" for none."""
+        return gpu_node(self.size, self.id.key, self.created, driver)
+
+
+def gpu_node(size: Size | None, name: str, created: str, driver: str) -> dict[str, Any]:
+    """A machine's GPUs in the form of a node's record: the same machine always has the same ids."""
+    gpu = size.gpu if size else None
+    each = size.gpu_memory_each_gib if size and gpu else None
+    return {
+        "name": name,
+        "created": created,
+        "gpus": math.ceil(size.gpu_count or 0) if size else 0,
+        "gpu_vendor": gpu.vendor.lower() if gpu else "",
+        "gpu_name": gpu.name if gpu else "",
+        "gpu_model": gpu.model if gpu else "",
+        "gpu_memory_gib": int(each) if each else (gpu.memory_gib if gpu else 0),
+        "compute_capability": gpu.compute_capability if gpu else "",
+        "mig_capable": bool(gpu and gpu.mig),
+        "mig": None,
+        "driver": bool(driver),
+        "driver_version": driver,
+    }
+
+
+def read(resource: Resource) -> MachineSettings:
+    return settings_of(resource.id, resource.body, resource.service, resource.created_at)
+
+
+def settings_of(vm_id: ArmId, body: Body, service: Body, created: str) -> MachineSettings:
+    properties: Body = body.get("properties") or {}
+    os_profile: Body = properties.get("osProfile") or {}
+    size_name = str((properties.get("hardwareProfile") or {}).get("vmSize") or "")
+    security: Body = properties.get("securityProfile") or {}
+    identity: Body = body.get("identity") or {}
+    own = str((service.get("identity") or {}).get("principalId") or "") if "SystemAssigned" in identity.get("type", "") else ""
+    image = image_of(properties)
+    return MachineSettings(
+        id=vm_id,
+        location=str(body.get("location") or ""),
+        zone=next(iter(body.get("zones") or ()), ""),
+        size_name=size_name,
+        size=SIZES.find(size_name),
+        windows=system_of(properties, image) is OperatingSystem.WINDOWS,
+        image=image,
+        user=str(os_profile.get("adminUsername") or DEFAULT_USER),
+        custom_data=str(os_profile.get("customData") or ""),
+        identities=tuple(identity.get("userAssignedIdentities") or ()),
+        own_principal=own,
+        spot=properties.get("priority") in ("Spot", "Low"),
+        eviction=str(properties.get("evictionPolicy") or "Deallocate"),
+        secure_boot=bool((security.get("uefiSettings") or {}).get("secureBootEnabled")),
+        created=created,
+    )
+
+
+def reference_of(properties: Body) -> ImageReference | None:
+    """The Marketplace image that is asked for; None for one of a gallery."""
+    reference: Body = (properties.get("storageProfile") or {}).get("imageReference") or {}
+    parts = [str(reference.get(name) or "") for name in ("publisher", "offer", "sku")]
+    return ImageReference(*parts) if all(parts) else None
+
+
+def image_of(properties: Body) -> VmImage | None:
+    reference = reference_of(properties)
+    return vm_images.find(reference, IMAGES) if reference else None
+
+
+def system_of(properties: Body, image: VmImage | None) -> OperatingSystem:
+    """By what is known of the image, else by the profile and the disk, else by the image's name."""
+    if image is not None:
+        return image.distribution.operating_system
+    storage: Body = properties.get("storageProfile") or {}
+    told = (storage.get("osDisk") or {}).get("osType")
+    if told:
+        return OperatingSystem(told)
+    if (properties.get("osProfile") or {}).get("windowsConfiguration"):
+        return OperatingSystem.WINDOWS
+    reference = reference_of(properties)
+    windows = reference is not None and "windows" in str(reference).lower()
+    return OperatingSystem.WINDOWS if windows else OperatingSystem.LINUX

@@ -1,0 +1,52 @@
+"""Absolute paths of a virtual machine, which is a folder of this machine and no file system of its own.
+
+In: a text that names paths, such as a script. Out: the same text with those led into the folder: everything below a few top
+folders, and what cloud-init has written elsewhere. A program that makes up such a path by itself means this machine's.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from localazure.containers import mounts
+
+LED = ("/data", "/home", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var")  # noqa: S108 - paths as machines know them
+_ABSOLUTE = re.compile(r"(?<![\w./-])/[\w.-]+(?:/[\w.-]+)*")
+_OWN = "\0own"  # the folder's own path isn't one of the machine's
+
+
+def led(text: str, root: Path, written: Iterable[str] = ()) -> str:
+    """`written`: files outside of these folders that cloud-init has made."""
+    own = text.replace(str(root), _OWN)
+    paths = {path: Path(f"{_OWN}{path}") for path in (*LED, *written)}
+    return mounts.led(own, paths).replace(_OWN, str(root))
+
+
+def in_image(line: str, root: Path, workdir: str) -> str:
+    """A shell's line with the paths led into an image's folder that the image has, or that lie in its working folder.
+
+    In the middle of a line a container's command isn't led: only words that are paths are.
+    """
+
+    def found(path: re.Match[str]) -> str:
+        own = workdir != "/" and (path[0] == workdir or path[0].startswith(f"{workdir}/"))
+        return f"{root}{path[0]}" if own or (root / path[0].lstrip("/")).exists() else path[0]
+
+    return _ABSOLUTE.sub(found, line)
+
+
+def inside(path: str, root: Path) -> Path:
+    """Where an absolute path of the machine lies, `..` ending at its root; one that is led already stays."""
+    if path == str(root) or path.startswith(f"{root}/"):
+        path = path[len(str(root)) :] or "/"
+    return root / re.sub(r"^/+", "", _normal(path))
+
+
+def _normal(path: str) -> str:
+    steps: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            steps = steps[:-1]
+        elif step not in ("", "."):
+            steps.append(step)
+    return "/".join(steps)

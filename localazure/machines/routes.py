@@ -1,0 +1,123 @@
+"""What the programs of a virtual machine ask the embedded Azure, under an address that holds the machine's own secret."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from localazure.arm.store import Body
+from localazure.machines import identity_tokens
+from localazure.machines.containers import DockerError, identity_of
+from localazure.machines.machine import Machine
+from localazure.services import SUBSCRIPTION
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+
+def routes(services: "Services") -> list[BaseRoute]:
+    asked = Asked(services)
+    return [
+        Route("/machines/{secret}/metadata/identity/oauth2/token", asked.token, methods=["GET", "POST"]),
+        Route("/machines/{secret}/metadata/instance", asked.instance, methods=["GET"]),
+        Route("/machines/{secret}/docker", asked.program(asked.docker), methods=["POST"]),
+        Route("/machines/{secret}/az", asked.program(asked.az), methods=["POST"]),
+        Route("/machines/{secret}/power", asked.program(asked.power), methods=["POST"]),
+    ]
+
+
+class Asked:
+    def __init__(self, services: "Services") -> None:
+        self._services = services
+        self._going: set[asyncio.Task[None]] = set()
+
+    async def token(self, request: Request) -> Response:
+        secret = request.path_params["secret"]
+        holder = self._services.machines.by_secret(secret) or self._services.ml_jobs.by_secret(secret)
+        return identity_tokens.token(holder, request, self._services) if holder else Response(status_code=404)
+
+    async def instance(self, request: Request) -> Response:
+        machine = self._services.machines.by_secret(request.path_params["secret"])
+        if machine is None:
+            return Response(status_code=404)
+        settings = machine.settings
+        compute = {
+            "azEnvironment": "AzureLocal",
+            "location": settings.location,
+            "name": settings.name,
+            "osType": "Windows" if settings.windows else "Linux",
+            "priority": "Spot" if settings.spot else "Regular",
+            "resourceGroupName": settings.id.resource_group,
+            "resourceId": settings.id.text,
+            "subscriptionId": SUBSCRIPTION,
+            "vmSize": settings.size_name,
+            "zone": settings.zone,
+        }
+        return JSONResponse({"compute": compute})
+
+    def program(self, answer: Callable[[Machine, Body], Awaitable[Body]]) -> Callable[[Request], Awaitable[Response]]:
+        """An answer for one of a machine's programs; what it is refused goes to it as words."""
+
+        async def answered(request: Request) -> Response:
+            machine = self._services.machines.by_secret(request.path_params["secret"])
+            if machine is None:
+                return Response(status_code=404)
+            try:
+                return JSONResponse(await answer(machine, json.loads(await request.body())))
+            except DockerError as error:
+                return JSONResponse({"error": str(error), "code": error.code})
+
+        return answered
+
+    async def docker(self, machine: Machine, asked: Body) -> Body:
+        return await self._services.machines.docker.answer(machine, asked)
+
+    async def az(self, machine: Machine, asked: Body) -> Body:
+        match asked.get("do"):
+            case "login":
+                principal, client = identity_of(machine, str(asked.get("identity") or ""), self._services)
+                machine.record["signed_on"] = {"principal": principal, "client": client}
+                machine.around.save(machine)
+                return self._account(machine)
+            case "show":
+                return self._account(machine)
+            case "acr":
+                signed = machine.record["signed_on"]
+                if not signed:
+                    raise DockerError("Please run 'az login' to setup account.")
+                self._services.machines.docker.login_as(machine, str(asked.get("registry") or ""), signed["principal"])
+                return {}
+            case _:
+                machine.record["signed_on"] = ""
+                machine.around.save(machine)
+                return {}
+
+    def _account(self, machine: Machine) -> Body:
+        signed = machine.record["signed_on"]
+        if not signed:
+            raise DockerError("Please run 'az login' to setup account.")
+        user = {
+            "assignedIdentityInfo": f"MSIClient-{signed['client']}",
+            "name": "userAssignedIdentity",
+            "type": "servicePrincipal",
+        }
+        tenant = self._services.settings.tenant_id
+        return {"environmentName": "AzureLocal", "id": SUBSCRIPTION, "isDefault": True, "tenantId": tenant, "user": user}
+
+    async def power(self, machine: Machine, asked: Body) -> Body:
+        """From inside the machine, a moment after the program was answered. It is stopped then, and goes on costing."""
+
+        async def later() -> None:
+            machines = self._services.machines
+            await (
+                machines.restart(machine.key) if asked.get("do") == "restart" else machines.stop(machine.key, deallocate=False)
+            )
+
+        task = asyncio.create_task(later())
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+        return {}

@@ -1,0 +1,260 @@
+"""Scripts that clients run on virtual machines: the action `runCommand`, and managed run commands, which are resources.
+
+In: a script with its parameters. Out: how it ended, its output, and for managed ones append blobs that grow while it runs.
+Both run as root does, in a folder of their own. Limits and forms: Microsoft Learn, virtual-machines/linux/run-command (the
+last 4,096 bytes, 90 minutes, one at a time) and run-command-managed.
+"""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from localazure.arm.store import Body
+from localazure.batch.nodes import node_agent
+from localazure.batch.nodes.connection import AgentLostError, Command, Ended
+from localazure.blobs.errors import BlobError
+from localazure.machines import streaming
+from localazure.machines.machine import Machine
+from localazure.machines.streaming import Stream
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+OUTPUT_BYTES = 4096
+ACTION_SECONDS = 90 * 60.0
+FOLDER = "var/lib/waagent/run-command-handler/download"
+ACTION_FOLDER = "var/lib/waagent/run-command/download"
+PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
+TIMED_OUT, CANCELED = "TimedOut", "Canceled"
+LOST = "The machine was stopped or started anew while the script ran."
+_MESSAGES = {RUNNING: "Execution in progress", SUCCEEDED: "Execution completed", PENDING: "Execution has not begun"}
+
+
+class Script(NamedTuple):
+    """What is to run."""
+
+    text: str
+    parameters: tuple[tuple[str, str], ...] = ()  # names may be empty: then the value is an argument alone
+    seconds: float = ACTION_SECONDS
+    output_url: str = ""
+    error_url: str = ""
+    output_principal: str | None = None  # None: the address carries a signature
+    error_principal: str | None = None
+
+
+class RunCommands:
+    """Those of every machine."""
+
+    def __init__(self, services: "Services") -> None:
+        self._services = services
+        self._going: dict[tuple[str, str], asyncio.Task[None]] = {}
+
+    # The action
+
+    async def act(self, machine: Machine, script: Script) -> Body:
+        """Runs a script to its end; the answer of the action. AgentLostError where the machine stops meanwhile."""
+        run = self._next(machine, "action")
+        folder = machine.root / ACTION_FOLDER / run.rpartition("/")[2]
+        machine.record["action"] = {"run": run, "folder": str(folder)}
+        machine.around.save(machine)
+        return await self._acted(machine, run, folder, await self._run(machine, run, folder, script))
+
+    async def act_again(self, machine: Machine) -> Body:
+        """Takes up an action that a restart of this server cut off."""
+        kept = machine.record["action"]
+        ended = await machine.ended(kept["run"]) if kept else None
+        if kept is None or ended is None:
+            raise AgentLostError(LOST)
+        return await self._acted(machine, kept["run"], Path(kept["folder"]), ended)
+
+    async def _acted(self, machine: Machine, run: str, folder: Path, ended: Ended) -> Body:
+        machine.forget(run)
+        machine.record["action"] = None
+        machine.around.save(machine)
+        out, err = await asyncio.to_thread(_last, folder / "stdout"), await asyncio.to_thread(_last, folder / "stderr")
+        if ended.why == node_agent.TIMEOUT:
+            err += "\nThe script ran longer than 90 minutes and was ended.\n"
+        elif ended.code is None:
+            err += f"\n{ended.message or ended.why}\n"
+        message = f"Enable succeeded: \n[stdout]\n{out}\n[stderr]\n{err}"
+        shown = {"code": "ProvisioningState/succeeded", "level": "Info", "displayStatus": "Provisioning succeeded"}
+        return {"value": [{**shown, "message": message}]}  # also where the script failed: Azure/azure-cli issue 14425
+
+    # Managed run commands
+
+    async def begin(self, machine: Machine, name: str, script: Script) -> None:
+        """Starts one, in place of the one before of this name. It goes on in the background; `settled` waits for it."""
+        await self.remove(machine, name)
+        run = self._next(machine, f"command/{name}")
+        folder = machine.root / FOLDER / name / run.rpartition("/")[2]
+        kept: Body = {
+            "run": run,
+            "folder": str(folder),
+            "state": RUNNING,
+            "message": _MESSAGES[RUNNING],
+            "start": machine.around.now(),
+            "end": "",
+            "code": None,
+            "streams": [
+                [file, url, principal, 0]
+                for file, url, principal in (
+                    ("stdout", script.output_url, script.output_principal),
+                    ("stderr", script.error_url, script.error_principal),
+                )
+                if url
+            ],
+        }
+        machine.record["runs"][name] = kept
+        machine.around.save(machine)
+        self._go(machine, name, self._managed(machine, name, kept, script))
+
+    async def settled(self, machine: Machine, name: str) -> Body:
+        """Waits until it has ended; what is kept of it."""
+        task = self._going.get((machine.key, name))
+        if task is not None:
+            await asyncio.wait([task])
+        return machine.record["runs"].get(name) or {"state": CANCELED, "message": "It was deleted.", "code": None}
+
+    async def remove(self, machine: Machine, name: str) -> None:
+        """Ends it where it runs, and forgets it with its files."""
+        kept = machine.record["runs"].get(name)
+        if kept is not None:
+            machine.end(kept["run"])
+        task = self._going.pop((machine.key, name), None)
+        if task is not None:
+            await asyncio.wait([task], timeout=node_agent.GRACE_SECONDS + 1)
+            task.cancel()
+        if machine.record["runs"].pop(name, None) is not None:
+            machine.around.save(machine)
+            await asyncio.to_thread(shutil.rmtree, machine.root / FOLDER / name, ignore_errors=True)
+
+    def view(self, machine: Machine, name: str) -> Body:
+        """instanceView."""
+        kept = machine.record["runs"].get(name)
+        if kept is None:
+            return {"executionState": "Unknown", "executionMessage": "", "output": "", "error": "", "statuses": []}
+        folder = Path(kept["folder"])
+        shown = {"executionState": kept["state"], "executionMessage": kept["message"], "exitCode": kept["code"] or 0}
+        shown |= {"output": _last(folder / "stdout"), "error": _last(folder / "stderr"), "startTime": kept["start"]}
+        return {**shown, **({"endTime": kept["end"]} if kept["end"] else {}), "statuses": []}
+
+    def adopt(self, machine: Machine, *, alive: bool) -> None:
+        """Takes up those that ran when an earlier server ended. `alive`: the machine went on meanwhile."""
+        for name, kept in machine.record["runs"].items():
+            if kept["state"] != RUNNING:
+                continue
+            if alive:
+                self._go(machine, name, self._taken_up(machine, name, kept))
+            else:
+                self._over(machine, kept, FAILED, LOST, None)
+
+    def lost(self, machine: Machine) -> None:
+        """The machine's process has ended: so has all that it ran."""
+        for kept in machine.record["runs"].values():
+            if kept["state"] == RUNNING:
+                self._over(machine, kept, FAILED, LOST, None)
+
+    async def close(self) -> None:
+        tasks = list(self._going.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # Its own
+
+    def _go(self, machine: Machine, name: str, work: "asyncio.Future[None]") -> None:
+        key = (machine.key, name)
+        task = self._going[key] = asyncio.create_task(work)  # type: ignore[arg-type]
+        task.add_done_callback(lambda _: self._going.pop(key, None) if self._going.get(key) is task else None)
+
+    async def _managed(self, machine: Machine, name: str, kept: Body, script: Script) -> None:  # noqa: ARG002
+        streams = self._streams(kept)
+        try:
+            for stream in streams:
+                await stream.begin(self._services.blobs)
+        except BlobError as error:
+            message = f"Execution failed: the append blob {_bare(stream.url)} could not be created: {error.code}: {error.message}"
+            self._over(machine, kept, FAILED, message, -1)
+            return
+        await self._followed(machine, kept, streams, self._run(machine, kept["run"], Path(kept["folder"]), script))
+
+    async def _taken_up(self, machine: Machine, name: str, kept: Body) -> None:  # noqa: ARG002
+        await self._followed(machine, kept, self._streams(kept), machine.ended(kept["run"]))
+
+    async def _followed(self, machine: Machine, kept: Body, streams: list[Stream], work: "asyncio.Future[Ended | None]") -> None:
+        def told() -> None:
+            for entry, stream in zip(kept["streams"], streams, strict=True):
+                entry[3] = stream.sent
+            machine.around.save(machine)
+
+        following = asyncio.create_task(streaming.follow(streams, self._services.blobs, told)) if streams else None
+        try:
+            ended = await work
+        except AgentLostError:
+            ended = None
+        finally:
+            if following is not None:
+                following.cancel()
+                await asyncio.wait([following])
+        message = ""
+        try:
+            for stream in streams:
+                await stream.go_on(self._services.blobs)
+        except BlobError as error:
+            message = f" Its output could not be sent on: {error.code}: {error.message}"
+        if ended is None:
+            self._over(machine, kept, FAILED, LOST + message, None)
+            return
+        machine.forget(kept["run"])
+        self._note(machine, kept, ended, message)
+
+    def _note(self, machine: Machine, kept: Body, ended: Ended, message: str) -> None:
+        if ended.why == node_agent.TIMEOUT:
+            self._over(
+                machine, kept, TIMED_OUT, f"The script ran longer than timeoutInSeconds and was ended.{message}", ended.code
+            )
+        elif ended.why == node_agent.ASKED:
+            self._over(machine, kept, CANCELED, f"The script was ended.{message}", ended.code)
+        elif ended.code == 0:
+            self._over(machine, kept, SUCCEEDED, _MESSAGES[SUCCEEDED] + message, 0)
+        else:
+            what = f"command terminated with exit status={ended.code}" if ended.code is not None else ended.message or ended.why
+            self._over(machine, kept, FAILED, f"Execution failed: failed to execute command: {what}{message}", ended.code)
+
+    def _over(self, machine: Machine, kept: Body, state: str, message: str, code: int | None) -> None:
+        kept.update(state=state, message=message, code=code, end=machine.around.now())
+        machine.around.save(machine)
+
+    def _streams(self, kept: Body) -> list[Stream]:
+        folder = Path(kept["folder"])
+        return [Stream(folder / file, url, principal, sent) for file, url, principal, sent in kept["streams"]]
+
+    async def _run(self, machine: Machine, run: str, folder: Path, script: Script) -> Ended:
+        arguments = tuple(f"{name}={value}" if name else value for name, value in script.parameters)
+        argv = await asyncio.to_thread(machine.written_script, folder / "script.sh", script.text, arguments)
+        named = {name: value for name, value in script.parameters if name}
+        env = {**machine.environment(), **named}
+        out, err = str(folder / "stdout"), str(folder / "stderr")
+        command = Command(argv, env, str(folder), out, err, seconds=script.seconds, keep=True, context={"run-command": run})
+        return await machine.run(run, command)
+
+    def _next(self, machine: Machine, what: str) -> str:
+        machine.record["number"] += 1
+        return f"{what}/{machine.record['number']}"
+
+
+def _last(file: Path) -> str:
+    """The end of an output, as much as is shown."""
+    try:
+        with file.open("rb") as content:
+            size = content.seek(0, 2)
+            content.seek(max(0, size - OUTPUT_BYTES))
+            return content.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _bare(url: str) -> str:
+    return url.partition("?")[0]  # what follows may be a signature

@@ -1,0 +1,56 @@
+"""Output of a command that runs, sent on to append blobs while it grows.
+
+In: a file that a process writes, the address of a blob, and as whom. Out: the blob, begun anew, with what the file has got
+so far.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from localazure.blobs.service import Blobs
+
+LOOK_SECONDS = 0.2
+
+
+class Stream:
+    """One file and its blob. `sent` says how much of the file is there, for a later server to go on with."""
+
+    def __init__(self, file: Path, url: str, principal: str | None, sent: int = 0) -> None:
+        self.file = file
+        self.url = url
+        self.principal = principal
+        self.sent = sent
+
+    async def begin(self, blobs: "Blobs") -> None:
+        """BlobError where it may not, or can't, be written."""
+        await blobs.begin_append(self.url, self.principal)
+        self.sent = 0
+
+    async def go_on(self, blobs: "Blobs") -> bool:
+        """Sends what is new. Whether there was something."""
+        content = await asyncio.to_thread(self._new)
+        if not content:
+            return False
+        await blobs.append(self.url, content, self.principal)
+        self.sent += len(content)
+        return True
+
+    def _new(self) -> bytes:
+        try:
+            with self.file.open("rb") as file:
+                file.seek(self.sent)
+                return file.read()
+        except FileNotFoundError:
+            return b""
+
+
+async def follow(streams: list[Stream], blobs: "Blobs", told: Callable[[], None]) -> None:
+    """Sends on until it is cancelled. `told` is called after each piece."""
+    while True:
+        for stream in streams:
+            if await stream.go_on(blobs):
+                told()
+        await asyncio.sleep(LOOK_SECONDS)

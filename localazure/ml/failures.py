@@ -1,0 +1,47 @@
+"""Why a deployment failed, in the service's codes. They end its long operation, and its provisioning state is Failed.
+
+Codes and what they mean: Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints, read 2026-11-22. The sentences
+about a crash and a quota are the service's own, from users' reports; the others are this project's.
+"""
+
+from localazure.arm.errors import ArmError
+
+GUIDE = "Please see troubleshooting guide, available here: https://aka.ms/oe-tsg#error-"
+
+
+def bad_argument(message: str) -> ArmError:
+    return of("BadArgument", message)
+
+
+def not_authorized(who: str, role: str, where: str, what: str) -> ArmError:
+    message = (
+        f"Startup task failed due to authorization error: {who} may not {what}. It needs the role {role} on {where}, and a role "
+        "takes some minutes to hold."
+    )
+    return of("BadArgument", message)
+
+
+def image_build(message: str) -> ArmError:
+    return of("ImageBuildFailure", message)
+
+
+def crashed(message: str, log: str) -> ArmError:
+    shown = f" The last lines of its log:\n{log}" if log else " It has printed nothing."
+    return of("ResourceNotReady", f"User container has crashed or terminated: {message}.", shown)
+
+
+def never_ready(probe: str, message: str, log: str) -> ArmError:
+    shown = f" The last lines of its log:\n{log}" if log else ""
+    return of("ResourceNotReady", f"User container isn't ready: its {probe} probe failed: {message}.", shown)
+
+
+def not_found(message: str) -> ArmError:
+    return of("ResourceNotFound", message)
+
+
+def out_of_quota(message: str) -> ArmError:
+    return of("OutOfQuota", message)
+
+
+def of(code: str, message: str, shown: str = "") -> ArmError:
+    return ArmError(400, code, f"{message} {GUIDE}{code.lower()}.{shown}")

@@ -1,0 +1,90 @@
+"""A Kubernetes online deployment as the Kubernetes object that the cluster gets: a Deployment in the compute's namespace.
+
+In: the deployment, its endpoint's compute and its plan. Out: the object. Labels and names are this project's; which taints the
+service's pods tolerate is the catalog's.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from catalog.services.machine_learning.extension import GPU_RESOURCE
+from catalog.services.machine_learning.kubernetes import OF_PLACES, TOLERATED
+from localazure.ml import network
+from localazure.ml.generations import Generation, Plan
+from localazure.ml.images import Route
+from localazure.ml.settings import Probe
+
+Body = dict[str, Any]
+
+CONTAINER = "inference-server"
+LABEL = "ml.azure.com/deployment-id"  # the generation's deployment, in a form that a label takes
+GENERATION = "ml.azure.com/generation"
+_OFTEN_SECONDS = 1  # between two tries of a readiness probe: the service's own ten seconds would be waited for at each start
+_RESOURCES = {"cpu": "cpu", "memory": "memory", "gpu": GPU_RESOURCE}
+
+
+def object_of(
+    name: str, namespace: str, generation: Generation, plan: Plan, image: str, readiness: Probe, shape: Body, files: Path
+) -> Body:
+    """`shape`: `nodeSelector` and `resources` of a pod; `files`: where model and code of the generation lie."""
+    labels = {LABEL: name, GENERATION: generation.id, "app": "azureml-online"}
+    container: Body = {
+        "name": CONTAINER,
+        "image": image,
+        "ports": [{"containerPort": port} for port in plan.served.ports],
+        "env": [{"name": key, "value": value} for key, value in _variables(plan, files).items()],
+        "resources": shape["resources"],
+        "livenessProbe": _probe(plan.served.liveness, plan.liveness, plan.liveness.period, plan.liveness.initial_delay),
+        "readinessProbe": _probe(plan.served.readiness, readiness, _OFTEN_SECONDS, 0),
+    }
+    tolerations = [{"key": key, "operator": "Equal", "value": "true"} for key in TOLERATED]
+    tolerations += [{"key": key, "operator": "Exists"} for key in OF_PLACES]
+    pod: Body = {"containers": [container], "tolerations": tolerations, "terminationGracePeriodSeconds": 30}
+    if shape.get("nodeSelector"):
+        pod["nodeSelector"] = shape["nodeSelector"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": {LABEL: name}},
+        "spec": {
+            "replicas": len(generation.ports),
+            "selector": {"matchLabels": {LABEL: name}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def shape_of(properties: Body, types: Mapping[str, Any], default: str) -> Body:
+    """What a pod asks for: the instance type's, with what the deployment itself says laid over it."""
+    chosen: Body = types.get(str(properties.get("instanceType") or default)) or {}
+    resources: Body = chosen.get("resources") or {}
+    found = {part: _without_none(resources.get(part) or {}) for part in ("requests", "limits")}
+    said: Body = properties.get("containerResourceRequirements") or {}
+    for part, ours in (("containerResourceRequests", "requests"), ("containerResourceLimits", "limits")):
+        for key, value in (said.get(part) or {}).items():
+            found[ours][_RESOURCES.get(key, key)] = str(value)
+    return {"nodeSelector": _without_none(chosen.get("nodeSelector") or {}), "resources": found}
+
+
+def _variables(plan: Plan, files: Path) -> dict[str, str]:
+    path = [network.python_path(), *filter(None, [plan.variables.get("PYTHONPATH", "")])]
+    model = {"AZUREML_MODEL_DIR": network.outside(files / "model")} if plan.model_path else {}
+    root = {"AML_APP_ROOT": network.outside(files / "code")} if plan.sources.get("code") else {}
+    return {**plan.served.variables, **root, **plan.variables, **model, "PYTHONPATH": ":".join(path), "PYTHONUNBUFFERED": "1"}
+
+
+def _probe(route: Route, probe: Probe, period: float, delay: float) -> Body:
+    return {
+        "httpGet": {"path": route.path, "port": route.port},
+        "initialDelaySeconds": int(delay),
+        "periodSeconds": max(int(period), 1),
+        "timeoutSeconds": max(int(probe.timeout), 1),
+        "failureThreshold": max(int(probe.patience / max(period, 1)), 1) if delay == 0 else probe.failure_threshold,
+        "successThreshold": 1,
+    }
+
+
+def _without_none(given: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(value) for key, value in given.items() if value is not None}

@@ -1,0 +1,269 @@
+"""The instances of Kubernetes online deployments: pods of the cluster that the endpoint's compute is attached to.
+
+The service's own controllers and router don't run in the cluster: the embedded Azure makes the Deployment itself, and its router
+reaches each pod at the port that the node agent gave it. Model and code are folders of this machine that the pods are told.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from localazure.arm.errors import ArmError
+from localazure.folder import read_json
+from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.ml import failures, pod_forms
+from localazure.ml.generations import Generation, Plan
+from localazure.ml.pod_forms import CONTAINER, GENERATION, LABEL
+from localazure.ml.settings import Probe
+from localazure.ml.slots import Instance, LiveDeployment
+from localazure.ml.upstream import Upstream
+from localazure.ml.watching import Watch
+
+Body = dict[str, Any]
+
+POLL_SECONDS = 0.3
+_MANAGER = "azureml"
+_GONE_SECONDS = 60.0
+_SHOWN_LINES = 20
+_CRASHES = 2  # restarts after which a pod counts as crashed
+_PULL = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+
+
+class Cluster(NamedTuple):
+    """Where the pods of a compute run."""
+
+    api: KubeApi
+    namespace: str
+    folder: Path  # of the cluster
+    shape: Body  # what each pod asks for
+    image: str  # as the environment names it
+
+
+class RunningOnCluster:
+    """One deployment: its object in the cluster, its pods watched, and the requests that the router brings."""
+
+    def __init__(self, live: LiveDeployment, name: str, cluster: Callable[[], Cluster], files: Path) -> None:
+        self.live = live
+        self.serving: Generation | None = None
+        self._name = name  # of the object
+        self._cluster = cluster
+        self._files = files
+        self._readiness: Probe | None = None
+        self._watches: dict[str, Watch] = {}  # by the pod's uid
+        self._following: asyncio.Task[None] | None = None
+
+    # A generation by itself, as of `running.Running`
+
+    def folder(self, generation: Generation) -> Path:
+        return self._files / generation.id
+
+    def ports(self, _: Plan) -> tuple[int, ...]:
+        return ()  # the node agent gives them
+
+    async def halt(self, _: Generation) -> None:
+        """Pods go on being restarted, as at the service, until the deployment is updated or deleted."""
+
+    async def discard(self, generation: Generation) -> None:
+        await asyncio.to_thread(shutil.rmtree, self.folder(generation), ignore_errors=True)
+
+    # Changes
+
+    async def begin(self, generation: Generation, plan: Plan, readiness: Probe) -> None:
+        """Rolls a generation out. ArmError where it doesn't get ready; Kubernetes then leaves the pods before it as they are."""
+        self.live.scoring_path = str(generation.score[1]).encode()
+        self._follow(generation, readiness)
+        await self._apply(generation, plan, readiness)
+        await self._until_rolled_out(generation, readiness)
+        before, self.serving = self.serving, generation
+        if before is not None and before.id != generation.id:
+            await asyncio.to_thread(shutil.rmtree, self.folder(before), ignore_errors=True)
+
+    def take_up(self, generation: Generation, readiness: Probe) -> None:
+        self.serving = generation
+        self.live.scoring_path = str(generation.score[1]).encode()
+        self._follow(generation, readiness)
+
+    async def scale(self, plan: Plan, _: object, readiness: Probe) -> None:
+        if self.serving is None:
+            raise ValueError("what doesn't serve can't be scaled")
+        await self._apply(self.serving, plan, readiness)
+        await self._until_rolled_out(self.serving, readiness)
+
+    def probe(self, readiness: Probe) -> None:
+        self._readiness = readiness
+        for watch in self._watches.values():
+            watch.probe = readiness
+
+    async def end(self) -> None:
+        """No more requests; then the pods are gone."""
+        self.live.instances = []
+        deadline = asyncio.get_running_loop().time() + self.live.settings.timeout_seconds
+        while self.live.pending and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(POLL_SECONDS / 3)
+        await self.close()
+        try:
+            await self._delete(self._cluster())
+        except (ArmError, KubeError):
+            return  # the cluster has gone, and its pods with it
+
+    async def close(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.wait([self._following])
+            self._following = None
+        await asyncio.gather(*(watch.stop() for watch in self._watches.values()))
+        self._watches = {}
+
+    async def log(self, generation: Generation, tail: int | None) -> str:
+        """What the pods of a generation printed."""
+        try:
+            cluster = self._cluster()
+            pods = await self._pods(cluster, generation)
+        except (ArmError, KubeError) as error:
+            return f"{error}\n"
+        parts: list[str] = []
+        for pod in pods:
+            parts.append(f"Instance status ({pod['metadata']['name']}): {pod['status'].get('phase')}\n")
+            parts.append(await self._log(cluster, pod, tail))
+        return "".join(parts)
+
+    # The cluster
+
+    async def _apply(self, generation: Generation, plan: Plan, readiness: Probe) -> None:
+        cluster = self._cluster()
+        try:
+            if await cluster.api.find(f"/api/v1/namespaces/{cluster.namespace}") is None:
+                raise failures.of("NamespaceNotFound", f"The cluster has no namespace '{cluster.namespace}'.")
+            body = pod_forms.object_of(
+                self._name, cluster.namespace, generation, plan, cluster.image, readiness, cluster.shape, self.folder(generation)
+            )
+            await cluster.api.apply(f"{_path(cluster)}/{self._name}", body, field_manager=_MANAGER)
+        except KubeError as error:
+            raise _refused(error) from error
+
+    async def _until_rolled_out(self, generation: Generation, readiness: Probe) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + readiness.patience
+        while True:
+            cluster = self._cluster()
+            try:
+                status, wanted = await self._status(cluster)
+                pods = await self._pods(cluster, generation)
+                if _is_whole(status, wanted) and len([each for each in self.live.instances if each.ready]) >= wanted:
+                    return
+                for pod in pods:
+                    await self._check(cluster, pod, late=loop.time() >= deadline)
+            except KubeError as error:
+                raise _refused(error) from error
+            if loop.time() >= deadline:
+                raise failures.never_ready("readiness", "the pods didn't get ready in time", "")
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _check(self, cluster: Cluster, pod: Body, *, late: bool) -> None:
+        """ArmError where a pod won't run."""
+        scheduled = _condition(pod, "PodScheduled")
+        if scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable":
+            refused = await self._event(cluster, pod, "NotTriggerScaleUp")
+            if refused or late:
+                message = f"Kubernetes unschedulable. Details:{scheduled.get('message', '')} {refused}".rstrip()
+                raise failures.out_of_quota(f"OutOfQuota: {message}")
+        for state in pod["status"].get("containerStatuses") or ():
+            waiting = (state.get("state") or {}).get("waiting") or {}
+            if waiting.get("reason") in _PULL and waiting.get("reason") != "ErrImagePull":
+                raise failures.of("ImagePullLoopBackOff", f"The image can't be pulled: {waiting.get('message', '')}")
+            if state.get("restartCount", 0) >= _CRASHES:
+                log = await self._log(cluster, pod, _SHOWN_LINES)
+                ended = (state.get("lastState") or {}).get("terminated") or {}
+                code = "PodOutOfMemory" if ended.get("reason") == "OOMKilled" else "DeploymentCrashLoopBackOff"
+                why = f"User container has crashed or terminated with exit code {ended.get('exitCode')}."
+                raise failures.of(code, why, f" The last lines of its log:\n{log}")
+
+    async def _status(self, cluster: Cluster) -> tuple[Body, int]:
+        found = await cluster.api.get(f"{_path(cluster)}/{self._name}")
+        status: Body = found.get("status") or {}
+        current = status.get("observedGeneration") == found["metadata"]["generation"]
+        return (status if current else {}), int(found["spec"]["replicas"])
+
+    async def _pods(self, cluster: Cluster, generation: Generation | None = None) -> list[Body]:
+        labels = f"{LABEL}={self._name}" + (f",{GENERATION}={generation.id}" if generation else "")
+        found = await cluster.api.list(f"/api/v1/namespaces/{cluster.namespace}/pods", labels=labels)
+        return list(found["items"])
+
+    async def _event(self, cluster: Cluster, pod: Body, reason: str) -> str:
+        fields = f"involvedObject.uid={pod['metadata']['uid']},reason={reason}"
+        found = await cluster.api.list(f"/api/v1/namespaces/{cluster.namespace}/events", fields=fields)
+        return str(found["items"][0].get("message", reason)) if found["items"] else ""
+
+    async def _log(self, cluster: Cluster, pod: Body, tail: int | None) -> str:
+        path = f"/api/v1/namespaces/{cluster.namespace}/pods/{pod['metadata']['name']}/log"
+        query: Mapping[str, str] = {"container": CONTAINER, **({"tailLines": str(tail)} if tail is not None else {})}
+        restarted = any(each.get("restartCount") for each in pod["status"].get("containerStatuses") or ())
+        for previous in (["true", "false"] if restarted else ["false"]):
+            try:
+                found = await cluster.api.text(path, **query, previous=previous)
+            except KubeError:
+                continue
+            if found:
+                return found
+        return ""
+
+    async def _delete(self, cluster: Cluster) -> None:
+        await cluster.api.delete(f"{_path(cluster)}/{self._name}")
+        deadline = asyncio.get_running_loop().time() + _GONE_SECONDS
+        while await self._pods(cluster) and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(POLL_SECONDS)
+
+    # Following the pods
+
+    def _follow(self, generation: Generation, readiness: Probe) -> None:
+        self._readiness = readiness
+        self._score, self._ready = generation.score, generation.readiness
+        if self._following is None:
+            self._following = asyncio.create_task(self._run(), name=f"pods of {self._name}")
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                cluster = self._cluster()
+                pods = [each for each in await self._pods(cluster) if not each["metadata"].get("deletionTimestamp")]
+            except (ArmError, KubeError):
+                await asyncio.sleep(POLL_SECONDS * 3)
+                continue
+            await self._took(cluster, {each["metadata"]["uid"]: each for each in pods})
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _took(self, cluster: Cluster, pods: Mapping[str, Body]) -> None:
+        """The instances are the pods that run and have a port."""
+        gone = [self._watches.pop(uid) for uid in list(self._watches) if uid not in pods]
+        for uid, pod in pods.items():
+            if uid in self._watches or pod["status"].get("phase") != "Running":
+                continue
+            ports = ((read_json(cluster.folder / "pods" / uid / "pod.json") or {}).get("ports") or {}).get(CONTAINER) or {}
+            score, ready = ports.get(str(self._score[0])), ports.get(str(self._ready[0]))
+            if score and ready and self._readiness is not None:
+                instance = Instance(pod["metadata"]["name"], Upstream(int(score)))
+                self._watches[uid] = Watch(
+                    instance, Upstream(int(ready)), str(self._ready[1]), self._readiness, self.live.changed
+                )
+        self.live.instances = [watch.instance for watch in self._watches.values()]
+        await asyncio.gather(*(watch.stop() for watch in gone))
+
+
+def _path(cluster: Cluster) -> str:
+    return f"/apis/apps/v1/namespaces/{cluster.namespace}/deployments"
+
+
+def _is_whole(status: Body, wanted: int) -> bool:
+    return all(int(status.get(name) or 0) == wanted for name in ("updatedReplicas", "replicas", "availableReplicas"))
+
+
+def _condition(pod: Body, kind: str) -> Body:
+    return next((each for each in pod["status"].get("conditions") or () if each["type"] == kind), {})
+
+
+def _refused(error: KubeError) -> ArmError:
+    if error.status in (400, 422):
+        return failures.of("InvalidDeploymentSpec", error.message)
+    return failures.of("InferencingClientCallFailed", f"The cluster can't be reached, or refuses: {error.message}")

@@ -1,0 +1,250 @@
+"""The router in front of all online endpoints: `/ml/<region>/<endpoint>/…` to a container of one of its deployments.
+
+A request is let in by the gate, read to its end, given to a deployment by traffic or by its name in `azureml-model-deployment`,
+and to the instance that has least to do. A request for which nobody listened goes to another instance; one that was sent and lost
+isn't sent again. Mirrored copies go out beside it, and nobody hears of their answers. It is the outermost part of the server, so
+that a request passes nothing that is ARM's.
+"""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import quote
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from localazure.faults import ABORT
+from localazure.ml import bodies, refusals
+from localazure.ml.gate import Gate
+from localazure.ml.live import LiveEndpoint
+from localazure.ml.refusals import RefusedError
+from localazure.ml.slots import LiveDeployment, NotReadyError, Place, TooManyError
+from localazure.ml.upstream import Answer, Headers, LostError, NobodyListensError
+
+PREFIX = "/ml/"
+DEPLOYMENT = b"azureml-model-deployment"
+SCORE = "/score"
+_LOCAL = (b"x-local-azure", b"embedded")
+# Those of one connection, and the key or token, which is for the endpoint and none of the container's business.
+_NOT_PASSED_ON = frozenset(
+    {
+        b"authorization", b"connection", b"content-length", b"expect", b"host", b"keep-alive", b"proxy-authorization",
+        b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"x-request-id",
+    }
+)  # fmt: skip
+_NOT_ANSWERED = frozenset(
+    {
+        b"connection", b"date", b"keep-alive", b"server", b"transfer-encoding", b"upgrade", b"x-ms-client-request-id",
+        b"x-ms-request-id", b"x-request-id", DEPLOYMENT,
+    }
+)  # fmt: skip
+_REASON_BYTES = 200  # of `ms-azureml-model-error-reason`
+_SAFE = "/:@!$&'()*+,;=~%"
+MODEL_ERROR = 424
+
+Find = Callable[[str, str], LiveEndpoint | None]  # by region and name
+
+
+class Router:
+    """An ASGI application around another one, which gets every other path."""
+
+    def __init__(self, find: Find, gate: Gate) -> None:
+        self._find = find
+        self._gate = gate
+        self._copies: set[asyncio.Task[None]] = set()
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] == "http" and scope["path"].startswith(PREFIX):
+                await self.answer(scope, receive, send)
+            else:
+                await app(scope, receive, send)
+
+        return answering
+
+    async def close(self) -> None:
+        for copy in self._copies:
+            copy.cancel()
+        if self._copies:
+            await asyncio.wait(self._copies)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = str(uuid.uuid4()).encode()
+        own: Headers = [(b"x-request-id", request_id), (b"x-ms-request-id", request_id), _LOCAL]
+        try:
+            await self._answer(scope, receive, send, own)
+        except RefusedError as refusal:
+            await _refuse(send, refusal, own)
+        except bodies.ClientGoneError:
+            return
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, own: Headers) -> None:
+        endpoint, below = self._endpoint(scope["path"])
+        given = _Given(scope["headers"])
+        self._gate.check(endpoint, given.authorization)
+        own += [(b"x-ms-client-request-id", given.client_request_id)] if given.client_request_id else []
+        body = await bodies.whole(receive, given.length)
+        deployment = _chosen(endpoint, given.deployment)
+        request = _Request(scope["method"].encode(), below, scope["query_string"], [*given.passed, own[0]], body)
+        shadow = None if given.deployment else endpoint.next_shadow()
+        if shadow is not None:
+            self._copy(shadow, request)
+        own.append((DEPLOYMENT, deployment.name.encode()))
+        deadline = asyncio.get_running_loop().time() + deployment.settings.timeout_seconds
+        with _told(endpoint, deployment):
+            place = deployment.enter()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    answer = await _asked(deployment, place, request, deadline)
+                try:
+                    await _pass_on(answer, scope, send, own, deadline, kubernetes=endpoint.kubernetes)
+                finally:
+                    answer.close()
+            finally:
+                place.leave()
+
+    def _endpoint(self, path: str) -> tuple[LiveEndpoint, str]:
+        """The endpoint, and what of the path is the container's."""
+        region, _, rest = path[len(PREFIX) :].partition("/")
+        name, _, below = rest.partition("/")
+        endpoint = self._find(region.lower(), name.lower())
+        if endpoint is None:
+            raise refusals.no_endpoint(name)
+        return endpoint, f"/{below}"
+
+    def _copy(self, shadow: LiveDeployment, request: "_Request") -> None:
+        copy = asyncio.create_task(_copied(shadow, request))
+        self._copies.add(copy)
+        copy.add_done_callback(self._copies.discard)
+
+
+class _Given:
+    """What a request's headers say to the router, and those that the container gets."""
+
+    def __init__(self, headers: Headers) -> None:
+        self.authorization = self.length = self.deployment = self.client_request_id = b""
+        self.passed: Headers = []
+        for name, value in headers:
+            match name:
+                case b"authorization":
+                    self.authorization = value
+                case b"content-length":
+                    self.length = value
+                case b"azureml-model-deployment":
+                    self.deployment = value
+                case b"x-ms-client-request-id":
+                    self.client_request_id = value
+                case _:
+                    pass
+            if name not in _NOT_PASSED_ON:
+                self.passed.append((name, value))
+
+
+class _Request(NamedTuple):
+    """A request as any deployment may get it."""
+
+    method: bytes
+    path: str  # below the endpoint
+    query: bytes
+    headers: Headers
+    body: bytes
+
+    def target(self, deployment: LiveDeployment) -> bytes:
+        path = deployment.scoring_path if self.path == SCORE else quote(self.path, safe=_SAFE).encode()
+        return path + b"?" + self.query if self.query else path
+
+
+def _chosen(endpoint: LiveEndpoint, named: bytes) -> LiveDeployment:
+    if named:
+        name = named.decode("latin-1")
+        deployment = endpoint.named(name)
+        if deployment is None:
+            raise refusals.no_deployment(name, endpoint.name)
+        return deployment
+    deployment = endpoint.next()
+    if deployment is None:
+        raise refusals.no_traffic(endpoint.name)
+    return deployment
+
+
+async def _asked(deployment: LiveDeployment, place: Place, request: _Request, deadline: float) -> Answer:
+    """The head of the first answer: an instance where nobody listens is passed over."""
+    while True:
+        instance = await place.instance(deadline)
+        try:
+            return await instance.upstream.ask(request.method, request.target(deployment), request.headers, request.body)
+        except NobodyListensError:
+            place.nobody_listens()
+
+
+async def _pass_on(answer: Answer, scope: Scope, send: Send, own: Headers, deadline: float, *, kubernetes: bool) -> None:
+    """The container's answer to the client. Broken off where the container breaks off, so that nobody takes a half for whole."""
+    status, headers = _head(answer, kubernetes=kubernetes)
+    whole = answer.whole
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *own]})
+    if whole is not None:
+        await send({"type": "http.response.body", "body": whole})
+        return
+    try:
+        async with asyncio.timeout_at(deadline):
+            async for chunk in answer.chunks():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    except (LostError, TimeoutError):
+        if ABORT in scope:
+            scope[ABORT]()
+
+
+def _head(answer: Answer, *, kubernetes: bool) -> tuple[int, Headers]:
+    """Status and headers: what isn't a success is told as the service tells it."""
+    headers = [pair for pair in answer.headers if pair[0] not in _NOT_ANSWERED]
+    status = answer.status
+    if 200 <= status < 300:
+        return status, headers
+    if kubernetes:
+        return (502 if status >= 500 else status), headers
+    reason = (answer.reason or b"unknown")[:_REASON_BYTES]
+    headers += [(b"ms-azureml-model-error-statuscode", str(status).encode()), (b"ms-azureml-model-error-reason", reason)]
+    return MODEL_ERROR, headers
+
+
+@contextlib.contextmanager
+def _told(endpoint: LiveEndpoint, deployment: LiveDeployment) -> Iterator[None]:
+    """What goes wrong between here and the container, in the service's words."""
+    try:
+        yield
+    except TooManyError:
+        raise refusals.too_many(deployment.name, kubernetes=endpoint.kubernetes) from None
+    except NotReadyError:
+        raise refusals.not_ready(deployment.name) from None
+    except LostError:
+        raise refusals.lost(deployment.name) from None
+    except TimeoutError:
+        raise refusals.timed_out(deployment.settings.timeout_seconds, kubernetes=endpoint.kubernetes) from None
+
+
+async def _copied(shadow: LiveDeployment, request: _Request) -> None:
+    """A mirrored request: whatever comes of it, nobody is told."""
+    deadline = asyncio.get_running_loop().time() + shadow.settings.timeout_seconds
+    with contextlib.suppress(TooManyError, NotReadyError, LostError, TimeoutError):
+        place = shadow.enter()
+        try:
+            async with asyncio.timeout_at(deadline):
+                answer = await _asked(shadow, place, request, deadline)
+                try:
+                    async for _ in answer.chunks():
+                        pass
+                finally:
+                    answer.close()
+        finally:
+            place.leave()
+
+
+async def _refuse(send: Send, refusal: RefusedError, own: Headers) -> None:
+    body = refusal.body()
+    length = str(len(body)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", length), *refusal.headers, *own]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

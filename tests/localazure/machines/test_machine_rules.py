@@ -1,0 +1,317 @@
+"""What Microsoft.Compute, Microsoft.Network and Microsoft.DevTestLab refuse, in their own codes and words, and what they show."""
+
+import base64
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from localazure.machines import cloud_init, paths, schedules
+from tests.localazure.conftest import new_group
+from tests.support import ml_resources as ml
+from tests.support.embedded import EmbeddedAzure
+from tests.support.machines import COMPUTE, NETWORK, PLAIN, REGION, SCHEDULES, T4, WINDOWS, Network, TestMachine
+
+
+@pytest.fixture(scope="module")
+def network(azure: EmbeddedAzure) -> Network:
+    return Network(azure, new_group(azure))
+
+
+@pytest.fixture(scope="module")
+def interface(network: Network) -> str:
+    """Of machines that are never made."""
+    return network.interface()
+
+
+@pytest.fixture(scope="module")
+def machine(network: Network) -> TestMachine:
+    return network.machine(image=PLAIN, custom_data="#!/bin/sh\ntrue\n")
+
+
+def refused(network: Network, body: dict[str, Any], name: str = "") -> tuple[int, str, str]:
+    return ml.refused(network.try_machine(body, name))
+
+
+WRONG: list[tuple[str, dict[str, Any], int, str, str]] = [
+    # loft-sh/devpod issue 731
+    (
+        "Gen1 on a size of Gen2",
+        {"size": "Standard_NC24ads_A100_v4", "image": {**WINDOWS, "sku": "2022-datacenter"}},
+        400,
+        "BadRequest",
+        "The selected VM size 'Standard_NC24ads_A100_v4' cannot boot Hypervisor Generation '1'.",
+    ),
+    (
+        "a size that is no more",
+        {"size": "Standard_NC6"},
+        409,
+        "SkuNotAvailable",
+        "is currently not available in location 'westeurope'",
+    ),
+    (
+        "no size",
+        {"size": "Standard_NC4as_T5_v3"},
+        400,
+        "InvalidParameter",
+        "The value Standard_NC4as_T5_v3 provided for the VM size",
+    ),
+    (
+        "an image that ended",
+        {"image": {**WINDOWS, "sku": "2012-R2-Datacenter"}},
+        404,
+        "PlatformImageNotFound",
+        "is not available",
+    ),
+    ("eviction without Spot", {"evictionPolicy": "Delete"}, 409, "OperationNotAllowed", "only on Azure Spot"),
+    (
+        "UEFI without Trusted Launch",
+        {"securityProfile": {"uefiSettings": {"secureBootEnabled": True}}},
+        400,
+        "BadRequest",
+        "UEFI",
+    ),
+    ("an availability set", {"availabilitySet": {"id": "/x"}}, 501, "NotImplemented", "'availabilitySet' of a virtual machine"),
+]
+
+
+@pytest.mark.parametrize(("changed", "status", "code", "words"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+def test_machines_that_are_refused(
+    network: Network, interface: str, changed: dict[str, Any], status: int, code: str, words: str
+) -> None:
+    found = refused(network, network.machine_body(interface=interface, **changed))
+    assert found[:2] == (status, code), found
+    assert words in found[2]
+
+
+PROFILES: list[tuple[str, dict[str, Any], str]] = [
+    ("a reserved name", {"adminUsername": "admin"}, "The Admin Username specified is not allowed."),
+    ("no way in", {"linuxConfiguration": {}}, "Authentication using either SSH or by user name and password must be enabled"),
+    ("a weak password", {"adminPassword": "password"}, "The supplied password must be between 6-72 characters long"),
+    (
+        "a key elsewhere",
+        {"linuxConfiguration": {"ssh": {"publicKeys": [{"path": "/root/.ssh/authorized_keys", "keyData": "x"}]}}},
+        "currently limited to its default value /home/azureuser/.ssh/authorized_keys",
+    ),
+    ("custom data as text", {"customData": "#cloud-config"}, "Custom data in OSProfile must be in Base64 encoding"),
+]
+
+
+@pytest.mark.parametrize(("profile", "words"), [row[1:] for row in PROFILES], ids=[row[0] for row in PROFILES])
+def test_profiles_that_are_refused(network: Network, interface: str, profile: dict[str, Any], words: str) -> None:
+    body = network.machine_body(interface=interface)
+    body["properties"]["osProfile"] |= profile
+    found = refused(network, body)
+    assert found[:2] == (400, "InvalidParameter"), found
+    assert words in found[2]
+
+
+def test_quota_restriction_and_capacity_have_azures_codes(network: Network, interface: str) -> None:
+    azure, body = network.azure, network.machine_body(interface=interface, size="Standard_NC8as_T4_v3")
+    body["location"] = body_region = REGION
+    try:
+        assert azure.command("fault", "quota", "compute", body_region, "Standard NCASv3_T4 Family", "0").returncode == 0
+        found = refused(network, body)
+        assert found[:2] == (409, "OperationNotAllowed")
+        # nforgeio/neonKUBE issue 1671, of a family
+        wanted = (
+            r"results in exceeding approved Standard NCASv3_T4 Family Cores quota\. .*Current Limit: 0, .*Additional Required: 8,"
+        )
+        assert re.search(wanted, found[2]), found[2]
+        azure.command("fault", "clear")
+        assert azure.command("fault", "restrict", "Standard_NC8as_T4_v3", body_region).returncode == 0
+        assert refused(network, body)[:2] == (409, "SkuNotAvailable")
+        azure.command("fault", "clear")
+        assert azure.command("fault", "capacity", body_region).returncode == 0
+        begun = network.try_machine(body, "nowhere")
+        assert begun.status_code == 201
+        error = azure.finished(begun)["error"]
+        assert error["code"] == "AllocationFailed"
+        assert "We do not have sufficient capacity for the requested VM size in this region." in error["message"]
+    finally:
+        azure.command("fault", "clear")
+    again = network.try_machine(body, "nowhere")  # it is there, failed, and can be made again
+    assert azure.finished(again)["status"] == "Succeeded"
+    azure.finished(azure.delete(f"{network.group}/providers/Microsoft.Compute/virtualMachines/nowhere", COMPUTE))
+
+
+CHANGES: list[tuple[tuple[str, ...], Any, str]] = [
+    (("storageProfile", "imageReference", "sku"), "24_04", "imageReference"),
+    (("osProfile", "adminUsername"), "other", "adminUsername"),
+    (("osProfile", "customData"), base64.b64encode(b"#!/bin/sh\n").decode(), "customData"),
+    (("storageProfile", "osDisk", "name"), "other", "osDisk.name"),
+    (("priority",), "Spot", "priority"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "what"), CHANGES, ids=[row[2] for row in CHANGES])
+def test_what_of_a_machine_never_changes(machine: TestMachine, path: tuple[str, ...], value: Any, what: str) -> None:
+    body = machine.azure.get(machine.id, COMPUTE).json()
+    target = body["properties"]
+    for step in path[:-1]:
+        target = target[step]
+    target[path[-1]] = value
+    # Azure/azure-sdk-for-net issue 37285
+    assert ml.refused(machine.azure.put(machine.id, body, COMPUTE)) == (
+        409,
+        "PropertyChangeNotAllowed",
+        f"Changing property '{what}' is not allowed.",
+    )
+
+
+def test_a_put_of_what_get_answers_changes_nothing_and_another_size_starts_the_machine_anew(machine: TestMachine) -> None:
+    azure = machine.azure
+    machine.run("echo 1 > /opt/here; cloud-init status --wait")
+    body = azure.get(machine.id, COMPUTE).json()
+    boot = machine.out("cat /proc/self/stat | cut -d' ' -f4")
+    assert azure.finished(azure.put(machine.id, body, COMPUTE))["status"] == "Succeeded"
+    body["properties"]["hardwareProfile"]["vmSize"] = "Standard_NC8as_T4_v3"
+    assert azure.finished(azure.put(machine.id, body, COMPUTE))["status"] == "Succeeded"
+    assert azure.get(machine.id, COMPUTE).json()["properties"]["hardwareProfile"]["vmSize"] == "Standard_NC8as_T4_v3"
+    assert machine.out("cat /opt/here") == "1\n"
+    assert machine.out("cat /proc/self/stat | cut -d' ' -f4") != boot, "another process runs its commands"
+
+
+def test_an_interface_has_one_machine_an_address_and_a_subnet_that_is_there(network: Network, machine: TestMachine) -> None:
+    azure = network.azure
+    used = azure.get(machine.id, COMPUTE).json()["properties"]["networkProfile"]["networkInterfaces"][0]["id"]
+    shown = azure.get(used, NETWORK).json()["properties"]
+    assert shown["virtualMachine"]["id"] == machine.id
+    assert shown["ipConfigurations"][0]["properties"]["privateIPAddress"].startswith("10.1.0.")
+    assert refused(network, network.machine_body(interface=used))[:2] == (409, "OperationNotAllowed")
+    nowhere = network.interface_body()
+    nowhere["properties"]["ipConfigurations"][0]["properties"]["subnet"]["id"] = f"{network.id}/subnets/nowhere"
+    path = f"{network.group}/providers/Microsoft.Network/networkInterfaces/wrong"
+    assert ml.refused(azure.put(path, nowhere, NETWORK))[:2] == (400, "InvalidResourceReference")
+    assert ml.refused(azure.delete(network.subnet, NETWORK))[:2] == (400, "InUseSubnetCannotBeDeleted")
+    assert ml.refused(azure.delete(network.id, NETWORK))[:2] == (400, "InUseSubnetCannotBeDeleted")
+    outside = azure.put(f"{network.id}/subnets/out", {"properties": {"addressPrefix": "10.9.0.0/24"}}, NETWORK)
+    assert ml.refused(outside)[:2] == (400, "NetcfgSubnetRangeOutsideVnet")
+    overlap = azure.put(f"{network.id}/subnets/over", {"properties": {"addressPrefix": "10.1.0.128/25"}}, NETWORK)
+    assert ml.refused(overlap)[:2] == (400, "NetcfgSubnetRangesOverlap")
+
+
+def test_a_network_keeps_subnets_that_are_resources_of_their_own(network: Network) -> None:
+    azure = network.azure
+    body = {"location": REGION, "tags": {"a": "b"}, "properties": {"addressSpace": {"addressPrefixes": ["10.1.0.0/16"]}}}
+    ml.done(azure, azure.put(network.id, body, NETWORK))
+    shown = azure.get(network.id, NETWORK).json()["properties"]["subnets"]
+    assert [one["name"] for one in shown] == ["default"]
+    inline = {"name": "second", "properties": {"addressPrefix": "10.1.1.0/24"}}
+    listed = {
+        "location": REGION,
+        "properties": {"addressSpace": {"addressPrefixes": ["10.1.0.0/16"]}, "subnets": [shown[0], inline]},
+    }
+    ml.done(azure, azure.put(network.id, listed, NETWORK))
+    assert azure.get(f"{network.id}/subnets/second", NETWORK).json()["properties"]["addressPrefix"] == "10.1.1.0/24"
+    assert azure.delete(f"{network.id}/subnets/second", NETWORK).status_code == 200
+
+
+def test_public_addresses_groups_and_bastion_are_judged_and_shown(network: Network) -> None:
+    azure, group = network.azure, network.group
+    address = f"{group}/providers/Microsoft.Network/publicIPAddresses/ip"
+    basic = {"location": REGION, "properties": {}}
+    assert ml.refused(azure.put(address, basic, NETWORK))[:2] == (400, "IPv4BasicSkuPublicIpCountLimitReached")
+    standard = {"location": REGION, "sku": {"name": "Standard"}, "properties": {"publicIPAllocationMethod": "Static"}}
+    ml.done(azure, azure.put(address, standard, NETWORK))
+    assert azure.get(address, NETWORK).json()["properties"]["ipAddress"].startswith("203.0.113.")
+    rules = [
+        {
+            "name": "deny",
+            "properties": {
+                "access": "Deny",
+                "direction": "Inbound",
+                "priority": 4096,
+                "protocol": "*",
+                "sourceAddressPrefix": "*",
+                "sourcePortRange": "*",
+                "destinationAddressPrefix": "*",
+                "destinationPortRange": "*",
+            },
+        }
+    ]
+    security = f"{group}/providers/Microsoft.Network/networkSecurityGroups/nsg"
+    ml.done(azure, azure.put(security, {"location": REGION, "properties": {"securityRules": rules}}, NETWORK))
+    assert len(azure.get(security, NETWORK).json()["properties"]["defaultSecurityRules"]) == 6
+    nic = network.interface(publicIPAddress={"id": address})
+    body = azure.get(nic, NETWORK).json()
+    body["properties"]["networkSecurityGroup"] = {"id": security}
+    ml.done(azure, azure.put(nic, body, NETWORK))
+    assert ml.refused(azure.delete(security, NETWORK))[:2] == (400, "InUseNetworkSecurityGroupCannotBeDeleted")
+    assert ml.refused(azure.delete(address, NETWORK))[:2] == (400, "PublicIPAddressCannotBeDeleted")
+    bastion = f"{group}/providers/Microsoft.Network/bastionHosts/bastion"
+    wrong = [{"name": "ip", "properties": {"subnet": {"id": network.subnet}, "publicIPAddress": {"id": address}}}]
+    found = azure.put(bastion, {"location": REGION, "sku": {"name": "Basic"}, "properties": {"ipConfigurations": wrong}}, NETWORK)
+    assert ml.refused(found)[1] == "SubnetNameInvalid"
+    developer = {"location": REGION, "sku": {"name": "Developer"}, "properties": {"virtualNetwork": {"id": network.id}}}
+    assert ml.done(azure, azure.put(bastion, developer, NETWORK))["properties"]["dnsName"].startswith("bst-")
+
+
+def test_a_schedule_deallocates_its_machine(network: Network, machine: TestMachine) -> None:
+    azure = network.azure
+    path = f"{network.group}/providers/Microsoft.DevTestLab/schedules/shutdown-computevm-{machine.name}"
+    properties = {
+        "status": "Enabled",
+        "taskType": "ComputeVmShutdownTask",
+        "dailyRecurrence": {"time": "1900"},
+        "timeZoneId": "W. Europe Standard Time",
+        "targetResourceId": machine.id,
+    }
+    assert ml.refused(azure.put(f"{path}x", {"location": REGION, "properties": properties}, SCHEDULES))[1] == "InvalidSchedule"
+    wrong = {**properties, "timeZoneId": "Europe/Berlin"}
+    assert "Windows' time zones" in ml.refused(azure.put(path, {"location": REGION, "properties": wrong}, SCHEDULES))[2]
+    ml.done(azure, azure.put(path, {"location": REGION, "properties": properties}, SCHEDULES))
+    assert azure.finished(azure.post(f"{path}/execute", SCHEDULES))["status"] == "Succeeded"
+    assert machine.power == "deallocated"
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        (datetime(2026, 11, 22, 18, 0, 10, tzinfo=UTC), True),  # 19:00 in Berlin in winter
+        (datetime(2026, 11, 22, 17, 59, tzinfo=UTC), False),
+        (datetime(2026, 7, 1, 17, 0, 5, tzinfo=UTC), True),  # and in summer
+        (datetime(2026, 7, 1, 18, 0, 5, tzinfo=UTC), False),
+    ],
+    ids=["winter", "before", "summer", "after"],
+)
+def test_a_time_of_day_is_that_of_its_zone(now: datetime, *, due: bool) -> None:
+    assert schedules.due("1900", "W. Europe Standard Time", now - timedelta(minutes=1), now) is due
+
+
+def test_cloud_init_reads_parts_gzip_and_tells_what_it_doesnt_do() -> None:
+    mime = (
+        'Content-Type: multipart/mixed; boundary="b"\nMIME-Version: 1.0\n\n--b\nContent-Type: text/x-shellscript\n\n#!/bin/sh\necho 1\n'
+        "--b\nContent-Type: text/cloud-config\n\n#cloud-config\nruncmd: [echo 2]\nntp: {}\n--b\nContent-Type: "
+        "text/x-include-url\n\nx\n--b--\n"
+    )
+    plan = cloud_init.plan(base64.b64encode(mime.encode()).decode())
+    assert [script.splitlines()[-1] for script in plan.scripts] == ["echo 1", "echo 2"]
+    assert plan.notes == ("the embedded Azure doesn't act out the module of 'ntp'",)
+    assert plan.errors == ("the embedded Azure doesn't act out a part of the type text/x-include-url",)
+    assert (
+        cloud_init.plan(base64.b64encode(b"#cloud-config\n- a\n- b: [").decode())
+        .errors[0]
+        .startswith("the cloud-config is no YAML")
+    )
+
+
+def test_paths_of_a_machine_are_led_into_its_folder_and_others_are_left(tmp_path: Any) -> None:
+    root = tmp_path / "root"
+    text = "cat /var/log/x https://host/var/y /usr/bin/z $HOME/opt/a file:/mnt/b '/opt/it''s' /etc/own.conf /etc/other"
+    led = paths.led(text, root, ["/etc/own.conf"])
+    assert led == (
+        f"cat {root}/var/log/x https://host/var/y /usr/bin/z $HOME/opt/a file:{root}/mnt/b '{root}/opt/it''s' "
+        f"{root}/etc/own.conf /etc/other"
+    )
+    assert paths.led(led, root, ["/etc/own.conf"]) == led
+    assert paths.inside("/../../etc/passwd", root) == root / "etc/passwd"
+
+
+def test_a_windows_machine_needs_a_password_and_a_short_name(network: Network, interface: str) -> None:
+    body = network.machine_body(interface=interface, image=WINDOWS, size=T4)
+    body["properties"]["osProfile"]["computerName"] = "a-name-that-is-too-long"
+    assert "cannot be more than 15 characters long" in refused(network, body)[2]
+    del body["properties"]["osProfile"]["computerName"], body["properties"]["osProfile"]["adminPassword"]
+    assert refused(network, body, "short")[:2] == (400, "InvalidParameter")

@@ -1,0 +1,193 @@
+"""Jobs of Azure ML on clusters that have no node until one waits: code, environment, inputs, log, outputs, ends and evictions."""
+
+from typing import Any
+
+import pytest
+
+from catalog import roles
+from tests.localazure.conftest import new_group
+from tests.support import ml_resources as ml
+from tests.support.embedded import EmbeddedAzure, until
+
+ENDED = ("Completed", "Failed", "Canceled")
+TRAIN = b"""
+import os, pathlib, sys, time
+data, out = sys.argv[1:3]
+print("rows", len(list(pathlib.Path(data).iterdir())), "rate", sys.argv[3], flush=True)
+print(os.environ["AZUREML_RUN_ID"], os.environ["OWN"], os.getcwd().rsplit("/", 1)[1], file=sys.stderr, flush=True)
+pathlib.Path(out, "model.txt").write_text("weights")
+pathlib.Path("outputs").mkdir()
+pathlib.Path("outputs", "metrics.json").write_text("{}")
+"""
+
+
+class World:
+    """A workspace with code, an environment and inputs, and clusters as they are asked for."""
+
+    def __init__(self, azure: EmbeddedAzure) -> None:
+        self.azure = azure
+        group = new_group(azure)
+        self.workspace = ml.put_workspace(azure, group)
+        self.storage = azure.get(self.workspace, ml.ML).json()["properties"]["storageAccount"]
+        self.account = self.storage.rsplit("/", 1)[1]
+        self.identity = ml.put_identity(azure, group)
+        ml.give_role(azure, self.storage, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self.identity["properties"]["principalId"])
+        for blob, content in (("src/train.py", TRAIN), ("data/one.csv", b"1"), ("data/two.csv", b"2")):
+            ml.upload(azure, self.account, "things", blob, content)
+        self.place = f"{azure.url}/blob/{self.account}/things"
+        self.code = self.put("codes/train/versions/1", {"codeUri": f"{self.place}/src"})["id"]
+        self.environment = self.put("environments/python/versions/1", {"image": "python:3.11"})["id"]
+
+    def put(self, below: str, properties: dict[str, Any]) -> dict[str, Any]:
+        return ml.done(self.azure, self.azure.put(f"{self.workspace}/{below}", {"properties": properties}, ml.ML))
+
+    def cluster(self, size: str = ml.T4, **inner: Any) -> str:
+        path = f"{self.workspace}/computes/{ml.new_name('c')[:12]}"
+        identity = {"type": "UserAssigned", "userAssignedIdentities": {self.identity["id"]: {}}}
+        # Low priority ended on 2026-03-31; before that day it was there.
+        tags = {"as-of": "2025-11-01"} if "vmPriority" in inner else {}
+        body = {**ml.cluster_body(size, **inner), "identity": identity, "tags": tags}
+        return ml.done(self.azure, self.azure.put(path, body, ml.ML))["id"]
+
+    def nodes(self, cluster: str) -> dict[str, int]:
+        shown = self.azure.get(cluster, ml.ML).json()["properties"]["properties"]
+        return {name.removesuffix("NodeCount"): count for name, count in shown["nodeStateCounts"].items() if count}
+
+    def try_job(self, cluster: str, command: str, **properties: Any) -> Any:
+        given = {"jobType": "Command", "computeId": cluster, "environmentId": self.environment, "command": command, **properties}
+        return self.azure.put(f"{self.workspace}/jobs/{ml.new_name('job')}", {"properties": given}, ml.ML)
+
+    def job(self, cluster: str, command: str, **properties: Any) -> str:
+        answer = self.try_job(cluster, command, **properties)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["id"]
+
+    def status(self, job: str) -> str:
+        return self.azure.get(job, ml.ML).json()["properties"]["status"]
+
+    def until(self, job: str, *states: str) -> dict[str, Any]:
+        until(lambda: self.status(job) in states, f"{job} is one of {states}")
+        return self.azure.get(job, ml.ML).json()["properties"]
+
+    def blob(self, container: str, path: str) -> str | None:
+        headers = {
+            "authorization": f"Bearer {self.azure.token('https://storage.azure.com/.default')}",
+            "x-ms-version": "2023-11-03",
+        }
+        with self.azure.http(headers=headers) as client:
+            answer = client.get(f"/blob/{self.account}/{container}/{path}")
+        return answer.text if answer.status_code == 200 else None
+
+    def log(self, job: str) -> str | None:
+        return self.blob("azureml", f"ExperimentRun/dcid.{job.rsplit('/', 1)[1]}/user_logs/std_log.txt")
+
+
+@pytest.fixture(scope="module")
+def world(azure: EmbeddedAzure) -> World:
+    return World(azure)
+
+
+def test_a_job_brings_up_a_node_runs_its_code_and_leaves_log_and_outputs(world: World) -> None:
+    cluster = world.cluster()
+    assert world.nodes(cluster) == {}
+    job = world.job(
+        cluster,
+        "python train.py ${{inputs.data}} ${{outputs.model}} ${{inputs.rate}} && nvidia-smi -L",
+        codeId=world.code,
+        inputs={
+            "data": {"jobInputType": "uri_folder", "uri": f"{world.place}/data"},
+            "rate": {"jobInputType": "literal", "value": "0.1"},
+        },
+        outputs={"model": {"jobOutputType": "uri_folder", "uri": f"{world.place}/trained"}},
+        environmentVariables={"OWN": "mine"},
+    )
+    assert world.status(job) in ("Queued", "Preparing", "Running")
+    ended = world.until(job, *ENDED)
+    log = world.log(job)
+    assert ended["status"] == "Completed", (ended, log)
+    assert log is not None
+    assert "rows 2 rate 0.1\n" in log
+    assert f"{job.rsplit('/', 1)[1]} mine" in log
+    assert "GPU 0: Tesla T4 (UUID: GPU-" in log
+    assert world.blob("things", "trained/model.txt") == "weights"
+    assert world.blob("azureml", f"ExperimentRun/dcid.{job.rsplit('/', 1)[1]}/outputs/metrics.json") == "{}"
+    assert world.nodes(cluster) == {"idle": 1}, "the node waits for another job until its idle time is over"
+    assert ended["properties"]["azureml.exitCode"] == "0"
+
+
+def test_a_full_cluster_lets_jobs_wait_and_idle_nodes_go(world: World) -> None:
+    cluster = world.cluster(scaleSettings={"minNodeCount": 0, "maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "PT1S"})
+    first = world.job(cluster, "echo first; sleep 600")
+    world.until(first, "Running")
+    second = world.job(cluster, "echo second")
+    assert world.status(second) == "Queued"
+    (node,) = world.azure.post(f"{cluster}/listNodes", ml.ML).json()["nodes"]
+    assert (node["nodeState"], node["runId"]) == ("running", first.lower())
+    until(lambda: world.log(first) == "first\n", "the log is there while the job runs")
+    assert world.azure.post(f"{first}/cancel", ml.ML).status_code == 200
+    assert world.until(first, *ENDED)["status"] == "Canceled"
+    assert world.until(second, *ENDED)["status"] == "Completed"
+    until(lambda: world.nodes(cluster) == {}, "the idle node goes after its idle time")
+    assert world.azure.get(cluster, ml.ML).json()["properties"]["properties"]["currentNodeCount"] == 0
+
+
+def test_how_jobs_fail(world: World) -> None:
+    cluster = world.cluster()
+    ended = world.until(world.job(cluster, "echo to the end; exit 3"), *ENDED)
+    assert (ended["status"], ended["properties"]["azureml.error.code"]) == ("Failed", "UserError")
+    assert "exited with status code 3" in ended["properties"]["azureml.error.message"]
+    late = world.until(world.job(cluster, "sleep 600", limits={"jobLimitsType": "Command", "timeout": "PT1S"}), *ENDED)
+    assert late["status"] == "Canceled"
+    assert "limits.timeout" in late["properties"]["azureml.error.message"]
+    missing = {"data": {"jobInputType": "uri_folder", "uri": f"{world.place}/nothing"}}
+    gone = world.until(world.job(cluster, "ls ${{inputs.data}}", inputs=missing), *ENDED)
+    assert "has no blob at 'nothing'" in gone["properties"]["azureml.error.message"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"jobType": "Sweep"}, "job"),
+        ({"resources": {"instanceCount": 2}}, "jobs on more than one node"),
+        ({"identity": {"identityType": "UserIdentity"}}, "jobs that run as the user"),
+        ({"inputs": {"x": {"jobInputType": "triton_thing", "uri": "azureml://x"}}}, "triton_thing"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_what_isnt_run_is_refused_before_it_waits(world: World, changed: dict[str, Any], what: str) -> None:
+    cluster = world.cluster()
+    answer = world.try_job(cluster, "true", **changed)
+    assert answer.status_code in (400, 501), answer.text
+    assert what.lower() in answer.text.lower()
+
+
+def test_an_evicted_node_lets_its_job_begin_anew(world: World) -> None:
+    cluster = world.cluster(vmPriority="LowPriority")
+    job = world.job(cluster, "echo began; sleep 600")
+    world.until(job, "Running")
+    evicted = world.azure.command("fault", "evict", cluster.rsplit("/", 1)[1])
+    assert evicted.returncode == 0, evicted.stderr
+    world.until(job, "Queued", "Preparing")
+    world.until(job, "Running")
+    until(lambda: world.log(job) == "began\n", "the log has the new run alone")
+    world.azure.post(f"{job}/cancel", ml.ML)
+    world.until(job, "Canceled")
+
+
+def test_quota_lets_a_job_wait_and_is_told(world: World, own_azure: EmbeddedAzure) -> None:
+    other = World(own_azure)
+    cluster = other.cluster()
+    fault = ("fault", "quota", "ml", "westeurope", "Standard NCASv3_T4 Family", "0")
+    assert own_azure.command(*fault).returncode == 0
+    job = other.job(cluster, "echo ran")
+    shown = until(lambda: own_azure.get(cluster, ml.ML).json()["properties"]["properties"].get("errors"), "the cluster tells why")
+    assert shown[0]["error"]["code"] == "ClusterCoreQuotaReached"
+    assert other.status(job) == "Queued"
+    own_azure.command("fault", "clear")
+    assert other.until(job, *ENDED)["status"] == "Completed"
+    lasting = other.job(cluster, "echo before; sleep 4; echo after")
+    other.until(lasting, "Running")
+    own_azure.kill9()
+    own_azure.start()
+    assert other.until(lasting, *ENDED)["status"] == "Completed", "a killed server's job goes on for the next"
+    assert other.log(lasting) == "before\nafter\n"

@@ -1,0 +1,107 @@
+"""Key vaults: their names, what of them is for good, and what stays of a deleted one until it is purged or its time is over."""
+
+from typing import Any
+
+import pytest
+
+from tests.localazure.conftest import new_group
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.ml_resources import REGION, VAULTS, done, new_name, put_vault, refused, vault_body
+
+DELETED = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.KeyVault"
+
+
+def path(group: str, name: str) -> str:
+    return f"{group}/providers/Microsoft.KeyVault/vaults/{name}"
+
+
+def deleted(azure: EmbeddedAzure, name: str) -> dict[str, Any]:
+    answer = azure.get(f"{DELETED}/locations/{REGION}/deletedVaults/{name}", VAULTS)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_it_shows_what_the_service_decides(azure: EmbeddedAzure, group: str) -> None:
+    name = new_name("KV")
+    found = done(azure, azure.put(path(group, name), vault_body(azure), VAULTS))["properties"]
+    assert found["vaultUri"] == f"https://{name.lower()}.vault.azure.net/"
+    assert (found["enableSoftDelete"], found["softDeleteRetentionInDays"]) == (True, 90)
+    assert found["provisioningState"] == "Succeeded"
+    assert "createMode" not in found
+
+
+def test_a_name_is_one_in_all_of_azure(azure: EmbeddedAzure, group: str) -> None:
+    name = put_vault(azure, group).rsplit("/", 1)[1]
+    status, code, message = refused(azure.put(path(new_group(azure), name), vault_body(azure), VAULTS))
+    assert (status, code) == (409, "VaultAlreadyExists")
+    assert message.startswith(f"The vault name '{name}' is already in use.")
+    assert refused(azure.put(path(group, "my--vault"), vault_body(azure), VAULTS))[:2] == (400, "VaultNameNotValid")
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"tenantId": "11111111-1111-1111-1111-111111111111"}, "is none that the subscription knows"),
+        ({"enableRbacAuthorization": False}, "The parameter accessPolicies is not specified."),
+        ({"softDeleteRetentionInDays": 6}, "it takes 7 to 90 days"),
+        ({"enableSoftDelete": False}, 'The property "enableSoftDelete" can be set to false only'),
+        # Azure/azure-rest-api-specs issue 8075
+        ({"enablePurgeProtection": False}, 'The property "enablePurgeProtection" cannot be set to false.'),
+    ],
+    ids=["tenant", "policies", "days", "soft-delete", "purge-protection"],
+)
+def test_what_is_wrong_is_refused(azure: EmbeddedAzure, group: str, properties: dict[str, Any], message: str) -> None:
+    status, code, said = refused(azure.put(path(group, new_name()), vault_body(azure, **properties), VAULTS))
+    assert (status, code) == (400, "BadRequest")
+    assert message in said
+
+
+def test_how_long_a_deleted_one_stays_is_decided_once(azure: EmbeddedAzure, group: str) -> None:
+    found = put_vault(azure, group, softDeleteRetentionInDays=7)
+    answer = azure.put(found, vault_body(azure, softDeleteRetentionInDays=8), VAULTS)
+    assert refused(answer)[2] == 'The property "softDeleteRetentionInDays" has been set already and it can\'t be modified.'
+    again = done(azure, azure.put(found, vault_body(azure), VAULTS))
+    assert again["properties"]["softDeleteRetentionInDays"] == 7
+
+
+def test_a_deleted_vault_comes_back_as_it_was_or_is_purged(azure: EmbeddedAzure, group: str) -> None:
+    name = new_name("kv")
+    done(azure, azure.put(path(group, name), {**vault_body(azure, softDeleteRetentionInDays=7), "tags": {"a": "b"}}, VAULTS))
+    assert azure.delete(path(group, name), VAULTS).status_code == 200
+    assert azure.get(path(group, name), VAULTS).status_code == 404
+    found = deleted(azure, name)
+    assert found["properties"]["vaultId"].endswith(f"/vaults/{name}")
+    assert found["properties"]["tags"] == {"a": "b"}
+    assert name in [each["name"] for each in azure.get(f"{DELETED}/deletedVaults", VAULTS).json()["value"]]
+    # alan-turing-institute/data-safe-haven issue 2523
+    status, code, message = refused(azure.put(path(group, name), vault_body(azure), VAULTS))
+    assert (status, code) == (409, "ConflictError")
+    assert message.startswith("A vault with the same name already exists in deleted state.")
+    elsewhere = azure.put(path(new_group(azure), name), vault_body(azure, createMode="recover"), VAULTS)
+    assert refused(elsewhere)[:2] == (409, "ConflictError")
+    back = done(azure, azure.put(path(group, name), vault_body(azure, createMode="recover"), VAULTS))
+    assert back["tags"] == {"a": "b"}
+    assert back["properties"]["softDeleteRetentionInDays"] == 7
+    azure.delete(path(group, name), VAULTS)
+    assert azure.post(f"{DELETED}/locations/{REGION}/deletedVaults/{name}/purge", VAULTS).status_code == 200
+    put_vault(azure, group, name)
+
+
+def test_purge_protection_keeps_everybody_from_a_purge(azure: EmbeddedAzure, group: str) -> None:
+    name = put_vault(azure, group, enablePurgeProtection=True).rsplit("/", 1)[1]
+    azure.delete(path(group, name), VAULTS)
+    assert deleted(azure, name)["properties"]["purgeProtectionEnabled"] is True
+    # MicrosoftDocs/azure-docs issue 55427
+    answer = azure.post(f"{DELETED}/locations/{REGION}/deletedVaults/{name}/purge", VAULTS)
+    assert refused(answer) == (405, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.")
+
+
+def test_time_purges_it(own_azure: EmbeddedAzure) -> None:
+    azure = own_azure
+    group = new_group(azure)
+    name = put_vault(azure, group, softDeleteRetentionInDays=7).rsplit("/", 1)[1]
+    azure.delete(path(group, name), VAULTS)
+    day = deleted(azure, name)["properties"]["scheduledPurgeDate"][:10]
+    assert azure.command("fault", "clock", day).returncode == 0
+    assert azure.get(f"{DELETED}/locations/{REGION}/deletedVaults/{name}", VAULTS).status_code == 404
+    put_vault(azure, group, name)

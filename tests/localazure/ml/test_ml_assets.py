@@ -1,0 +1,183 @@
+"""Datastores, models, environments and code: what they name has to be there, and a version never changes what it is."""
+
+from typing import Any
+
+import pytest
+
+from catalog import roles
+from tests.localazure.conftest import new_group
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.ml_resources import ML, done, give_role, put_storage, put_workspace, refused, upload
+
+ROUTE = {"path": "/", "port": 5001}
+ENVIRONMENT = {"image": "mcr.microsoft.com/azureml/minimal-py312-inference:1", "inferenceConfig": {"scoringRoute": ROUTE}}
+
+
+@pytest.fixture(scope="module")
+def workspace(azure: EmbeddedAzure) -> str:
+    """A workspace whose account has a model in the container `models` and code in the default datastore."""
+    group = new_group(azure)
+    give_role(azure, group, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure.principal_id)
+    found = put_workspace(azure, group)
+    upload(azure, account_of(azure, found), "models", "mnist/1/saved_model.pb")
+    upload(azure, account_of(azure, found), default_container(azure, found), "code/score.py", b"def init(): ...")
+    return found
+
+
+def account_of(azure: EmbeddedAzure, workspace: str) -> str:
+    return azure.get(workspace, ML).json()["properties"]["storageAccount"].rsplit("/", 1)[1]
+
+
+def default_container(azure: EmbeddedAzure, workspace: str) -> str:
+    return azure.get(f"{workspace}/datastores/workspaceblobstore", ML).json()["properties"]["containerName"]
+
+
+def test_a_datastore_names_a_container_that_is_there(azure: EmbeddedAzure, workspace: str) -> None:
+    account = account_of(azure, workspace)
+    body = {
+        "properties": {
+            "datastoreType": "AzureBlob",
+            "accountName": account,
+            "containerName": "models",
+            "credentials": {"credentialsType": "Sas", "secrets": {"secretsType": "Sas", "sasToken": "sv=1&sig=s"}},
+        }
+    }
+    answer = azure.put(f"{workspace}/datastores/models", body, ML)
+    made = done(azure, answer)["properties"]
+    assert (made["isDefault"], made["endpoint"], made["protocol"]) == (False, "core.windows.net", "https")
+    assert "sig=s" not in answer.text
+    assert "sig=s" not in azure.get(f"{workspace}/datastores", ML).text
+    assert azure.post(f"{workspace}/datastores/models/listSecrets", ML).json() == {"secretsType": "Sas", "sasToken": "sv=1&sig=s"}
+    nowhere = {"properties": {**body["properties"], "containerName": "none"}}
+    assert "isn't in the storage account" in refused(azure.put(f"{workspace}/datastores/other", nowhere, ML))[2]
+    assert "can't be changed" in refused(azure.put(f"{workspace}/datastores/models", nowhere, ML))[2]
+    assert azure.delete(f"{workspace}/datastores/models", ML).status_code == 200
+
+
+def test_every_form_of_a_uri_leads_to_the_same_blobs(azure: EmbeddedAzure, workspace: str) -> None:
+    account, group, name = account_of(azure, workspace), workspace.split("/")[4], workspace.rsplit("/", 1)[1]
+    long = f"azureml://subscriptions/{SUBSCRIPTION}/resourcegroups/{group}/workspaces/{name}/datastores/workspaceblobstore/paths"
+    forms = [
+        f"https://{account}.blob.core.windows.net/models/mnist/1",
+        f"{azure.url}/blob/{account}/models/mnist/1/saved_model.pb",
+        f"wasbs://models@{account}.blob.core.windows.net/mnist",
+        "azureml://datastores/workspaceblobstore/paths/code/",
+        f"{long}/code/score.py",
+    ]
+    for version, uri in enumerate(forms):
+        answer = azure.put(f"{workspace}/models/forms/versions/{version}", {"properties": {"modelUri": uri}}, ML)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["properties"]["modelUri"] == uri
+        missing = f"{uri.rstrip('/')}-not-there"
+        status, code, message = refused(
+            azure.put(f"{workspace}/models/forms/versions/9", {"properties": {"modelUri": missing}}, ML)
+        )
+        assert (status, code) == (400, "UserError")
+        assert f"'{missing}' doesn't exist" in message
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({}, "'modelUri' is missing"),
+        ({"modelUri": "./model"}, "is no URI that the service reads"),
+        ({"modelUri": "azureml://datastores/none/paths/x"}, "names no datastore of blobs"),
+        ({"modelUri": "https://example.org/m", "modelType": "onnx"}, "'onnx' is no type of a model"),
+        ({"modelUri": "https://example.org/m", "bogus": 1}, "is not a property"),
+    ],
+    ids=["without", "local", "datastore", "type", "unknown"],
+)
+def test_a_wrong_model_is_refused(azure: EmbeddedAzure, workspace: str, properties: dict[str, Any], message: str) -> None:
+    status, _, said = refused(azure.put(f"{workspace}/models/wrong/versions/1", {"properties": properties}, ML))
+    assert status == 400
+    assert message in said
+
+
+def test_what_lies_elsewhere_is_believed(azure: EmbeddedAzure, workspace: str) -> None:
+    body = {"properties": {"modelUri": "https://someone.blob.core.windows.net/models/m"}}
+    assert azure.put(f"{workspace}/models/elsewhere/versions/1", body, ML).status_code == 201
+
+
+def test_a_version_makes_its_container_and_stays_what_it_is(azure: EmbeddedAzure, workspace: str) -> None:
+    path = f"{workspace}/environments/scoring"
+    made = done(azure, azure.put(f"{path}/versions/1", {"properties": ENVIRONMENT}, ML))["properties"]
+    assert (made["osType"], made["environmentType"], made["isArchived"]) == ("Linux", "UserCreated", False)
+    container = azure.get(path, ML).json()["properties"]
+    assert (container["latestVersion"], container["nextVersion"]) == ("1", "2")
+    other = {"properties": {**ENVIRONMENT, "image": "mcr.microsoft.com/azureml/other:1"}}
+    status, code, message = refused(azure.put(f"{path}/versions/1", other, ML))
+    assert (status, code) == (409, "UserError")
+    assert message == "The version '1' of 'scoring' exists, and its 'image' can't be changed. Create another version."
+    tagged = done(azure, azure.put(f"{path}/versions/1", {"properties": {**ENVIRONMENT, "tags": {"a": "b"}}}, ML))
+    assert tagged["properties"]["tags"] == {"a": "b"}
+    done(azure, azure.put(f"{path}/versions/2", other, ML))
+    assert azure.get(path, ML).json()["properties"]["latestVersion"] == "2"
+
+
+def test_what_is_archived_is_listed_where_it_is_asked_for(azure: EmbeddedAzure, workspace: str) -> None:
+    path = f"{workspace}/environments/old/versions"
+    for version in ("1", "2"):
+        done(azure, azure.put(f"{path}/{version}", {"properties": ENVIRONMENT}, ML))
+    done(azure, azure.put(f"{path}/1", {"properties": {**ENVIRONMENT, "isArchived": True}}, ML))
+
+    def listed(**query: str) -> list[str]:
+        return [each["name"] for each in azure.get(path, ML, **query).json()["value"]]
+
+    assert listed() == ["2"]
+    assert listed(listViewType="All") == ["1", "2"]
+    assert listed(listViewType="ArchivedOnly") == ["1"]
+    assert listed(**{"listViewType": "All", "$top": "1"}) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("properties", "status"),
+    [
+        ({}, 400),
+        ({"build": {"contextUri": "https://example.org/c"}}, 501),
+        ({"image": "i", "inferenceConfig": {"scoringRoute": {"path": "score", "port": 1}}}, 400),
+        ({"image": "i", "inferenceConfig": {"scoringRoute": {"path": "/", "port": 0}}}, 400),
+    ],
+    ids=["no-image", "build", "path", "port"],
+)
+def test_a_wrong_environment_is_refused(azure: EmbeddedAzure, workspace: str, properties: dict[str, Any], status: int) -> None:
+    answer = azure.put(f"{workspace}/environments/wrong/versions/1", {"properties": properties}, ML)
+    assert answer.status_code == status
+
+
+def test_code_is_a_folder_of_blobs(azure: EmbeddedAzure, workspace: str) -> None:
+    uri = f"https://{account_of(azure, workspace)}.blob.core.windows.net/{default_container(azure, workspace)}/code"
+    made = done(azure, azure.put(f"{workspace}/codes/scoring/versions/1", {"properties": {"codeUri": uri}}, ML))
+    assert made["properties"]["codeUri"] == uri
+    upload_ = azure.post(f"{workspace}/codes/scoring/versions/1/startPendingUpload", ML, {})
+    assert upload_.status_code == 501
+    assert "the upload of local files" in refused(upload_)[2]
+
+
+def test_a_container_goes_with_its_versions(azure: EmbeddedAzure, workspace: str) -> None:
+    path = f"{workspace}/environments/gone"
+    done(azure, azure.put(path, {"properties": {"description": "for a while"}}, ML))
+    done(azure, azure.put(f"{path}/versions/1", {"properties": ENVIRONMENT}, ML))
+    assert azure.delete(path, ML).status_code == 200
+    assert azure.get(f"{path}/versions/1", ML).status_code == 404
+
+
+def test_nothing_is_made_in_a_workspace_that_is_not_there(azure: EmbeddedAzure, group: str) -> None:
+    path = f"{group}/providers/Microsoft.MachineLearningServices/workspaces/none"
+    answer = azure.put(f"{path}/environments/e/versions/1", {"properties": ENVIRONMENT}, ML)
+    assert refused(answer)[:2] == (404, "ParentResourceNotFound")
+    assert azure.get(f"{path}/models", ML).status_code == 404
+
+
+def test_a_datastore_may_name_another_account(azure: EmbeddedAzure, workspace: str) -> None:
+    group = workspace.split("/providers/")[0]
+    other = put_storage(azure, group).rsplit("/", 1)[1]
+    upload(azure, other, "data", "x.csv")
+    store = {
+        "datastoreType": "AzureBlob",
+        "accountName": other,
+        "containerName": "data",
+        "credentials": {"credentialsType": "None"},
+    }
+    done(azure, azure.put(f"{workspace}/datastores/data", {"properties": store}, ML))
+    body = {"properties": {"modelUri": "azureml://datastores/data/paths/x.csv"}}
+    assert azure.put(f"{workspace}/models/other/versions/1", body, ML).status_code == 201

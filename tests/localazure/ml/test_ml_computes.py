@@ -1,0 +1,166 @@
+"""Computes of a workspace: clusters by what the service takes on that day and its quota, and what is attached to a workspace."""
+
+from typing import Any
+
+import pytest
+
+from tests.localazure.conftest import new_group
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.ml_resources import ML, REGION, T4, cluster_body, done, put_identity, put_workspace, refused
+
+USAGES = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.MachineLearningServices/locations"
+
+
+@pytest.fixture(scope="module")
+def workspace(azure: EmbeddedAzure) -> str:
+    return put_workspace(azure, new_group(azure))
+
+
+def test_a_cluster_has_no_node_until_it_needs_one(azure: EmbeddedAzure, workspace: str) -> None:
+    found = done(azure, azure.put(f"{workspace}/computes/gpu", cluster_body(), ML))["properties"]
+    assert (found["provisioningState"], found["isAttachedCompute"], found["computeLocation"]) == ("Succeeded", False, REGION)
+    inner = found["properties"]
+    assert inner["scaleSettings"] == {"minNodeCount": 0, "maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "PT120S"}
+    assert (inner["vmPriority"], inner["osType"], inner["allocationState"]) == ("Dedicated", "Linux", "Steady")
+    assert inner["currentNodeCount"] == 0
+    assert azure.post(f"{workspace}/computes/gpu/listNodes", ML).json() == {"nodes": []}
+    assert [each["name"] for each in azure.get(f"{workspace}/computes", ML).json()["value"]] == ["gpu"]
+
+
+def test_its_scale_changes_and_nothing_else(azure: EmbeddedAzure, workspace: str) -> None:
+    path = f"{workspace}/computes/changing"
+    done(azure, azure.put(path, cluster_body(), ML))
+    wider = {"properties": {"properties": {"scaleSettings": {"maxNodeCount": 3, "nodeIdleTimeBeforeScaleDown": "PT15M"}}}}
+    found = done(azure, azure.patch(path, wider, ML))["properties"]["properties"]
+    assert found["scaleSettings"] == {"minNodeCount": 0, "maxNodeCount": 3, "nodeIdleTimeBeforeScaleDown": "PT15M"}
+    for name, value in {"vmSize": "Standard_NC8as_T4_v3", "osType": "Windows", "enableNodePublicIp": False}.items():
+        answer = azure.put(path, cluster_body(**{name: value}), ML)
+        assert refused(answer)[:2] == (400, "BadRequest"), name
+        assert f"'{name}' of a compute can't be changed" in refused(answer)[2]
+    attached = {"location": REGION, "properties": {"computeType": "VirtualMachine"}}
+    assert "The type of a compute can't be changed" in refused(azure.put(path, attached, ML))[2]
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        ({"vmSize": ""}, "A compute cluster has a 'vmSize'"),
+        ({"vmSize": "Standard_NC6"}, "2023-09-06"),  # MicrosoftDocs/azure-docs, n-series-migration.md
+        ({"vmSize": "Standard_NC6s_v3"}, "2025-09-30"),
+        ({"vmSize": "a big one"}, "is no name of a size"),
+        ({"vmPriority": "LowPriority"}, "2026-03-31"),  # Azure/EOL
+        ({"vmPriority": "Spot"}, "Nodes have no such priority"),
+        ({"scaleSettings": {"minNodeCount": 2, "maxNodeCount": 1}}, "above the largest"),
+        ({"scaleSettings": {"minNodeCount": 0}}, "maxNodeCount"),
+        ({"scaleSettings": {"maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "120"}}, "ISO 8601"),
+        ({"virtualMachineImage": {"id": "/subscriptions/s"}}, "for Windows nodes only"),
+        ({"bogus": 1}, "is not a property"),
+    ],
+    ids=["no-size", "nc", "ncv3", "no-name", "low-priority", "priority", "scale", "no-maximum", "idle", "image", "unknown"],
+)
+def test_a_wrong_cluster_is_refused(azure: EmbeddedAzure, workspace: str, inner: dict[str, Any], message: str) -> None:
+    answer = azure.put(f"{workspace}/computes/wrong", cluster_body(**inner), ML)
+    assert refused(answer)[0] == 400
+    assert message in answer.text
+
+
+def test_what_the_service_took_then_it_takes_then(azure: EmbeddedAzure) -> None:
+    group = new_group(azure, tags={"as-of": "2023-06-01"})
+    found = put_workspace(azure, group)
+    done(azure, azure.put(f"{found}/computes/old", cluster_body("Standard_NC6", vmPriority="LowPriority"), ML))
+
+
+@pytest.mark.parametrize("kind", ["ComputeInstance", "Databricks", "SynapseSpark"])
+def test_other_kinds_are_refused_by_name(azure: EmbeddedAzure, workspace: str, kind: str) -> None:
+    answer = azure.put(f"{workspace}/computes/other", {"location": REGION, "properties": {"computeType": kind}}, ML)
+    assert refused(answer)[:2] == (501, "NotImplemented")
+    assert kind in refused(answer)[2]
+
+
+def test_aks_as_a_kind_of_compute_ended_with_version_1(azure: EmbeddedAzure, workspace: str) -> None:
+    answer = azure.put(f"{workspace}/computes/old", {"location": REGION, "properties": {"computeType": "AKS"}}, ML)
+    assert refused(answer)[:2] == (400, "BadRequest")
+    assert "2026-06-30" in refused(answer)[2]
+
+
+def test_the_quota_of_machine_learning_is_its_own(own_azure: EmbeddedAzure) -> None:
+    azure = own_azure
+    found = put_workspace(azure, new_group(azure))
+
+    def limited(limit: int) -> None:
+        done_ = azure.command("fault", "quota", "ml", REGION, "Standard NCASv3_T4 Family", str(limit))
+        assert done_.returncode == 0, done_.stderr
+
+    limited(0)
+    ended = azure.finished(azure.put(f"{found}/computes/gpu", cluster_body(), ML))
+    assert (ended["status"], ended["error"]["code"]) == ("Failed", "BadRequest")
+    # dotnet/machinelearning-modelbuilder issue 2140
+    assert "vCPU quota of 0 and cannot accomodate for at least 1 requested managed compute node" in ended["error"]["message"]
+    assert azure.get(f"{found}/computes/gpu", ML).json()["properties"]["provisioningState"] == "Failed"
+    listed = azure.get(f"{USAGES}/{REGION}/usages", ML).json()["value"]
+    (row,) = (each for each in listed if each["name"]["value"] == "StandardNCASv3_T4Family" and each["type"].count("dedicated"))
+    assert row["limit"] == 0
+    limited(4)
+    body = cluster_body(scaleSettings={"minNodeCount": 2, "maxNodeCount": 2})
+    ended = azure.finished(azure.put(f"{found}/computes/two", body, ML))
+    # MicrosoftDocs/mslearn-aml-labs issue 8
+    assert "min nodes of 2 which maps to 8 vCPUs" in ended["error"]["message"]
+    done(azure, azure.put(f"{found}/computes/gpu", cluster_body(), ML))
+
+
+def test_a_machine_is_attached_with_an_account_whose_secret_never_comes_back(azure: EmbeddedAzure, workspace: str) -> None:
+    account = {"username": "azureuser", "privateKeyData": "-----BEGIN SECRET-----"}
+    body = {
+        "location": REGION,
+        "properties": {"computeType": "VirtualMachine", "properties": {"address": "10.0.0.4", "administratorAccount": account}},
+    }
+    path = f"{workspace}/computes/machine"
+    answer = azure.put(path, body, ML)
+    found = done(azure, answer)["properties"]
+    assert found["isAttachedCompute"] is True
+    assert found["properties"] == {"sshPort": 22, "address": "10.0.0.4", "administratorAccount": {"username": "azureuser"}}
+    assert "SECRET" not in answer.text + azure.get(path, ML).text + azure.get(f"{workspace}/computes", ML).text
+    done(azure, azure.put(path, {"location": REGION, "tags": {"a": "b"}, "properties": {"computeType": "VirtualMachine"}}, ML))
+    other = {"location": REGION, "properties": {"computeType": "VirtualMachine", "properties": {"address": "10.0.0.5"}}}
+    assert "'address' of a compute can't be changed" in refused(azure.put(path, other, ML))[2]
+    refusal = azure.client.delete(path, params={"api-version": ML, "underlyingResourceAction": "Delete"})
+    assert refused(refusal)[0] == 501
+    detached = azure.client.delete(path, params={"api-version": ML, "underlyingResourceAction": "Detach"})
+    assert azure.finished(detached)["status"] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"properties": {"address": "a"}}, "needs a user with a password or a private key"),
+        ({"properties": {"administratorAccount": {"username": "u", "password": "p"}}}, "the machine has no address"),
+        ({"resourceId": "/subscriptions/s/none"}, "was not found"),
+    ],
+    ids=["account", "address", "machine"],
+)
+def test_a_wrong_machine_is_refused(azure: EmbeddedAzure, workspace: str, properties: dict[str, Any], message: str) -> None:
+    body = {"location": REGION, "properties": {"computeType": "VirtualMachine", **properties}}
+    status, _, said = refused(azure.put(f"{workspace}/computes/wrong", body, ML))
+    assert status == 400
+    assert message.lower() in said.lower()
+
+
+def test_a_cluster_is_deleted_and_not_detached(azure: EmbeddedAzure, workspace: str) -> None:
+    path = f"{workspace}/computes/brief"
+    done(azure, azure.put(path, cluster_body(), ML))
+    detach = azure.client.delete(path, params={"api-version": ML, "underlyingResourceAction": "Detach"})
+    assert refused(detach)[:2] == (400, "BadRequest")
+    assert azure.finished(azure.delete(path, ML))["status"] == "Succeeded"
+    assert azure.get(path, ML).status_code == 404
+
+
+def test_identities_of_nodes_have_to_be_there(azure: EmbeddedAzure, workspace: str) -> None:
+    group = workspace.split("/providers/")[0]
+    identity = put_identity(azure, group)["id"]
+    path = f"{workspace}/computes/by-identity"
+    attached = {"type": "UserAssigned", "userAssignedIdentities": {identity: {}}}
+    found = done(azure, azure.put(path, {**cluster_body(T4), "identity": attached}, ML))
+    assert set(found["identity"]["userAssignedIdentities"][identity]) == {"principalId", "clientId"}
+    nowhere = {"type": "UserAssigned", "userAssignedIdentities": {f"{identity}x": {}}}
+    answer = azure.put(f"{workspace}/computes/other", {**cluster_body(T4), "identity": nowhere}, ML)
+    assert refused(answer)[:2] == (400, "FailedIdentityOperation")

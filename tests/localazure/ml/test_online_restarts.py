@@ -1,0 +1,60 @@
+"""Deployments over the end of the server: killed, they go on and are found again; stopped, nothing of them is left running."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localazure.process import start_time
+from tests.localazure.conftest import new_group
+from tests.localazure.ml.online_world import World
+from tests.support import ml_resources as ml
+from tests.support.embedded import EmbeddedAzure, until
+
+pytestmark = pytest.mark.slow  # servers of the test's own
+
+
+def processes(state: Path) -> dict[str, int]:
+    """The process of each container that runs, by its folder."""
+    found = {each: json.loads(each.read_text())["pid"] for each in (state / "ml-endpoints" / "containers").glob("*/*/state.json")}
+    return {str(each.parent): pid for each, pid in found.items() if pid and start_time(pid)}
+
+
+@pytest.mark.timeout(240)
+def test_deployments_outlive_a_killed_server_and_end_with_stop(own_azure: EmbeddedAzure) -> None:
+    world = World(own_azure, new_group(own_azure))
+    world.let_read()
+    one = world.endpoint()
+    one.deploy("blue")
+    one.share(blue=100)
+    key = one.keys()["primaryKey"]
+
+    def answer(seconds: float = 60) -> int:
+        with one.client(key) as client:
+            last = until(lambda: (found := client.post(one.uri, json={})).status_code == 200 and found, "it answers", seconds)
+        return int(last.json()["pid"])
+
+    pid, ran = answer(), processes(own_azure.state)
+    half = one.try_deploy("green")
+    assert half.status_code == 201  # it is being created when the server is killed
+    own_azure.kill9()
+    assert ran.items() <= processes(own_azure.state).items()
+    own_azure.start()
+    assert answer() == pid  # the same process
+    found = until(
+        lambda: (
+            (shown := own_azure.get(world.path(one.name, "green"), ml.ML).json())["properties"]["provisioningState"]
+            not in ("Creating", "Updating")
+            and shown
+        ),
+        "the creation goes on",
+    )
+    assert found["properties"]["provisioningState"] == "Succeeded"
+    assert len(processes(own_azure.state)) == 2
+    own_azure.stop()
+    assert processes(own_azure.state) == {}
+    own_azure.start()
+    assert answer() != pid  # another one
+    assert own_azure.finished(own_azure.delete(world.group, "2024-03-01"))["status"] == "Succeeded"
+    assert processes(own_azure.state) == {}
+    assert not list((own_azure.state / "ml-endpoints" / "containers").iterdir())
