@@ -4,8 +4,13 @@
     down       run `pulumi destroy` and remove the stack, or every stack of the backend
     preview    settle as `up` does, then run `pulumi preview --diff`
     wait       wait for a stack's container groups and show how they ended
-    run        run a script, a workload or an image on the stack's GPU job, Batch pool, cluster or edge: its log here, its exit
-               code ours
+    run        run a script, a workload or an image here, or on the stack's GPU job, Batch pool, cluster, edge or machine: its log
+               here, its exit code ours
+    vm         start, stop or show a stack's virtual machine; to stop is to deallocate
+    query      send images to an endpoint of Azure ML: its answers, and how long they took
+    promote    give a deployment the traffic of its endpoint: a change of two numbers in the stack file, then the preview
+    rollback   give an endpoint the traffic that it had before
+    upload-model  bring a SavedModel into the stack's storage, from where the workspace registers it
     running    what runs, since when, until when, and what it costs
     gpu-usage  how much of a cluster's GPUs is used, in all and by job
     explain    why something failed: the cause, the container's last lines, the fix
@@ -16,7 +21,7 @@
     prices     list prices: show them, refresh them from Azure's public price list
     preflight  what speaks against a stack, or against a use of GPUs, before anything is created
     shell      your shell with the Azure CLI and kubectl, signed in to where a stack lives
-    import     a container-group file, a template or a deployment.yaml, as configuration of a stack
+    import     files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients, as configuration of a stack
     catalog    print docs/catalog.md, the catalog as a page
 
 Exit codes: 0 all went well, 1 something failed (said in one line), 2 the command line is wrong; `preflight` has one more.
@@ -37,11 +42,14 @@ from operations.batch import command as batch
 from operations.explain import command as explain
 from operations.gpu_usage import command as gpu_usage
 from operations.importing import command as importing
+from operations.machine_learning import traffic_command, upload_command
 from operations.preflight import command as preflight
+from operations.query import command as query
 from operations.run import command as run_command
 from operations.shell import command as shell
 from operations.sizes import command as sizes
 from operations.stack import Stack, stack_names
+from operations.vm import command as vm
 
 PROJECT_FOLDER = Path(__file__).resolve().parent.parent
 WAIT_MINUTES = 10.0
@@ -101,6 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     _register_stack_commands(commands)
     for module in (
         run_command,
+        vm,
+        query,
+        traffic_command,
+        upload_command,
         running,
         explain,
         gpu_usage,

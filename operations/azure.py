@@ -87,6 +87,15 @@ def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolic
         return answer.json()
 
 
+def post_document(path: str, api_version: str, body: dict[str, Any], login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
+    """What an action answers that no management client has a method for."""
+    with ARMPipelineClient(login.endpoint, policies=_policies(login, retries)) as client:
+        request = HttpRequest("POST", client.format_url(path), params={"api-version": api_version}, json=body)
+        answer = client.send_request(request)
+        answer.raise_for_status()
+        return answer.json()
+
+
 class Arm:
     """Reads resources by id, and asks for actions that no management client has. Retries as azure-core does."""
 
@@ -98,10 +107,10 @@ class Arm:
         self.subscription_id = connection.subscription_id
         self._client = ARMPipelineClient(self.login.endpoint, policies=_policies(self.login, RetryPolicy()))
 
-    def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
+    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None:
         """The resource or sub-resource at `resource_id`, or None where ARM knows none. AzureError for any other refusal."""
         url = self._client.format_url(resource_id)
-        answer: HttpResponse = self._client.send_request(HttpRequest("GET", url, params={"api-version": api_version}))
+        answer: HttpResponse = self._client.send_request(HttpRequest("GET", url, params={"api-version": api_version, **query}))
         if answer.status_code == 404:
             return None
         if answer.status_code != 200:
@@ -115,6 +124,21 @@ class Arm:
         if answer.status_code not in (200, 201, 202, 204):
             raise AzureError(_reason(answer), answer.status_code)
         return answer.json() if answer.text() else {}
+
+    def put(self, resource_id: str, api_version: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Makes or changes a resource and doesn't wait for it; as ARM answers. AzureError for a refusal."""
+        request = HttpRequest("PUT", self._client.format_url(resource_id), params={"api-version": api_version}, json=body)
+        answer: HttpResponse = self._client.send_request(request)
+        if answer.status_code not in (200, 201, 202):
+            raise AzureError(_reason(answer), answer.status_code)
+        return answer.json() if answer.text() else {}
+
+    def delete(self, resource_id: str, api_version: str) -> None:
+        """Asks for a resource's end and doesn't wait for it; one that isn't there is no error. AzureError for a refusal."""
+        request = HttpRequest("DELETE", self._client.format_url(resource_id), params={"api-version": api_version})
+        answer: HttpResponse = self._client.send_request(request)
+        if answer.status_code not in (200, 202, 204, 404):
+            raise AzureError(_reason(answer), answer.status_code)
 
     def values(self, path: str, api_version: str, **query: str) -> Iterator[dict[str, Any]]:
         """A list, page after page. AzureError for a refusal; nothing where the resource isn't there."""

@@ -195,6 +195,8 @@ def _services() -> Iterator[str]:
     yield f"The GPU extension runs on {', '.join(stack_edge_facts.EXTENSION_SYSTEMS)}. Commands of the device:\n"
     yield table(list(stack_edge_commands.COMMANDS), first=("name", "parameters"))
     yield from _facts("stack_edge")
+    yield "## Virtual machines of one's own\n"
+    yield from _facts("machines")
     yield "## The provider's API versions, and what else is known\n"
     yield from _facts("virtual_machines", "provider", "azure")
 

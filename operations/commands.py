@@ -10,6 +10,7 @@ from operations import groups, pool_steps, repair, started_jobs
 from operations.azure import Arm
 from operations.clusters import dead
 from operations.connection import connection_of
+from operations.machine_learning import deployment_logs
 from operations.orphans import end_orphaned_hosts
 from operations.stack import EngineError, Stack
 from operations.stack_view import StackView, of_deployment
@@ -31,11 +32,20 @@ def bring_up(stack: Stack, limit_seconds: float, say: Say, *, start_jobs: bool =
     dead.forget_gone(stack, say)
     pool_steps.check_packages(stack)
     pool_steps.drain_replaced(stack, say)
-    stack.up()
+    _update(stack, say)
     view = _view(stack)
     failed = started_jobs.run_each(view, say) if start_jobs and view.jobs else []
     failed += _wait(view, limit_seconds, say)
     _raise(failed)
+
+
+def _update(stack: Stack, say: Say) -> None:
+    """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines."""
+    if not stack.declares("ml_endpoints"):
+        stack.up()
+        return
+    with deployment_logs.shown(stack, say):
+        stack.up(line_by_line=True)
 
 
 def preview(stack: Stack, say: Say) -> None:

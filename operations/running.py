@@ -2,12 +2,13 @@
 
     running                every stack of this project in the backend
     running --stack S      one stack
-    running --all          every container group, job, pool and cluster in the subscriptions of those stacks, whoever made them
+    running --all          everything of these kinds in the subscriptions of those stacks, whoever made it
 
 Costs are list prices of the catalog; what it doesn't know stays unknown, and a total says so. Running are container groups that
 haven't ended, executions of jobs, pools of Batch and of AKS that have nodes, with or without work on them, and AKS clusters that
-aren't stopped, with the jobs in them. A job without an execution and a pool without nodes cost nothing; registries, log
-workspaces, storage, disks and addresses aren't counted.
+aren't stopped, with the jobs in them; deployments of Azure ML, which cost as much while nobody asks them, nodes of its computes,
+and virtual machines: one that is deallocated costs its disk, one that is only shut down costs what it did. A job without an
+execution and a pool without nodes cost nothing; registries, log workspaces, storage, other disks and addresses aren't counted.
 """
 
 import argparse
@@ -35,6 +36,7 @@ _BATCH_ACCOUNTS = "/providers/Microsoft.Batch/batchAccounts"
 _CLUSTERS = "/providers/Microsoft.ContainerService/managedClusters"
 _POOL_KIND = "Batch pool"
 _JOB_IN_CLUSTER = "Kubernetes Job"
+_MACHINE = "virtual machine"
 _IN_ITS_NODE = "in its node's"
 _GROUP_ENDED = frozenset({"Succeeded", "Failed", "Stopped"})
 
@@ -180,6 +182,8 @@ def stop_command(row: Row) -> str:
     if row.kind == _JOB_IN_CLUSTER:
         *_, namespace, _, job = row.id.split("/")
         return f"kubectl delete job {job} --namespace {namespace}  (on {row.name.partition('/')[0]})"
+    if row.kind == _MACHINE:
+        return f"az vm deallocate --ids {row.id}" if not row.state.startswith("deallocated") else ""
     if parsed is not None and parsed.is_type("Microsoft.ContainerService/managedClusters"):
         return f"az aks stop --ids {row.id}"
     if parsed is None or not parsed.is_type("Microsoft.App/jobs/executions"):
@@ -222,6 +226,8 @@ def _of_stacks(views: list[StackView]) -> Iterator[Row]:
             for name, cluster_id in stack.clusters.items():
                 for row in _cluster(arm, cluster_id, name):
                     yield row._replace(stack=stack.name, expires_at=instant(stack.expires_at.get(name)) or row.expires_at)
+            for name, row in _machine_learning(arm, stack):
+                yield row._replace(stack=stack.name, expires_at=instant(stack.expires_at.get(name)) or row.expires_at)
 
 
 def _of_stack(row: Row, stack: StackView, name: str) -> Row:
@@ -247,7 +253,7 @@ def _everything(views: list[StackView]) -> Iterator[Row]:
                 rows += [(listed["id"], row) for row in _executions(arm, listed["id"])]
             for pool_id, row in _pools(arm, scope):
                 rows.append((pool_id, row))
-            clusters = list(_clusters(arm, scope, ours))
+            clusters = [*_clusters(arm, scope, ours), *_all_machine_learning(arm, scope, ours)]
         for resource_id, row in rows:
             found = ours.get(resource_id.lower())
             yield _of_stack(row, *found) if found else row
@@ -330,8 +336,36 @@ def _cluster(arm: Any, cluster_id: str, name: str) -> Iterator[Row]:
     from operations.clusters import running_rows  # here, as in `_executions`
 
     for found in running_rows.of_cluster(arm, cluster_id, name):
-        end = instant(found.tags.get(tags.EXPIRES_AT))
-        yield Row(found.name, found.kind, found.state, found.id, "", found.since, end, found.usd_hour, found.counted)
+        yield _row(found)
+
+
+def _row(found: Any) -> Row:
+    end = instant(found.tags.get(tags.EXPIRES_AT))
+    return Row(found.name, found.kind, found.state, found.id, "", found.since, end, found.usd_hour, found.counted)
+
+
+def _machine_learning(arm: Any, stack: StackView) -> Iterator[tuple[str, Row]]:
+    """Endpoints, computes and machines of a stack, each with its name in the stack file."""
+    from operations.machine_learning import running_rows  # here, as in `_executions`
+
+    of = ((stack.endpoints, running_rows.of_endpoint), (stack.ml_computes, running_rows.of_compute))
+    for ids, rows in (*of, (stack.vms, running_rows.of_machine)):
+        for name, resource_id in ids.items():
+            yield from ((name, _row(found)) for found in rows(arm, resource_id, name))
+
+
+def _all_machine_learning(arm: Any, scope: str, ours: Mapping[str, tuple[StackView, str]]) -> Iterator[Row]:
+    """Of the subscription, whoever made them; what belongs to one of the stacks is called as in its file."""
+    from operations.machine_learning import running_rows  # here, as in `_executions`
+
+    for resource_id, found in running_rows.of_subscription(arm, scope):
+        row = _row(found)
+        stack, name = ours.get(resource_id.lower(), (None, ""))
+        if stack is not None:
+            called = "/".join([name, *row.name.split("/")[1:]])
+            end = instant(stack.expires_at.get(name)) or row.expires_at
+            row = row._replace(name=called, stack=stack.name, expires_at=end)
+        yield row
 
 
 def _arm(connection: Connection) -> Any:

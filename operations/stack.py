@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlparse
 
 import yaml
 
+from formats import stack_file
+
 
 class EngineError(Exception):
     """`pulumi` ended with an error; it has said why on the terminal, or the text does."""
@@ -58,6 +60,11 @@ class Stack:
     def outputs(self) -> Mapping[str, Any]:
         return json.loads(self._run("stack", "output", "--json", "--stack", self.name, quiet=True))
 
+    def history(self, most: int) -> list[Mapping[str, Any]]:
+        """Its last updates with the configuration that each had, newest first. Secrets stay encrypted."""
+        asked = ("stack", "history", "--json", "--page-size", str(most), "--page", "1", "--stack", self.name)
+        return json.loads(self._run(*asked, quiet=True) or "[]")
+
     def backend_folder(self) -> Path | None:
         """The folder of a file backend; None for any other backend."""
         url = urlparse(os.environ.get("PULUMI_BACKEND_URL", ""))
@@ -88,8 +95,17 @@ class Stack:
         answer = self._run("preview", "--json", *self._update_options(), quiet=True)
         return json.loads(answer).get("steps") or []
 
-    def up(self) -> None:
-        self._run("up", "--yes", "--skip-preview", *self._update_options())
+    def up(self, *, line_by_line: bool = False) -> None:
+        """`line_by_line`: also in a terminal, where others write lines meanwhile."""
+        self._run("up", "--yes", "--skip-preview", *self._update_options(), line_by_line=line_by_line)
+
+    def declares(self, section: str) -> bool:
+        """Whether its configuration has the section. False where the file can't be read: the engine says why."""
+        file = self.config_file or self.project_folder / f"Pulumi.{self.name}.yaml"
+        try:
+            return f"{self.project}:{section}" in stack_file.configuration(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, stack_file.StackFileError):
+            return False
 
     def destroy(self) -> None:
         self._run("destroy", "--yes", "--skip-preview", *self._update_options())
@@ -102,8 +118,8 @@ class Stack:
         config = ["--config-file", str(self.config_file)] if self.config_file else []
         return ["--stack", self.name, *config]
 
-    def _run(self, *arguments: str, quiet: bool = False) -> str:
-        return run_engine(self.project_folder, *arguments, quiet=quiet)
+    def _run(self, *arguments: str, quiet: bool = False, line_by_line: bool = False) -> str:
+        return run_engine(self.project_folder, *arguments, quiet=quiet, line_by_line=line_by_line)
 
 
 def stack_names(project_folder: Path) -> list[str]:
@@ -112,9 +128,9 @@ def stack_names(project_folder: Path) -> list[str]:
     return [str(stack["name"]).rsplit("/", 1)[-1] for stack in stacks]
 
 
-def run_engine(project_folder: Path, *arguments: str, quiet: bool = False) -> str:
+def run_engine(project_folder: Path, *arguments: str, quiet: bool = False, line_by_line: bool = False) -> str:
     """Runs `pulumi`. `quiet` catches its output and returns it; otherwise the terminal shows it. EngineError where it fails."""
-    watched = not quiet and sys.stdout.isatty()
+    watched = not quiet and not line_by_line and sys.stdout.isatty()
     command = ["pulumi", *arguments, *([] if watched else ["--non-interactive"])]
     try:
         done = subprocess.run(command, cwd=project_folder, text=True, check=False, capture_output=quiet)

@@ -3,7 +3,7 @@
 In: a `Stack`. Out: a `StackView`, with the resource ids of what runs in it. No request to Azure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from catalog import spelling
@@ -12,6 +12,12 @@ from operations.stack import EngineError, Stack
 
 _ROOT_TYPE = "pulumi:pulumi:Stack"
 _GROUP_TYPE = "azure-native:resources:ResourceGroup"
+# Components by the one resource of theirs that a name means.
+_MADE = {
+    "azuregpu:index:MlEndpoint": "azure-native:machinelearningservices:OnlineEndpoint",
+    "azuregpu:index:GpuVm": "azure-native:compute:VirtualMachine",
+    "azuregpu:index:MlWorkspace": "azure-native:machinelearningservices:Workspace",
+}
 _NO_STACK = "no stack named"  # in the engine's message
 
 
@@ -31,14 +37,21 @@ class StackView(NamedTuple):
     registry: str = ""  # ARM id; "" where the stack has none
     batch_account: str = ""  # ARM id; "" where the stack has none
     storage: str = ""  # ARM id of its storage account; "" where it has none
+    endpoints: Mapping[str, str] = {}  # online endpoints of Azure ML: ARM id by name
+    scoring_uris: Mapping[str, str] = {}  # of the endpoints, where requests go
+    vms: Mapping[str, str] = {}  # virtual machines: ARM id by name
+    ml_workspace: str = ""  # ARM id; "" where the stack has none
+    ml_computes: Mapping[str, str] = {}  # of the workspace: ARM id by name
+    ml_models: Mapping[str, str] = {}  # of the workspace: ARM id of the version by name
     expires_at: Mapping[str, str | None] = {}  # RFC 3339; None: no end
     hourly_cost: Mapping[str, float | None] = {}  # USD; None: not known
-    idle_cost: Mapping[str, float | None] = {}  # of clusters, without a GPU node
+    idle_cost: Mapping[str, float | None] = {}  # of clusters without a GPU node, of endpoints with the least instances
 
     @property
     def resources(self) -> dict[str, str]:
         """Everything that runs in Azure: ARM id by name."""
-        return {**self.groups, **self.jobs, **self.pools, **self.clusters}
+        first = self.ml_computes  # an attached cluster or machine has its own name, and is meant by it
+        return {**first, **self.groups, **self.jobs, **self.pools, **self.clusters, **self.endpoints, **self.vms}
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """Names of the stack that a misspelt one may have meant."""
@@ -69,6 +82,7 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
     outputs = (roots[-1].get("outputs") if roots else None) or {}
     # A stack whose first update failed has no outputs, but the group in which it failed.
     groups = [str(resource.get("id") or "").rsplit("/", 1)[-1] for resource in resources if resource["type"] == _GROUP_TYPE]
+    endpoints, machines, workspaces = (_made(resources, component) for component in _MADE)
     return StackView(
         name=name,
         connection=connection,
@@ -83,7 +97,23 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
         registry=outputs.get("registry") or "",
         batch_account=outputs.get("batch_account") or "",
         storage=outputs.get("storage") or "",
+        endpoints={**endpoints, **(outputs.get("endpoints") or {})},
+        scoring_uris=outputs.get("scoring_uris") or {},
+        vms={**machines, **(outputs.get("vms") or {})},
+        ml_workspace=outputs.get("ml_workspace") or next(iter(workspaces.values()), ""),
+        ml_computes=outputs.get("ml_computes") or {},
+        ml_models=outputs.get("ml_models") or {},
         expires_at=outputs.get("expires_at") or {},
         hourly_cost=outputs.get("hourly_cost") or {},
         idle_cost=outputs.get("idle_cost") or {},
     )
+
+
+def _made(resources: Iterable[Mapping[str, Any]], component: str) -> dict[str, str]:
+    """ARM id by the component's name: of what is there although the update that made it failed, and so is in no output."""
+    found: dict[str, str] = {}
+    for resource in resources:
+        around = str(resource.get("parent") or "")
+        if resource["type"] == _MADE[component] and resource.get("id") and around.split("::")[-2:-1] == [component]:
+            found[around.rsplit("::", 1)[-1]] = str(resource["id"])
+    return found

@@ -1,8 +1,9 @@
-"""A stack's storage account as `run` and `package push` use it: with the token of the stack's login, never by a key.
+"""A stack's storage account as `run`, `package push` and `upload-model` use it: with the token of the stack's login, by no key.
 
 In: a signed-in `Arm`, the account's ARM id. Out: `Blobs`. A refusal is an AzureError in a line, with the role that allows it.
 """
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,6 +14,7 @@ from azure.storage.blob import BlobServiceClient
 from operations.azure import Arm, AzureError
 
 API_VERSION = "2023-05-01"  # of the account in ARM
+HASH = "sha256"  # the name of a blob's metadata
 WRITER_ROLE = "Storage Blob Data Contributor"  # built-in: reads, writes and deletes blobs
 
 
@@ -48,6 +50,58 @@ class Blobs:
                 raise
         except HttpResponseError as error:
             raise self._refused(error, "write to") from error
+
+    def put_file(self, container: str, path: str, file: Path, sha256: str) -> None:
+        """With its hash beside it. ResourceExistsError where a blob is there: nothing is ever overwritten."""
+        try:
+            with file.open("rb") as content:
+                client = self._client.get_blob_client(container, path)
+                client.upload_blob(content, overwrite=False, metadata={HASH: sha256}, max_concurrency=4)
+        except ResourceExistsError:
+            raise
+        except HttpResponseError as error:
+            raise self._refused(error, "write to") from error
+
+    def sizes_and_hashes(self, container: str, prefix: str) -> dict[str, tuple[int, str]]:
+        """Size and hash of each blob below a prefix, by the rest of its name; the hash is "" where none stands beside it."""
+        client = self._client.get_container_client(container)
+        try:
+            listed = list(client.list_blobs(name_starts_with=prefix, include=["metadata"]))
+        except ResourceNotFoundError:  # no such container yet
+            return {}
+        except HttpResponseError as error:
+            raise self._refused(error, "list blobs of") from error
+        return {str(blob.name)[len(prefix) :]: (int(blob.size), (blob.metadata or {}).get(HASH, "")) for blob in listed}
+
+    def read(self, container: str, path: str) -> bytes | None:
+        """A blob's content; None where there is none."""
+        try:
+            return self._client.get_blob_client(container, path).download_blob().readall()
+        except ResourceNotFoundError:
+            return None
+        except HttpResponseError as error:
+            raise self._refused(error, "read from") from error
+
+    def read_from(self, container: str, path: str, start: int) -> bytes | None:
+        """A blob's content from a byte on, which is nothing where it is no longer; None where there is no blob."""
+        try:
+            return self._client.get_blob_client(container, path).download_blob(offset=start).readall()
+        except ResourceNotFoundError:
+            return None
+        except HttpResponseError as error:
+            if error.status_code == 416:  # nothing behind that byte
+                return b""
+            raise self._refused(error, "read from") from error
+
+    def hash_of(self, container: str, path: str) -> str:
+        """By reading the blob."""
+        found = hashlib.sha256()
+        try:
+            for part in self._client.get_blob_client(container, path).download_blob().chunks():
+                found.update(part)
+        except HttpResponseError as error:
+            raise self._refused(error, "read from") from error
+        return found.hexdigest()
 
     def delete(self, container: str, path: str) -> None:
         try:

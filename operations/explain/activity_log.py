@@ -23,6 +23,16 @@ def of_resource(arm: Arm, resource_id: str) -> tuple[Refusal, ...]:
     return tuple(refusal for _, refusal in _failed(arm, f"resourceUri eq '{_quoted(resource_id)}'"))
 
 
+def below(arm: Arm, parent_id: str) -> dict[str, tuple[Refusal, ...]]:
+    """What was refused of each resource below another, by its id in lower case, the newest first."""
+    group, prefix = parent_id.split("/")[4], f"{parent_id.lower()}/"
+    found: dict[str, tuple[Refusal, ...]] = {}
+    for resource_id, refusal in _failed(arm, f"resourceGroupName eq '{_quoted(group)}'"):
+        if resource_id.lower().startswith(prefix):
+            found[resource_id.lower()] = (*found.get(resource_id.lower(), ()), refusal)
+    return found
+
+
 def find(arm: Arm, resource_group: str, name: str) -> str:
     """The id of what was last refused in a resource group and is called so, or ends so; "" where there is none.
 

@@ -1,4 +1,4 @@
-"""`python -m operations explain`: why a container group, a job, a pool or a cluster of a stack failed, or something in it.
+"""`python -m operations explain`: why something of a stack failed, or something in it.
 
     explain trainer --stack S            by its name in the stack file; of a job, its last execution
     explain /subscriptions/…/jobs/j      by ARM id, also that of an execution: …/jobs/j/executions/e
@@ -7,6 +7,8 @@
     explain gpu --stack S                a cluster, or an edge: what in it doesn't get on
     explain gpu/t4 --stack S             a pool of a cluster: nodes that don't come, GPUs that don't show
     explain run-mnist-… --stack S        a Job or a pod in a cluster or an edge; also NAMESPACE/NAME
+    explain digits --stack S             an endpoint of Azure ML; digits/green is one of its deployments
+    explain t4 --stack S                 a compute of the workspace, or a virtual machine; also a job of the workspace by its name
 
 It names the cause, shows what Azure says and the last lines of what failed, and suggests the fix. Exit codes: 0 there is no
 failure, 1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why, or Azure couldn't be
@@ -38,6 +40,12 @@ GROUP_TYPE = "Microsoft.ContainerInstance/containerGroups"
 POOL_TYPE = "Microsoft.Batch/batchAccounts/pools"
 JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
 CLUSTER_TYPES = (CLUSTER_TYPE, CLUSTER_POOL_TYPE)
+ML_TYPES = tuple(
+    f"Microsoft.MachineLearningServices/workspaces/{each}"
+    for each in ("onlineEndpoints", "onlineEndpoints/deployments", "computes", "jobs")
+)
+MACHINE_TYPE = "Microsoft.Compute/virtualMachines"
+_EXPLAINED_TYPES = (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES, *ML_TYPES, MACHINE_TYPE)
 
 
 def register(commands: Any) -> None:
@@ -56,10 +64,9 @@ def register(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     is_id = options.resource.startswith("/")
     parsed = arm_ids.parse(options.resource) if is_id else None
-    if is_id and (
-        parsed is None or not any(parsed.is_type(each) for each in (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES))
-    ):
-        return _wrong(f"{options.resource!r} is no id of a container group, a job, an execution, a pool or a cluster")
+    if is_id and (parsed is None or not any(parsed.is_type(each) for each in _EXPLAINED_TYPES)):
+        known = "a container group, a job, an execution, a pool or a cluster, an endpoint, a deployment, a compute or a machine"
+        return _wrong(f"{options.resource!r} is no id of {known}")
     if not is_id and not options.stack:
         return _wrong(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
     try:
@@ -73,10 +80,12 @@ def run(options: argparse.Namespace) -> int:
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(connection)) as arm:
-        explained, silent = _in_clusters(arm, options, found, parsed)
+        explained, silent = _in_machine_learning(arm, options.resource, found, parsed), None
+        if explained is None:
+            explained, silent = _in_clusters(arm, options, found, parsed)
         if explained is None:
             resource_id = options.resource if is_id else _id(arm, found, options.resource)
-            explained = _explained(arm, options.resource, resource_id, found) or silent
+            explained = _explained(arm, options.resource, resource_id, found) or _job(arm, options.resource, found) or silent
         if explained is None:
             return _wrong(_unknown(found, options.resource))
         facts, finding = explained
@@ -93,6 +102,8 @@ def _explained(arm: Any, resource: str, resource_id: str, found: StackView | Non
 
     name = resource.rsplit("/", 1)[-1]
     parsed = arm_ids.parse(resource_id)
+    if parsed and any(parsed.is_type(each) for each in (*ML_TYPES, MACHINE_TYPE)):  # what was refused under this name
+        return _in_machine_learning(arm, resource, None, parsed)
     if not resource_id or (parsed and parsed.is_type(POOL_TYPE)):
         return _of_batch(arm, name, resource_id, found)
     reader = read_group if parsed and parsed.is_type(GROUP_TYPE) else read_job
@@ -100,6 +111,20 @@ def _explained(arm: Any, resource: str, resource_id: str, found: StackView | Non
     registry = found.registry if found else ""
     facts = built_images.added(arm, facts, registry) if registry else facts
     return facts, rules.explain(facts)
+
+
+def _in_machine_learning(arm: Any, name: str, found: StackView | None, parsed: Any) -> tuple[Any, Any] | None:
+    """An endpoint, a deployment, a compute or a machine; None where nothing is called so."""
+    from operations.explain import in_machine_learning  # here, as in `run`
+
+    return in_machine_learning.by_id(arm, parsed) if parsed is not None else in_machine_learning.named(arm, name, found)
+
+
+def _job(arm: Any, name: str, found: StackView | None) -> tuple[Any, Any] | None:
+    """A job of the stack's workspace by its name, which nothing else is called."""
+    from operations.explain import in_machine_learning  # here, as in `run`
+
+    return in_machine_learning.job(arm, name, found) if found is not None and found.ml_workspace else None
 
 
 def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None, parsed: Any) -> tuple[Any, Any]:
@@ -180,6 +205,7 @@ def _unknown(found: StackView | None, name: str) -> str:
     known = ", ".join(sorted({**found.resources, **found.edges})) or "nothing that runs"
     jobs = ", and no job of its Batch account is called so" if found.pools else ""
     jobs += ", and no pool, Job or pod of its clusters" if found.clusters or found.edges else ""
+    jobs += ", and no job of its workspace" if found.ml_workspace else ""
     meant = f"; did you mean {close[0]}?" if close else ""
     return f"stack {found.name} has no {name!r}; it has {known}{jobs}{meant}"
 

@@ -9,7 +9,8 @@ from operations.explain.facts import NO_FAILURE, Cause, Facts, Finding, Kind
 
 EXPLAINED = 1
 NOT_KNOWN = 3
-_OF_BATCH = (Kind.POOL, Kind.BATCH_JOB)  # what has last lines there says itself what it is
+# What has last lines there says itself what it is.
+_SAY_WHAT = (Kind.POOL, Kind.BATCH_JOB, Kind.ML_JOB, Kind.MACHINE)
 _OF_KUBERNETES = (Kind.POD, Kind.KUBERNETES_JOB)
 
 
@@ -22,7 +23,7 @@ def lines(facts: Facts, finding: Finding) -> list[str]:
     found += [f"  {who} says: {text}" for text in finding.evidence]
     log = _log(facts, finding)
     if log:
-        whose = finding.container if facts.kind in _OF_BATCH else f"container {finding.container}"
+        whose = finding.container if facts.kind in _SAY_WHAT else f"container {finding.container}"
         found += [f"  last lines of {whose}:", *(f"    {line}" for line in log)]
     return [*found, f"  fix: {finding.fix}"]
 

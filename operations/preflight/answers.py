@@ -95,14 +95,19 @@ def offers(outcomes: Outcomes, needs: Iterable[SizeUse], as_of: date) -> list[Ro
 
 
 def quota_rows(
-    outcomes: Outcomes, needs: Sequence[SizeUse], batch_account: str = "", beside: Sequence[CountedUse] = ()
+    outcomes: Outcomes,
+    needs: Sequence[SizeUse],
+    batch_account: str = "",
+    beside: Sequence[CountedUse] = (),
+    ml_beside: Sequence[CountedUse] = (),
 ) -> list[Row]:
-    """The three kinds of quota, each over all needs that draw from it. `beside`: machines without a GPU."""
+    """The three kinds of quota, each over all needs that draw from it. `beside`: machines without a GPU, of clusters and of Azure
+    Machine Learning."""
     batch = [need for need in needs if need.service is Service.BATCH]
     rows, in_subscription = _batch_quotas(outcomes, batch, batch_account)
     compute = [need for need in needs if need.service in quotas.FROM_COMPUTE] + in_subscription
     learning = [need for need in needs if need.service in quotas.FROM_MACHINE_LEARNING]
-    for drawn, what, counted in ((compute, What.COMPUTE_QUOTAS, beside), (learning, What.ML_QUOTAS, ())):
+    for drawn, what, counted in ((compute, What.COMPUTE_QUOTAS, beside), (learning, What.ML_QUOTAS, ml_beside)):
         for region in dict.fromkeys([*(need.region for need in drawn), *(each.use.region for each in counted)]):
             here = [need for need in drawn if need.region == region]
             more = [each for each in counted if each.use.region == region]
@@ -112,7 +117,7 @@ def quota_rows(
             if outcome.value is None:
                 rows += [_missing(need.path, "quota", key) for need in shown]
             elif what is What.ML_QUOTAS:
-                rows += _fitting(shown, quotas.machine_learning_problems(here, [outcome.value]), str(key))
+                rows += _fitting(shown, quotas.machine_learning_problems(here, [outcome.value], beside=more), str(key))
             else:
                 rows += _fitting(shown, quotas.compute_problems(here, [outcome.value], beside=more), str(key))
     return rows

@@ -22,11 +22,12 @@ from azure.mgmt.storage import StorageManagementClient
 from catalog import regions
 from catalog.quotas import FROM_COMPUTE, FROM_MACHINE_LEARNING, BatchAccountLimits, Limit, PoolUse, RegionLimits
 from catalog.size_use import Service, SizeUse
-from operations.azure import SignIn, get_list, management_client
+from operations.azure import SignIn, get_list, management_client, post_document
 from operations.preflight.fetching import retries
 from operations.preflight.needs import NamedKind, WantedName
 
 PERMISSIONS_VERSION = "2022-04-01"
+VAULTS_VERSION = "2024-11-01"
 _TOTAL, _SPOT = "cores", "lowPriorityCores"  # what the compute service calls its totals
 _ML_TOTAL, _ML_SPOT, _ML_FAMILY = "/totalDedicatedCores/", "/totalLowPriorityCores/", "/vmFamily/dedicatedCores/"
 
@@ -134,7 +135,11 @@ def readers(
             found[Key(What.ML_SIZES, region)] = partial(_ml_sizes, learning, region)
             found[Key(What.ML_QUOTAS, region)] = partial(_ml_quotas, learning, region)
     for wanted in wanted_names:
-        found[name_key(wanted)] = _name_reader(client, wanted)
+        found[name_key(wanted)] = (
+            partial(_vault_name, login, subscription_id, wanted.name)
+            if wanted.kind is NamedKind.VAULT
+            else _name_reader(client, wanted)
+        )
     return found
 
 
@@ -260,10 +265,18 @@ def _name_reader(client: Callable[[Any], Any], wanted: WantedName) -> Callable[[
             registries = client(ContainerRegistryManagementClient).registries
             asked = {"name": wanted.name, "type": "Microsoft.ContainerRegistry/registries"}
             return lambda: _name_answer(registries.check_name_availability(asked))
-        case NamedKind.BATCH:
+        case _:
             location = client(BatchManagementClient).location
             asked = {"name": wanted.name, "type": "Microsoft.Batch/batchAccounts"}
             return lambda: _name_answer(location.check_name_availability(wanted.region, asked))
+
+
+def _vault_name(login: SignIn, subscription_id: str, name: str) -> NameAnswer:
+    """A vault's name is taken in all of Azure, also by one that was deleted and can be brought back."""
+    path = f"/subscriptions/{subscription_id}/providers/Microsoft.KeyVault/checkNameAvailability"
+    asked = {"name": name, "type": "Microsoft.KeyVault/vaults"}
+    answer = post_document(path, VAULTS_VERSION, asked, login, retries())
+    return NameAnswer(bool(answer.get("nameAvailable")), str(answer.get("message") or answer.get("reason") or ""))
 
 
 def _name_answer(answer: Any) -> NameAnswer:

@@ -27,6 +27,7 @@ class NamedKind(StrEnum):
     STORAGE = "storage"
     REGISTRY = "registry"
     BATCH = "batch"
+    VAULT = "vault"
 
 
 class WantedName(NamedTuple):

@@ -46,6 +46,7 @@ def ask(
     batch_account: str = "",
     own: Collection[str] = (),
     system_pools: Sequence[SystemPool] = (),
+    ml_machines: Sequence[SystemPool] = (),
     wanted_packages: Sequence[PackageUse] = (),
     batch_account_id: str = "",
     stack: str = "",
@@ -60,8 +61,9 @@ def ask(
     except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
         return Found(missing={"everything": f"{connection.metadata_host or 'Azure'} can't be reached: {error}"})
     login = replace(login, credential=SharedCredential(login.credential))
-    beside = [_counted(pool) for pool in system_pools if pool.vcpus is not None]
-    all_uses = [*wanted, *(each.use for each in beside)]
+    beside = [_counted(pool, Service.AKS) for pool in system_pools if pool.vcpus is not None]
+    ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in ml_machines if each.vcpus is not None]
+    all_uses = [*wanted, *(each.use for each in (*beside, *ml_beside))]
     readers = dict(lists.readers(login, connection.subscription_id, all_uses, names, group, own))
     held = lists.Key(lists.What.PACKAGES)
     if wanted_packages:
@@ -77,7 +79,7 @@ def ask(
         *(answers.rights(outcomes, scope) if assigns_roles else ()),
         *answers.offers(outcomes, wanted, as_of),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
-        *answers.quota_rows(outcomes, wanted, batch_account, beside),
+        *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),
         *answers.names(outcomes, names),
         *(packages.rows(wanted_packages, outcomes[held].value, batch_account_id, stack) if wanted_packages else ()),
     ]
@@ -88,6 +90,6 @@ def ask(
     )
 
 
-def _counted(pool: SystemPool) -> CountedUse:
-    use = SizeUse(Service.AKS, pool.size, pool.region, pool.path, pool.path, pool.nodes)
+def _counted(pool: SystemPool, service: Service) -> CountedUse:
+    use = SizeUse(service, pool.size, pool.region, pool.path, pool.path, pool.nodes)
     return CountedUse(use, pool.family, (pool.vcpus or 0) * pool.nodes)

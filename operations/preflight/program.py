@@ -22,6 +22,7 @@ _KINDS = {
     azure_types.STORAGE_ACCOUNT.arm_type: NamedKind.STORAGE,
     azure_types.REGISTRY.arm_type: NamedKind.REGISTRY,
     azure_types.BATCH_ACCOUNT.arm_type: NamedKind.BATCH,
+    azure_types.KEY_VAULT.arm_type: NamedKind.VAULT,
 }
 
 
@@ -40,7 +41,7 @@ class PackageUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemPool:
-    """The machines of a cluster's system pool, which have no GPU."""
+    """Machines without a GPU: of a cluster's system pool, or of Azure Machine Learning."""
 
     size: str
     region: str
@@ -59,6 +60,7 @@ class Inventory:
     problems: tuple[Problem, ...] = ()
     uses: tuple[SizeUse, ...] = ()
     system_pools: tuple[SystemPool, ...] = ()  # of the clusters that it creates
+    ml_machines: tuple[SystemPool, ...] = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
     names: tuple[WantedName, ...] = ()
     namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
     batch_account: str = ""  # the name of the account that its pools are in
@@ -85,6 +87,8 @@ def _inventory(told: dict[str, Any]) -> Inventory:
     arm_types = [name["arm_type"] for name in told["names"]]
     namespaces = {arm_type.split("/")[0] for arm_type in arm_types}
     namespaces |= {namespace for use in uses for namespace in providers.OF_SERVICE[use.service]}
+    if providers.MACHINE_LEARNING in namespaces:  # a workspace, and what it can't be without
+        namespaces |= set(providers.OF_SERVICE[Service.ML_COMPUTE])
     namespaces |= set(providers.OF_SERVICE[Service.AKS]) if told["system_pools"] or told["clusters"] else set()
     return Inventory(
         day=date.fromisoformat(told["day"]),
@@ -93,6 +97,7 @@ def _inventory(told: dict[str, Any]) -> Inventory:
         problems=tuple(from_data(problem) for problem in told["problems"]),
         uses=uses,
         system_pools=tuple(SystemPool(**each) for each in told["system_pools"]),
+        ml_machines=tuple(SystemPool(**each) for each in told.get("ml_machines") or []),
         names=tuple(
             WantedName(_KINDS[name["arm_type"]], name["name"], told["location"])
             for name in told["names"]

@@ -16,7 +16,7 @@ def server() -> Iterator[RetailPricesServer]:
 
 
 @pytest.fixture
-def connected(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAzure]:
+def signed_in(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> EmbeddedAzure:
     """The environment that names the embedded Azure as the provider reads it."""
     for name, value in {
         "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
@@ -28,5 +28,11 @@ def connected(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator
         "REQUESTS_CA_BUNDLE": str(azure.ca_bundle),
     }.items():
         monkeypatch.setenv(name, value)
-    yield azure
-    azure.command("fault", "clear")
+    return azure
+
+
+@pytest.fixture
+def connected(signed_in: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
+    """The same, for tests that make it fail."""
+    yield signed_in
+    signed_in.command("fault", "clear")

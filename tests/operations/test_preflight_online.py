@@ -159,12 +159,15 @@ def test_names_are_free_taken_or_wrong(connected: EmbeddedAzure, preflight: Run)
     body = {"location": "westeurope", "sku": {"name": "Basic"}}
     connected.put(f"{group}/providers/Microsoft.ContainerRegistry/registries/takenhere", body, "2023-07-01").raise_for_status()
     code, report = preflight(
-        *("--location", "westeurope", "--name", "storage=freehere", "--name", "registry=takenhere", "--name", "batch=NotValid")
+        *("--location", "westeurope", "--name", "storage=freehere", "--name", "registry=takenhere", "--name", "batch=NotValid"),
+        *("--name", "vault=free-here", "--name", "vault=2many"),
     )
     assert code == 1
     assert answers(report, "name", "freehere") == {"ok"}
     assert answers(report, "name", "takenhere") == {"name not available"}
     assert answers(report, "name", "NotValid") == {"name not available"}
+    assert answers(report, "name", "free-here") == {"ok"}
+    assert answers(report, "name", "2many") == {"name not available"}
 
 
 # A stack

@@ -36,3 +36,24 @@ def test_what_a_foundation_creates_names_its_providers_and_the_names_to_ask_for(
     assert [name.kind.value for name in taken.names] == ["registry", "storage"]
     assert taken.assigns_roles
     assert taken.group == ""
+
+
+ENDPOINT = """  azure-gpu:ml_workspace: {models: {digits: {version: "1", path: digits/1}}, environments: {own: {version: "1", image: a.io/b:1}}}
+  azure-gpu:ml_endpoints:
+    digits:
+      deployments:
+        blue: {model: digits, environment: own, instance_type: Standard_NC4as_T4_v3}
+        green: {model: digits, environment: own, instance_type: Standard_F2s_v2, instances: 3}
+      traffic: {blue: 100, green: 0}
+      expires_after: "2026-11-30"
+"""
+
+
+def test_an_endpoint_uses_machines_with_a_gpu_and_without_and_brings_what_a_workspace_needs(tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.mine.yaml"
+    file.write_text(FILE.format(location="westeurope") + ENDPOINT)
+    taken = program.take(ROOT, file, "mine", "2026-11-21")
+    assert [(use.service.value, use.size, use.nodes) for use in taken.uses] == [("ml-endpoint", "Standard_NC4as_T4_v3", 1)]
+    (own,) = taken.ml_machines
+    assert (own.size, own.nodes, own.vcpus) == ("Standard_F2s_v2", 4, 2), "a fifth more is kept for upgrades, rounded up"
+    assert {"Microsoft.MachineLearningServices", "Microsoft.KeyVault", "Microsoft.Insights"} <= set(taken.namespaces)

@@ -11,7 +11,8 @@ from operations.__main__ import main
 from operations.azure import AzureError
 from operations.connection import Connection
 from operations.jobs import Execution, Job, job_of
-from operations.run import command, session
+from operations.run import options as run_options
+from operations.run import session
 from operations.run.errors import RunError
 from operations.run.execution import INTERRUPTED, TIMEOUT, End
 from operations.run.registry_build import BuildFailedError, cause_of
@@ -33,7 +34,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         return 7
 
     monkeypatch.setattr(session, "run", run)
-    monkeypatch.setattr(command, "view", lambda stack: VIEW)
+    monkeypatch.setattr(run_options, "view_of", lambda stack: VIEW)
     return asked
 
 
@@ -51,7 +52,7 @@ def test_without_a_target_the_jobs_own_image_gets_the_arguments(ran: list[dict[s
 def test_problems_of_the_command_line_and_of_the_stack_come_together(
     ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "view", lambda stack: VIEW._replace(jobs={"a": "/a", "b": "/b"}, registry=""))
+    monkeypatch.setattr(run_options, "view_of", lambda stack: VIEW._replace(jobs={"a": "/a", "b": "/b"}, registry=""))
     script = tmp_path / "train.py"
     script.write_text("print(1)\n")
     assert main(["run", str(script), "--env", "A", "--secret-env", "NOT_SET", "--on", "job", "--stack", "dev"]) == 2
@@ -68,7 +69,7 @@ def test_a_stack_that_is_not_there_is_one_problem_beside_the_others(
     def view(stack: object) -> StackView:
         raise EngineError("there is no stack dev")
 
-    monkeypatch.setattr(command, "view", view)
+    monkeypatch.setattr(run_options, "view_of", view)
     assert main(["run", "nmist", "--on", "job", "--stack", "dev"]) == 2
     text = capsys.readouterr().err
     assert "there is no stack dev" in text
@@ -108,7 +109,7 @@ def test_ctrl_c_ends_with_130_also_while_the_stack_is_read(
     def view(stack: object) -> StackView:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "view", view)
+    monkeypatch.setattr(run_options, "view_of", view)
     assert main(["run", "--on", "job", "--stack", "dev"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 
@@ -146,11 +147,12 @@ def test_arguments_that_belong_behind_two_hyphens_are_told_so(capsys: pytest.Cap
     assert "--epochs 3; what the script is to be given stands behind --" in capsys.readouterr().err
 
 
-def test_there_are_four_places_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_are_seven_places_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["run", "mnist", "--on", "aci", "--stack", "dev"])
     assert ended.value.code == 2
-    assert "invalid choice: 'aci' (choose from 'job', 'batch', 'aks', 'edge')" in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert "invalid choice: 'aci' (choose from 'local', 'job', 'batch', 'aks', 'edge', 'vm', 'cluster')" in refused
 
 
 def test_options_of_clusters_are_refused_elsewhere_and_a_stack_without_one_says_so(

@@ -69,7 +69,7 @@ def test_variables_and_secrets_are_taken_and_secrets_come_from_the_environment()
 def test_a_misspelt_workload_names_those_that_there_are() -> None:
     text = problems(target="minst")["TARGET"]
     assert "there is no workload of this name" in text
-    assert "mnist, vector_add" in text
+    assert "mnist, scoring, vector_add" in text
     assert "did you mean mnist?" in text
 
 

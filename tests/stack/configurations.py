@@ -93,3 +93,15 @@ def with_cluster(**pool: Any) -> dict[str, Any]:
         "foundation": dict.fromkeys(["resource_group", "identity", "log_workspace"], "create"),
         "clusters": {"shared": {"gpu_pools": {"t4": t4}, "expires_after": "2026-11-30"}},
     }
+
+
+def with_ml(workspace: dict[str, Any] | None = None, **compute: Any) -> dict[str, Any]:
+    """A stack with an Azure Machine Learning workspace and machines with a T4 in it, without one at first."""
+    t4 = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-11-30", **compute}
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2026-11-21",
+        "foundation": dict.fromkeys(["resource_group", "identity", "log_workspace", "storage"], "create"),
+        "ml_workspace": {"computes": {"t4": t4}, **(workspace or {})},
+    }

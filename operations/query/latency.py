@@ -1,0 +1,34 @@
+"""Latency of many requests as a few numbers.
+
+In: seconds. Out: percentiles by nearest rank, each of them a value that was measured. Pure.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+PERCENTILES = (50, 90, 99)
+
+
+class Latency(NamedTuple):
+    """In seconds."""
+
+    requests: int
+    least: float
+    p50: float
+    p90: float
+    p99: float
+    most: float
+
+
+def latency(seconds: Sequence[float]) -> Latency | None:
+    """None of nothing."""
+    if not seconds:
+        return None
+    ordered = sorted(seconds)
+    p50, p90, p99 = (_rank(ordered, each) for each in PERCENTILES)
+    return Latency(len(ordered), ordered[0], p50, p90, p99, ordered[-1])
+
+
+def _rank(ordered: Sequence[float], percentile: int) -> float:
+    return ordered[max(0, math.ceil(percentile / 100 * len(ordered)) - 1)]

@@ -1,0 +1,51 @@
+"""A text that grows in a blob, shown line by line while it does.
+
+In: a function that reads a blob from a place on, and one that shows a line. Out: each line once. Pure but for the two.
+"""
+
+from collections.abc import Callable
+
+_KEPT = 4096  # bytes of the end, to compare with
+
+Read = Callable[[int], bytes | None]  # from this byte on; None: there is no such blob (yet)
+
+
+class BlobTail:
+    """One blob. What was shown isn't shown again, however often it is read."""
+
+    def __init__(self, read: Read, show: Callable[[str], None]) -> None:
+        self._read, self._show = read, show
+        self._at = 0
+        self._rest = self._end = b""
+        self.lines = 0
+
+    @property
+    def found(self) -> bool:
+        """Whether anything was read at all."""
+        return self._at > 0
+
+    def more(self) -> bool:
+        """Shows the whole lines that came. Whether anything did."""
+        content = self._read(self._at)
+        if not content:
+            return False
+        self._at += len(content)
+        self._end = (self._end + content)[-_KEPT:]
+        *lines, self._rest = (self._rest + content).split(b"\n")
+        for line in lines:
+            self._tell(line)
+        return True
+
+    def ends_with(self, text: str) -> bool:
+        """Whether this is the end of what was read, white space aside."""
+        return self._end.decode("utf-8", errors="replace").rstrip().endswith(text.rstrip()[-_KEPT // 4 :])
+
+    def finish(self) -> None:
+        """Shows what came without an end of its line."""
+        if self._rest:
+            self._tell(self._rest)
+            self._rest = b""
+
+    def _tell(self, line: bytes) -> None:
+        self.lines += 1
+        self._show(line.removesuffix(b"\r").decode("utf-8", errors="replace"))

@@ -1,0 +1,307 @@
+"""`query` against a server of the test's own: what is sent, what is measured, and what a refusal is called."""
+
+import json
+import struct
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from operations.__main__ import main
+from operations.query import inputs, scores
+from operations.query.latency import latency
+from operations.query.picture import picture
+from operations.query.refusals import refusal
+from operations.query.sending import Sent, server_seconds
+
+KEY = "k-4f1c9a7e22b84d0f"
+
+
+class Server:
+    """Answers as a scoring server does. `answer(number, request)` gives status, body and headers."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        self.connections = 0
+        self.answer: Callable[[int], tuple[int, Any, dict[str, str]]] = lambda number: (200, {"scores": [[0.1, 0.7, 0.2]]}, {})
+        outer, lock = self, threading.Lock()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                outer.connections += 1
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with lock:
+                    outer.requests.append((dict(self.headers.items()), body))
+                    number = len(outer.requests) - 1
+                status, content, headers = outer.answer(number)
+                data = content if isinstance(content, bytes) else json.dumps(content).encode()
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(data)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/score"
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("SCORING_KEY", KEY)
+    running = Server()
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    file = tmp_path / "red.png"
+    Image.new("RGB", (8, 8), (200, 0, 0)).save(file)
+    return file
+
+
+def query(server: Server, *words: str) -> int:
+    return main(["query", "--url", server.url, "--key-from", "SCORING_KEY", *words])
+
+
+# What is sent
+
+
+def test_an_image_is_sent_as_it_is_with_the_key_and_the_deployment(server: Server, image: Path) -> None:
+    assert query(server, str(image), "--deployment", "green") == 0
+    headers, body = server.requests[0]
+    assert body == image.read_bytes()
+    assert (headers["Authorization"], headers["Content-Type"]) == (f"Bearer {KEY}", "image/png")
+    assert headers["azureml-model-deployment"] == "green"
+
+
+def test_arrays_are_sent_as_json_or_as_numpy_wrote_them(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"inputs": [[1, 2]]}')
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    (tmp_path / "a.bin").write_bytes(b"x")
+    found = inputs.read(tmp_path / f"a.{end}" for end in ("json", "npy", "jpg", "bin"))
+    assert [one.content_type for one in found] == [
+        "application/json",
+        "application/x-npy",
+        "image/jpeg",
+        "application/octet-stream",
+    ]
+
+
+def test_every_file_that_cannot_be_sent_is_named_before_anything_is(
+    server: Server, image: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.png").touch()
+    (tmp_path / "broken.json").write_text("{")
+    assert query(server, str(image), *(str(tmp_path / name) for name in ("empty.png", "broken.json", "gone.png"))) == 2
+    told = capsys.readouterr().err
+    assert "the file is empty" in told
+    assert "it isn't JSON" in told
+    assert "gone.png: No such file or directory" in told
+    assert not server.requests
+
+
+def test_the_key_is_nowhere_in_what_is_printed(server: Server, image: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    server.answer = lambda number: (401, {"error": {"code": "key_auth_access_denied", "message": "no"}}, {})
+    assert query(server, str(image)) == 1
+    assert query(server, str(image), "--json") == 1
+    told = capsys.readouterr()
+    assert KEY not in told.out + told.err
+
+
+def test_a_redirection_is_not_followed_with_the_key(server: Server, image: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    server.answer = lambda number: (307, b"", {"Location": server.url})
+    assert query(server, str(image)) == 1
+    assert len(server.requests) == 1
+    assert "no key is sent" in capsys.readouterr().out
+
+
+def test_nothing_is_sent_twice_when_the_server_refuses(server: Server, image: Path) -> None:
+    server.answer = lambda number: (503, b"", {"Retry-After": "0"})
+    assert query(server, str(image)) == 1
+    assert len(server.requests) == 1
+
+
+# What is measured
+
+
+def test_many_requests_by_some_clients_with_percentiles_and_shares(
+    server: Server, image: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = lambda number: "green" if number % 10 == 0 else "blue"  # noqa: E731
+    timing = {"Server-Timing": "decode;dur=0.1, total;dur=1.5"}
+    server.answer = lambda number: (200, [[1, 0]], {"azureml-model-deployment": named(number), **timing})
+    assert query(server, str(image), "--count", "40", "--clients", "4", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["requests"], told["answered"], told["statuses"]) == (40, 40, {"200": 40})
+    assert told["deployments"] == {"green": 4, "blue": 36}
+    assert server.connections <= 4, "each client keeps its connection"
+    assert told["latency_seconds"]["server"]["p99"] == 0.0015
+    assert told["latency_seconds"]["all"]["requests"] == 40 - server.connections
+    assert told["latency_seconds"]["network"]["p50"] == pytest.approx(told["latency_seconds"]["all"]["p50"] - 0.0015)
+
+
+def test_percentiles_are_measured_values_by_nearest_rank() -> None:
+    found = latency([float(each) for each in range(1, 101)])
+    assert found is not None
+    assert (found.least, found.p50, found.p90, found.p99, found.most) == (1, 50, 90, 99, 100)
+    assert latency([]) is None
+    assert latency([3.0]) == (1, 3, 3, 3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("header", "run", "seconds"),
+    [
+        ("total;dur=3.2", "", 0.0032),
+        ('receive;dur=100, decode;desc="x";dur=1, total;dur=2', "9", 0.002),
+        ("score;dur=1, encode;dur=2", "", 0.003),
+        ("score;dur=1", "9.5", 0.0095),
+        ("", "7", 0.007),
+        ("miss, hit;dur=x", "", None),
+        ("", "", None),
+    ],
+)
+def test_the_servers_own_time_is_read_where_it_says_one(header: str, run: str, seconds: float | None) -> None:
+    assert server_seconds(header, run) == pytest.approx(seconds)
+
+
+# What is shown
+
+
+def test_the_highest_scores_stand_under_the_name_of_the_file(
+    server: Server, image: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = tmp_path / "labels.txt"
+    labels.write_text("cat\ndog\nlynx\n")
+    assert query(server, str(image), "--labels", str(labels), "--top", "2") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("red.png: 200, ")
+    assert [line.split()[:2] for line in lines[1:]] == [["dog", "0.7000"], ["lynx", "0.2000"]]
+
+
+def test_a_terminal_gets_a_small_picture_with_the_images_colour(image: Path) -> None:
+    small = picture(image.read_bytes())
+    assert small is not None
+    console = Console(force_terminal=True, color_system="truecolor", width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(small)
+    assert small.plain.splitlines() == ["▀" * 8] * 4
+    assert {span.style.color.triplet for span in small.spans} == {(200, 0, 0)}  # type: ignore[union-attr]
+
+
+def png(width: int, height: int) -> bytes:
+    """The head of a PNG of that size, without its pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+
+
+def test_what_cannot_be_shown_is_no_failure() -> None:
+    whole = BytesIO()
+    Image.new("RGB", (64, 64)).save(whole, "JPEG")
+    for content in (b"", b"text", png(30_000, 30_000), png(4, 4), whole.getvalue()[:200]):
+        assert picture(content) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "first"),
+    [
+        ([0.1, 0.9], ("1", 0.9)),
+        ([[0.1, 0.9]], ("1", 0.9)),
+        ({"scores": [[0.1, 0.9]], "output": "scores", "others": {"x": [[1]]}}, ("1", 0.9)),
+        ({"cat": 0.2, "dog": 0.8}, ("dog", 0.8)),
+        ([{"label": "cat", "score": 0.2}, {"label": "dog", "score": 0.8}], ("dog", 0.8)),
+        ("[0.1, 0.9]", ("1", 0.9)),
+        ({"anything": [[0.1, 0.9]]}, ("1", 0.9)),
+    ],
+)
+def test_scores_are_found_in_the_forms_in_which_scripts_answer(answer: Any, first: tuple[str, float]) -> None:
+    (row,) = scores.rows(json.dumps(answer).encode())
+    assert row[0] == first
+
+
+@pytest.mark.parametrize("answer", [b"", b"no", b"{}", b"[]", b"null", b'{"message": "hello"}', b"[" * 5000, b"[[1], [2, [3]]]"])
+def test_an_answer_without_scores_has_none(answer: bytes) -> None:
+    assert scores.rows(answer) == []
+
+
+def test_several_images_in_one_request_have_a_row_each() -> None:
+    found = scores.rows(b'{"scores": [[1, 0], [0, 1]]}', ["cat", "dog"])
+    assert [row[0].label for row in found] == ["cat", "dog"]
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "what", "fix"),
+    [
+        (401, {}, "doesn't take this key or token", "AzureML Data Scientist"),
+        (404, {}, "no deployment that takes this request", "traffic"),
+        (408, {}, "longer than its request timeout", "timeout_seconds"),
+        (429, {}, "more requests wait", "--clients"),
+        (429, {"retry-after": "3"}, "more requests wait", "wait 3 s"),
+        (503, {}, "no instance of the deployment is ready", "explain digits --stack dev"),
+        (424, {}, "own server refused it", "explain digits --stack dev"),
+        (424, {"ms-azureml-model-error-statuscode": "400"}, "the scoring script doesn't take this input", "message"),
+        (424, {"ms-azureml-model-error-statuscode": "500"}, "the scoring script raised", "log"),
+        (418, {}, "a status that isn't expected", "log"),
+    ],
+)
+def test_a_refusal_is_said_in_words_with_the_likely_fix(status: int, headers: dict[str, str], what: str, fix: str) -> None:
+    found = refusal(Sent(0, status, 0.1, headers=headers), "digits", "dev")
+    assert what in found.what
+    assert fix in found.fix
+
+
+def test_what_the_server_says_is_shown_without_what_a_terminal_acts_upon() -> None:
+    body = json.dumps({"message": "no image\x1b]0;owned\x07", "expected": "a PNG"}).encode()
+    assert refusal(Sent(0, 400, 0.1, body)).said == "no image ]0;owned ; expected: a PNG"
+    assert refusal(Sent(0, 404, 0.1, b'{"error": {"code": "x", "message": "gone"}}')).said == "gone"
+    assert len(refusal(Sent(0, 500, 0.1, b"x" * 10_000)).said) == 301
+
+
+def test_a_server_that_is_not_there_is_said_in_a_line(image: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "--url", "http://127.0.0.1:9/score", str(image)]) == 1
+    told = capsys.readouterr().out
+    assert "red.png: no answer" in told
+    assert "127.0.0.1:9 can't be reached" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["digits", "a.png"], "--stack says of which stack"),
+        (["digits", "--stack", "s"], "name what to send"),
+        (["--url", "example.com/score", "a.png"], "is no address"),
+        (["--url", "https://me:secret@example.com/score", "a.png"], "give the key with --key-from"),
+        (["--url", "http://example.com/score", "a.png", "--key-from", "PATH"], "nothing encrypts the key"),
+        (["--url", "https://example.com/score", "a.png", "--key-from", "NO_SUCH_VARIABLE"], "no variable NO_SUCH_VARIABLE"),
+        (["--url", "https://example.com/score", "a.png", "--count", "0"], "--count: 0 is out of range"),
+        (["--url", "https://example.com/score", "a.png", "--clients", "1000"], "--clients: 1000 is out of range"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_in_a_line(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", *words]) == 2
+    assert told in capsys.readouterr().err

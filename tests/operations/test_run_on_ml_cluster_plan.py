@@ -1,0 +1,97 @@
+"""What a run sends to a workspace of Azure ML: an environment, code, and a job whose command a real bash runs."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from operations.connection import Connection
+from operations.run.context import BASE_IMAGE, Context, of_folder, of_script
+from operations.run.on_ml_cluster import plan
+from operations.run.on_ml_cluster.wanted import Wanted, choose, resolve
+from operations.run.target import Target
+from operations.stack_view import StackView
+
+SCRIPT = of_script("train.py", "import sys\nprint(sys.argv[1:])\nsys.exit(3)\n", "numpy\n", BASE_IMAGE)
+VIEW = StackView("dev", Connection("s"), ml_computes={"gpu": "/ws/computes/gpu-x1"}, registry="/r")
+
+
+def folder(dockerfile: str) -> Context:
+    return of_folder("app", {"Dockerfile": dockerfile.encode(), "app.py": b""})
+
+
+def text(target: Target, *arguments: str) -> str:
+    found, problems = plan.command(Wanted(target, arguments))
+    assert problems == []
+    return found
+
+
+def test_a_scripts_environment_stays_when_the_script_changes_and_goes_when_its_requirements_do() -> None:
+    other = of_script("train.py", "print(2)\n", "numpy\n", BASE_IMAGE)
+    needs_more = of_script("train.py", "print(2)\n", "numpy\npandas\n", BASE_IMAGE)
+    first = plan.image_context(SCRIPT)
+    assert first.image == plan.image_context(other).image != plan.image_context(needs_more).image
+    assert set(first.files) == {"Dockerfile", "requirements.txt"}
+    assert first.files["Dockerfile"].startswith(b"FROM python:3.11-slim\n")
+    assert b"pip install" in first.files["Dockerfile"]
+    plain = plan.image_context(of_script("a.py", "1\n", "", "me/base:1"))
+    assert plain.files["Dockerfile"].startswith(b"FROM me/base:1\n")
+    assert b"pip" not in plain.files["Dockerfile"]
+    assert plan.code_files(SCRIPT) == {"train.py": SCRIPT.files["train.py"]}
+    assert plan.code_files(folder("FROM x\n")) == {}
+
+
+def test_the_command_runs_the_script_with_its_words_and_tells_its_code_last(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_bytes(SCRIPT.files["train.py"])
+    command = text(Target(SCRIPT), "a", "b c", "$(id)", "it's")
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == "['a', 'b c', '$(id)', \"it's\"]\nazure-gpu: exit 3\n"
+    assert done.stderr.startswith("azure-gpu: ")
+
+
+def test_a_folder_starts_what_its_dockerfile_says_in_the_folder_that_it_says(tmp_path: Path) -> None:
+    dockerfile = f'FROM x\nWORKDIR {tmp_path}\nENTRYPOINT ["pwd"]\n'
+    command = text(Target(folder(dockerfile)), "-L")
+    done = subprocess.run(["sh", "-c", command], cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == f"{tmp_path}\nazure-gpu: exit 0\n"
+    _, problems = plan.command(Wanted(Target(folder("FROM x\nENTRYPOINT python app.py\n"))))
+    assert "starts commands and no images" in problems[0].message
+
+
+def test_the_job_is_one_command_on_one_node_as_the_clusters_identity() -> None:
+    wanted = Wanted(Target(SCRIPT, environment={"A": "1"}), timeout_minutes=2)
+    body = plan.job("run-1", wanted, "text", compute_id="/c", environment_id="/e", code_id="/k", stack="dev", client_id="id")
+    properties = body["properties"]
+    assert (properties["jobType"], properties["resources"], properties["codeId"]) == ("Command", {"instanceCount": 1}, "/k")
+    assert properties["limits"] == {"jobLimitsType": "Command", "timeout": "PT120S"}
+    assert properties["identity"] == {"identityType": "Managed", "clientId": "id"}
+    assert properties["environmentVariables"] == {"A": "1"}
+    plain = plan.job(
+        "run-1", Wanted(Target(image="a:1")), "t", compute_id="/c", environment_id="/e", code_id="", stack="dev", client_id=None
+    )["properties"]
+    assert not {"codeId", "limits", "identity", "environmentVariables"} & plain.keys()
+
+
+@pytest.mark.parametrize(
+    ("target", "said", "arguments", "wrong"),
+    [
+        (Target(), "", [], "nothing says what the cluster is to run"),
+        (Target(image="a:1"), "a:1", [], "not what the image says"),
+        (Target(SCRIPT, secrets={"TOKEN": "hunter2"}), "x.py", [], "reads the variables of its jobs"),
+    ],
+)
+def test_what_a_cluster_can_not_be_asked_is_refused(target: Target, said: str, arguments: list[str], wrong: str) -> None:
+    _, problems = resolve(target, said, arguments, None, VIEW)
+    told = "; ".join(map(str, problems))
+    assert wrong in told
+    assert "hunter2" not in told
+
+
+def test_the_only_compute_is_meant_and_a_stack_without_one_says_where_else_there_is() -> None:
+    assert choose(VIEW, "") == ("gpu", [])
+    assert choose(VIEW, "gqu")[1][0].fix == "did you mean gpu?"
+    assert "--on aks" in choose(VIEW._replace(ml_computes={}), "")[1][0].fix
+    assert "several computes" in choose(VIEW._replace(ml_computes={"a": "/a", "b": "/b"}), "")[1][0].message
+    _, problems = resolve(Target(SCRIPT), "x.py", [], None, VIEW._replace(registry=""))
+    assert "no registry" in problems[0].message

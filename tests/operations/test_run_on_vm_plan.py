@@ -1,0 +1,172 @@
+"""What a run sends to a virtual machine: its script, run by a real bash among programs that write down how they were called."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations.connection import Connection
+from operations.run import gpu_confirmation
+from operations.run.context import BASE_IMAGE, of_folder, of_script
+from operations.run.on_vm import plan
+from operations.run.on_vm.plan import Image, Place
+from operations.run.on_vm.session import brings_containers, client_id
+from operations.run.on_vm.wanted import Said, Wanted, Way, resolve, too_large
+from operations.run.target import Target
+from operations.stack_view import StackView
+from operations.vm import choose
+
+NAME = "run-train-20261122-120000-abcd"
+PLACE = Place("https://data.blob.core.windows.net/", "client-1")
+SCRIPT = Target(of_script("train.py", "import sys\nprint('it says', sys.argv[1:])\nsys.exit(3)\n", "", BASE_IMAGE))
+SMI = "Tesla T4, 7.5, 5001, 00000001:00:00.0, 15360, 15255, 580.95.05"
+VIEW = StackView("dev", Connection("s"), vms={"trainer": "/vm"}, registry="/r", storage="/s")
+# Writes down its words and its variables, and says whatever a program of this name would.
+FAKE = """#!/usr/bin/env python3
+import json, os, sys
+with open(os.environ["CALLS"], "a") as file:
+    file.write(json.dumps([os.path.basename(sys.argv[0]), sys.argv[1:], os.environ.get("TOKEN")]) + "\\n")
+print(os.environ.get("SAYS_" + os.path.basename(sys.argv[0]).upper().replace("-", "_"), ""))
+sys.exit(int(os.environ.get("CODE_" + os.path.basename(sys.argv[0]).upper().replace("-", "_"), "0")))
+"""
+
+
+def ran(tmp_path: Path, text: str, programs: tuple[str, ...], **environment: str) -> "subprocess.CompletedProcess[str]":
+    """The script in a bash that finds those programs and the usual ones."""
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    for program in programs:
+        (folder / program).write_text(FAKE)
+        (folder / program).chmod(0o755)
+    variables = {"PATH": f"{folder}:/usr/bin:/bin", "CALLS": str(tmp_path / "calls"), "HOME": str(tmp_path), **environment}
+    text = text.replace("/var/lib/azure-gpu", str(tmp_path / "machine"))
+    return subprocess.run(["bash", "-c", text], env=variables, capture_output=True, text=True, timeout=60, check=False)
+
+
+def calls(tmp_path: Path) -> list[list[Any]]:
+    return [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+
+
+def test_a_container_is_pulled_as_the_machine_and_gets_all_gpus_its_words_and_its_secrets(tmp_path: Path) -> None:
+    wanted = Wanted(
+        SCRIPT._replace(environment={"A": "it's $HOME"}, secrets={"TOKEN": "hunter2"}), ("--note", "two words", "$(id)", "'")
+    )
+    text = plan.script(NAME, wanted, Way.CONTAINER, Image("r.azurecr.io/run/train:1", "r.azurecr.io"), PLACE)
+    assert "hunter2" not in text
+    done = ran(
+        tmp_path, text, ("nvidia-smi", "az", "docker"), SAYS_NVIDIA_SMI=SMI, TOKEN="hunter2", SAYS_DOCKER="out", CODE_DOCKER="0"
+    )
+    assert done.returncode == 0, done.stderr
+    seen = calls(tmp_path)
+    assert [each[0] for each in seen] == ["nvidia-smi", "az", "az", "docker", "docker"]
+    assert seen[1][1] == ["login", "--identity", "--client-id", "client-1", "--output", "none"]
+    assert seen[2][1] == ["acr", "login", "--name", "r"]
+    assert seen[3][1] == ["pull", "-q", "r.azurecr.io/run/train:1"]
+    run = ["run", "--rm", "--name", NAME, "--gpus", "all", "-e", "A=it's $HOME", "-e", "TOKEN", "r.azurecr.io/run/train:1"]
+    assert seen[4][1] == [*run, "--note", "two words", "$(id)", "'"]
+    assert seen[4][2] == "hunter2"
+    assert done.stdout == "out\n"
+    assert done.stderr.splitlines() == [f"azure-gpu: gpu {SMI}"]
+
+
+def test_without_a_gpu_the_container_gets_none_and_that_is_said(tmp_path: Path) -> None:
+    text = plan.script(NAME, Wanted(SCRIPT), Way.CONTAINER, Image("docker.io/me/app:1"), PLACE)
+    done = ran(tmp_path, text, ("docker",))
+    assert [each[0] for each in calls(tmp_path)] == ["docker", "docker"]  # and nobody signs on to somebody else's registry
+    assert "--gpus" not in calls(tmp_path)[1][1]
+    assert gpu_confirmation.said(done.stderr.splitlines()[0]) == ["no GPU is seen (nvidia-smi isn't there): it runs on the CPU"]
+
+
+def test_a_machine_without_docker_says_so_and_ends_as_docker_would(tmp_path: Path) -> None:
+    text = plan.script(NAME, Wanted(SCRIPT), Way.CONTAINER, Image("docker.io/me/app:1"), PLACE)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for program in ("tail", "printf"):
+        (folder / program).symlink_to(f"/usr/bin/{program}")
+    done = subprocess.run(
+        ["/bin/bash", "-c", text], env={"PATH": str(folder)}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 125
+    assert "docker isn't on this machine" in done.stderr
+
+
+def test_an_image_that_can_not_be_pulled_ends_with_125_and_a_program_with_its_own_code(tmp_path: Path) -> None:
+    text = plan.script(NAME, Wanted(SCRIPT), Way.CONTAINER, Image("docker.io/me/app:1"), PLACE)
+    assert ran(tmp_path, text, ("docker",), CODE_DOCKER="1").returncode == 125
+    only_run = text.replace("docker pull -q docker.io/me/app:1 >/dev/null || exit 125\n", "")
+    assert ran(tmp_path, only_run, ("docker",), CODE_DOCKER="7").returncode == 7
+
+
+def test_a_script_runs_with_the_machines_python_leaves_nothing_and_its_code_is_ours(tmp_path: Path) -> None:
+    text = plan.script(NAME, Wanted(SCRIPT, ("a", "b c", "$(id)")), Way.PYTHON, None, PLACE)
+    done = ran(tmp_path, text, ())
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == "it says ['a', 'b c', '$(id)']\n"
+    assert list((tmp_path / "machine" / "runs").iterdir()) == []
+
+
+def test_a_command_of_the_machines_own_is_run_as_it_is(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path, plan.script(NAME, Wanted(Target(environment={"A": "1 2"}), ("sh", "-c", 'echo "$A"')), None, None, PLACE), ()
+    )
+    assert (done.returncode, done.stdout) == (0, "1 2\n")
+
+
+def test_the_run_command_streams_to_blobs_as_the_machine_and_keeps_secrets_apart() -> None:
+    wanted = Wanted(SCRIPT._replace(secrets={"TOKEN": "hunter2"}), timeout_minutes=1.5)
+    body = plan.body(NAME, "eastus", "text", PLACE, wanted)
+    properties = body["properties"]
+    assert (properties["asyncExecution"], properties["timeoutInSeconds"]) == (True, 90)
+    assert properties["outputBlobUri"] == f"https://data.blob.core.windows.net/vm-runs/{NAME}/stdout.txt"
+    assert properties["errorBlobManagedIdentity"] == {"clientId": "client-1"}
+    assert properties["protectedParameters"] == [{"name": "TOKEN", "value": "hunter2"}]
+    own = plan.body(NAME, "eastus", "text", PLACE._replace(client_id=""), Wanted(SCRIPT))["properties"]
+    assert own["outputBlobManagedIdentity"] == {}
+    assert "protectedParameters" not in own
+
+
+def test_which_images_bring_what_runs_containers_and_as_whom_a_machine_speaks() -> None:
+    def of(offer: str, sku: str) -> dict[str, Any]:
+        reference = {"publisher": "microsoft-dsvm", "offer": offer, "sku": sku}
+        return {"properties": {"storageProfile": {"imageReference": reference}}}
+
+    assert brings_containers(of("ubuntu-hpc", "2404"))
+    assert not brings_containers(of("ubuntu-2204", "2204-gen2"))
+    assert not brings_containers({"properties": {"storageProfile": {"imageReference": {"id": "/x"}}}})
+    assert client_id({"identity": {"userAssignedIdentities": {"/a": {"clientId": "c"}}}}) == "c"
+    assert client_id({"identity": {"principalId": "p"}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "target", "arguments", "wrong"),
+    [
+        (Said(), Target(), [], "nothing says what the machine is to run"),
+        (Said(way="python", target="mnist"), Target(of_folder("mnist", {"Dockerfile": b"FROM x"})), [], "only a script runs"),
+        (Said(way="python", target="a:1"), Target(image="a:1"), [], "only a script runs"),
+        (Said(way="python", base="python:3.12", target="x.py"), SCRIPT, [], "there is no image"),
+        (Said(stop_after=True, detach=True, target="x.py"), SCRIPT, [], "nobody is left to deallocate"),
+    ],
+)
+def test_what_a_machine_can_not_be_asked_is_refused(said: Said, target: Target, arguments: list[str], wrong: str) -> None:
+    _, problems = resolve(said, target, arguments, None, VIEW)
+    assert wrong in "; ".join(map(str, problems))
+
+
+def test_a_stack_without_storage_or_registry_says_what_is_missing() -> None:
+    assert resolve(Said(target="x.py"), SCRIPT, [], None, VIEW)[1] == []
+    _, problems = resolve(Said(way="container", target="x.py"), SCRIPT, [], None, VIEW._replace(registry="", storage=""))
+    assert [problem.fix.split(" ")[1] for problem in problems] == ["`storage:", "`registry:"]
+    assert too_large(SCRIPT) == []
+    assert len(too_large(Target(of_script("x.py", "#" * 40_000, "", BASE_IMAGE)))) == 1
+
+
+def test_the_only_machine_is_meant_and_a_misspelt_one_is_told_the_right_name() -> None:
+    assert choose.choose(VIEW, "", "--vm") == ("trainer", [])
+    (wrong,) = choose.choose(VIEW, "trianer", "--vm")[1]
+    assert wrong.fix == "did you mean trainer?"
+    (several,) = choose.choose(VIEW._replace(vms={"a": "/a", "b": "/b"}), "", "--vm")[1]
+    assert several.fix == "choose one: --vm a"
+    (none,) = choose.choose(VIEW._replace(vms={}), "", "NAME")[1]
+    assert "the stack has no virtual machine" in none.message

@@ -1,0 +1,114 @@
+"""Machines started, deallocated and shown: what is asked of ARM, what is waited for, and what costs."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from operations.azure import AzureError
+from operations.virtual_machines import Machine, RunCommand, Shutdown
+from operations.vm import power, showing
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+MACHINE = Machine(
+    "/vm", "trainer", power="running", size="Standard_NC4as_T4_v3", location="eastus", shutdown=Shutdown("19:00", "UTC")
+)
+SMI = "Tesla T4, 7.5, 5001, 00000001:00:00.0, 15360, 15255, 580.95.05"
+
+
+def view(state: str, agent: str = "Ready", **more: Any) -> dict[str, Any]:
+    return {
+        "statuses": [{"code": "ProvisioningState/succeeded"}, {"code": f"PowerState/{state}"}],
+        "vmAgent": {"statuses": [{"displayStatus": agent}]},
+        **more,
+    }
+
+
+class Arm:
+    def __init__(self, *views: dict[str, Any] | None, refusal: Exception | None = None) -> None:
+        self.views = list(views)
+        self.asked: list[str] = []
+        self.refusal = refusal
+
+    def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
+        assert resource_id == "/vm/instanceView"
+        return self.views.pop(0) if len(self.views) > 1 else self.views[0]
+
+    def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.asked.append(path)
+        if self.refusal is not None:
+            raise self.refusal
+        return {}
+
+
+def no_sleep(_: float) -> None:
+    pass
+
+
+def test_a_machine_is_started_when_it_runs_and_its_agent_answers() -> None:
+    arm = Arm(view("starting"), view("running", "Not Ready"), view("running"))
+    power.start(arm, "/vm", sleep=no_sleep)
+    assert arm.asked == ["/vm/start"]
+    assert len(arm.views) == 1
+
+
+def test_to_stop_is_to_deallocate_and_stopped_from_inside_is_not_enough() -> None:
+    arm = Arm(view("stopped"), view("deallocating"), view("deallocated"))
+    power.deallocate(arm, "/vm", sleep=no_sleep)
+    assert arm.asked == ["/vm/deallocate"]
+    assert len(arm.views) == 1
+
+
+@pytest.mark.parametrize(
+    ("arm", "said"),
+    [
+        (Arm(None), "isn't there any more"),
+        (
+            Arm(view("deallocated", statuses=[{"code": "ProvisioningState/failed/AllocationFailed", "message": "no room"}])),
+            "no room",
+        ),
+        (Arm(view("starting")), "didn't start within 20 minutes; it is starting"),
+        (Arm(view("running"), refusal=AzureError("AuthorizationFailed: no", 403)), "the role Virtual Machine Contributor"),
+    ],
+    ids=["gone", "no room", "slow", "no right"],
+)
+def test_a_machine_that_does_not_start_says_why(arm: Arm, said: str) -> None:
+    with pytest.raises(power.PowerError, match=said):
+        power.start(arm, "/vm", sleep=no_sleep)
+
+
+def shown(machine: Machine, idle_usd: float | None = 0.027) -> str:
+    return "\n".join(showing.lines(machine, idle_usd=idle_usd, expires_at="2026-12-31T00:00:00Z", now=NOW))
+
+
+def test_what_is_shown_says_what_costs_now_and_what_stays() -> None:
+    text = shown(MACHINE)
+    assert "cost: 0.526 USD/hour (list price of 2026-06-18) for the machine, and its disk" in text
+    assert "(0.027 USD/hour)" in text
+    assert "deallocated by Azure each day at 19:00, UTC" in text
+    assert "it was never asked to prove its driver" in text
+    assert "cost: nothing for the machine; its disk" in shown(MACHINE._replace(power="deallocated"))
+    assert "how much isn't known" in shown(MACHINE, None)
+    assert "nothing deallocates it by itself" in shown(MACHINE._replace(shutdown=Shutdown()))
+
+
+def test_a_machine_that_was_shut_down_from_inside_is_billed_and_that_is_said() -> None:
+    text = shown(MACHINE._replace(power="stopped"))
+    assert "deallocate it to stop paying" in text
+    assert "cost: 0.526 USD/hour" in text
+
+
+def test_the_price_of_windows_is_not_known_and_a_proved_gpu_is_told_in_the_documents_lines() -> None:
+    assert "its price isn't known for the machine" in shown(MACHINE._replace(windows=True))
+    proved = MACHINE._replace(commands=(RunCommand("prove-driver", "Succeeded", 0, f"state: proved\n{SMI}\n"),))
+    lines = [line.strip() for line in shown(proved).splitlines()]
+    at = lines.index("GPU 0, driver 580.95.05, when it was brought up:")
+    assert lines[at + 1 : at + 6] == [
+        "name: Tesla T4",
+        "major: 7 minor: 5 memoryClockRate (GHz) 5.001",
+        "pciBusID 0001:00:00.0",
+        "Total memory: 15.00GiB",
+        "Free memory: 14.90GiB",
+    ]
+    failed = MACHINE._replace(commands=(RunCommand("prove-driver", "Failed", 1, ""),))
+    assert "its driver isn't proved (Failed)" in shown(failed)

@@ -1,0 +1,202 @@
+"""Traffic as declared state, on the real engine: an endpoint with two deployments, one up, shares, promoting, taking one out.
+
+One stack for all; each test says what it wants to be declared. Its servers are real, and their program is a few lines long.
+"""
+
+import json
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.embedded import EmbeddedAzure, until
+from tests.support.light_endpoint import DEPLOYMENT, Endpoint, foundation, serving, uploaded
+from tests.support.stack import ProgramStack, Step
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+TWO: dict[str, dict[str, Any]] = {"blue": {}, "green": {}}
+SHARED = {"blue": 90, "green": 10}
+TEMPLATE = "azure-native:resources:Deployment"
+
+
+class Served:
+    """The stack, and what is declared in it now."""
+
+    def __init__(self, azure: EmbeddedAzure, engine_bin: Path) -> None:
+        self.stack = ProgramStack(azure, "traffic", foundation(), engine_bin=engine_bin)
+        self.stack.create()
+        self.up()
+        self._uri = uploaded(azure, self.stack.outputs()["storage"])
+        self.become(TWO, traffic=SHARED)
+        self.endpoint = Endpoint(self.stack)
+
+    def up(self) -> str:
+        done = self.stack.pulumi("up", "--yes", "--skip-preview")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def say(self, deployments: dict[str, dict[str, Any]], **endpoint: Any) -> None:
+        self.stack.configure(serving(self._uri, deployments, **endpoint))
+
+    def become(self, deployments: dict[str, dict[str, Any]], **endpoint: Any) -> str:
+        self.say(deployments, **endpoint)
+        return self.up()
+
+    def planned(self) -> list[dict[str, Any]]:
+        """The steps of a preview that do something, with all that they change."""
+        done = self.stack.pulumi("preview", "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [step for step in json.loads(done.stdout)["steps"] if step["op"] not in ("same", "read")]
+
+
+@pytest.fixture(scope="module")
+def served(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[Served]:
+    made = Served(azure, engine_bin)
+    yield made
+    down = made.stack.down()
+    assert down.returncode == 0, down.stdout + down.stderr
+    assert azure.get(made.endpoint.id, "2025-12-01").status_code == 404
+    with made.endpoint.client() as client:
+        assert made.endpoint.ask(client).status_code == 404
+
+
+def test_one_up_from_nothing_is_whole_and_nothing_is_left_to_do(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    assert served.stack.steps() == []
+    assert served.endpoint.shown()["properties"]["traffic"] == SHARED
+
+
+def test_a_refresh_finds_no_change_and_one_that_somebody_made_by_hand(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    clean = served.stack.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+    shown = served.endpoint.shown()
+    body = {key: shown[key] for key in ("location", "tags", "properties")}
+    properties = {key: value for key, value in shown["properties"].items() if key in ("authMode", "publicNetworkAccess")}
+    identity = {
+        "type": "UserAssigned",
+        "userAssignedIdentities": {key: {} for key in shown["identity"]["userAssignedIdentities"]},
+    }
+    by_hand = {**body, "identity": identity, "properties": {**properties, "traffic": {"blue": 50, "green": 50}}}
+    azure = served.endpoint.azure
+    azure.finished(azure.put(served.endpoint.id, by_hand, "2025-12-01"))
+    drifted = served.stack.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    assert drifted.returncode != 0
+
+
+def test_of_1000_requests_each_deployment_answers_its_share(served: Served) -> None:
+    served.become(TWO, traffic=SHARED, description="shares")
+    answered = served.endpoint.colours(1000)
+    assert abs(answered["green"] - 100) < 3 * math.sqrt(1000 * 0.1 * 0.9)
+    assert answered["blue"] + answered["green"] == 1000
+    with served.endpoint.client() as client:
+        assert {served.endpoint.ask(client, **{DEPLOYMENT: "green"}).json()["colour"] for _ in range(5)} == {"green"}
+
+
+def test_mirroring_doubles_the_load_and_changes_no_answer(served: Served) -> None:
+    served.become(TWO, traffic={"blue": 100}, mirror={"green": 50})
+    before = served.endpoint.requests_of("green")
+    assert served.endpoint.colours(100) == Counter(blue=100)
+    mirrored = until(lambda: found if (found := served.endpoint.requests_of("green") - before) >= 30 else 0, "copies arrive")
+    assert mirrored <= 70
+    served.become(TWO, traffic={"blue": 100})
+    assert not served.endpoint.shown()["properties"].get("mirrorTraffic")
+
+
+def test_promoting_is_two_numbers_and_loses_no_request(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    served.say(TWO, traffic={"green": 100})
+    [step] = served.planned()
+    assert (step["op"], step["urn"].split("::")[-2].split("$")[-1]) == ("update", TEMPLATE)
+    place = "properties.template.resources[0].properties.traffic"
+    assert set(step["detailedDiff"]) == {f"{place}.blue", f"{place}.green"}
+    with Load(served.endpoint) as load:
+        served.up()
+        assert served.endpoint.colours(50) == Counter(green=50)
+        served.become(TWO, traffic={"blue": 100})  # and back
+        assert served.endpoint.colours(50) == Counter(blue=50)
+    assert load.asked > 100
+    assert load.lost == []
+
+
+def test_a_change_of_the_endpoint_keeps_its_traffic_all_the_while(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    with Load(served.endpoint) as load:
+        served.become(TWO, traffic=SHARED, tags={"cost": "42"}, description="[colours]")
+    assert load.lost == []
+    shown = served.endpoint.shown()
+    assert shown["properties"]["traffic"] == SHARED
+    assert (shown["tags"]["cost"], shown["properties"]["description"]) == ("42", "[colours]")
+    assert served.stack.steps() == []
+    clean = served.stack.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+
+
+def test_a_deployment_is_deleted_after_its_traffic_has_gone_to_others_and_comes_before_it_gets_any(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    served.say({"green": {}}, traffic={"green": 100})
+    assert served.stack.steps() == [
+        Step("update", TEMPLATE, "colours-traffic"),
+        Step("delete", "azure-native:machinelearningservices:OnlineDeployment", "colours-deployment-blue"),
+    ]
+    with Load(served.endpoint) as load:
+        said = served.up()
+        assert said.index("colours-traffic updat") < said.index("colours-deployment-blue delet")
+        assert served.endpoint.deployments() == ["green"]
+        said = served.become(TWO, traffic=SHARED)
+        assert said.index("colours-deployment-blue creat") < said.index("colours-traffic updat")
+    assert load.lost == []
+    assert served.endpoint.deployments() == ["blue", "green"]
+
+
+def test_taking_out_a_deployment_that_still_has_traffic_is_refused_before_anything_happens(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    served.say({"blue": {}}, traffic=SHARED)
+    done = served.stack.pulumi("preview")
+    assert done.returncode != 0
+    assert "ml_endpoints.colours.traffic.green" in done.stdout + done.stderr
+    assert served.endpoint.shown()["properties"]["traffic"] == SHARED
+
+
+def test_another_way_to_sign_on_makes_the_endpoint_anew_with_its_traffic(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    served.become(TWO, traffic=SHARED, auth="aml_token")
+    shown = served.endpoint.shown()
+    assert (shown["properties"]["authMode"], shown["properties"]["traffic"]) == ("AMLToken", SHARED)
+    assert served.endpoint.deployments() == ["blue", "green"]
+    assert served.stack.steps() == []
+    served.become(TWO, traffic=SHARED)
+    served.endpoint = Endpoint(served.stack)  # with its new keys
+    assert sum(served.endpoint.colours(20).values()) == 20
+
+
+class Load:
+    """Requests one after another for as long as a block runs. `lost` holds what wasn't answered as it should have been."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.asked = 0
+        self.lost: list[str] = []
+
+    def __enter__(self) -> "Load":
+        self._thread.start()
+        until(lambda: self.asked > 10, "the load is there")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with self._endpoint.client() as client:
+            while not self._ended.is_set():
+                answer = self._endpoint.ask(client)
+                self.asked += 1
+                if answer.status_code != 200:
+                    self.lost.append(f"{answer.status_code} {answer.text}")

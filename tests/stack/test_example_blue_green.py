@@ -1,0 +1,58 @@
+"""The commands of examples/blue-green/README.md, read out of it and run as they stand, in a copy of the checkout."""
+
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+import yaml
+
+from catalog.prices import packaged
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
+
+FOLDER = CHECKOUT / "examples" / "blue-green"
+README = FOLDER / "README.md"
+BLOB_DATA_CONTRIBUTOR = "ba92f5b4-2d11-453d-a403-e96b0029c9fe"
+
+
+def test_each_command_has_its_minutes_and_its_cost() -> None:
+    priced(README)
+
+
+def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
+    price = packaged().on_demand("Standard_NC4as_T4_v3", "eastus")
+    assert price is not None
+    assert f"{price.usd_hour:.2f} USD an hour for blue's machine" in README.read_text(encoding="utf-8")
+
+
+def test_the_endpoint_has_no_deployment_at_first_and_so_no_machine() -> None:
+    config = yaml.safe_load((FOLDER / "stack.yaml").read_text(encoding="utf-8"))["config"]
+    assert config["azure-gpu:ml_endpoints"]["digits"]["deployments"] == {}
+
+
+def test_promoting_is_one_of_the_commands_and_what_is_taken_out_has_no_share_by_then() -> None:
+    commands = commands_in(README)
+    [promoting] = [number for number, command in enumerate(commands) if " promote " in command]
+    [removing] = [number for number, command in enumerate(commands) if "config rm" in command]
+    assert promoting < removing
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+    role = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{BLOB_DATA_CONTRIBUTOR}"
+    whom = {"roleDefinitionId": role, "principalId": azure.principal_id, "principalType": "ServicePrincipal"}
+    assignment = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleAssignments/{uuid.uuid4()}"
+    assert azure.put(assignment, {"properties": whom}, "2022-04-01").status_code in (201, 409)  # 409: it has the role already
+    commands = commands_in(README)
+    outputs = walked(commands, copied(tmp_path / "clone"), login(azure, engine_bin))
+    said = list(zip(commands, outputs, strict=True))
+    asked = [output for command, output in said if " query " in command]
+    assert "blue" in asked[0]
+    assert {"blue", "green"} <= set(re.findall(r"blue|green", asked[1]))
+    assert "green" in asked[2]
+    assert "blue" not in asked[2]
+    [promoted] = [output for command, output in said if " promote " in command]
+    assert re.search(r"green\W+10\W+=>\W+100", promoted)
+    assert groups_left(azure, "digits") == []

@@ -1,0 +1,123 @@
+"""A model's way by the commands of `operations`: uploaded, registered, served, asked, replaced and taken back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from PIL import Image
+
+from tests.stack.configurations import with_ml
+from tests.stack.conftest import MakeStack
+from tests.support.embedded import EmbeddedAzure
+from tests.support.ml_resources import upload
+from tests.support.stack import ProgramStack
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+IMAGE = "mcr.microsoft.com/azureml/minimal-py312-inference:latest"
+# Answers with how many bytes it got, and says how long that took: a server that loads at once.
+SCORE = b"""
+import os
+
+from azureml_inference_server_http.api.aml_request import rawhttp
+from azureml_inference_server_http.api.aml_response import AMLResponse
+
+
+def init():
+    print("the model is in", sorted(os.listdir(os.environ["AZUREML_MODEL_DIR"])), flush=True)
+
+
+@rawhttp
+def run(request):
+    size = len(request.get_data())
+    return AMLResponse({"scores": [[0.25, 0.75, float(size)]]}, 200, {"Server-Timing": "total;dur=1.5"}, json_str=True)
+"""
+
+
+def configuration(**more: Any) -> dict[str, Any]:
+    light = {"version": "1", "image": IMAGE, "conda_file": "tests/support/light_scoring/conda.yml"}
+    base = with_ml({"environments": {"light": light}, "computes": {}})
+    return {**base, "foundation": dict.fromkeys(["resource_group", "identity", "log_workspace", "storage"], "create"), **more}
+
+
+def deployment(model: str) -> dict[str, Any]:
+    return {
+        "model": model,
+        "environment": "light",
+        "code": {"code": "score", "script": "score.py"},
+        "instance_type": "Standard_F2s_v2",
+    }
+
+
+def edit(stack: ProgramStack, change: Any) -> None:
+    """Changes the stack's file as a user does, and keeps what commands have written into it."""
+    told = yaml.safe_load(stack.config_file.read_text())
+    change(told["config"])
+    stack.config_file.write_text(yaml.safe_dump(told, sort_keys=False))
+
+
+def said(stack: ProgramStack, command: str, *words: str, code: int = 0) -> str:
+    done = stack.operations(command, *words)
+    assert done.returncode == code, f"{command} {words}: {done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def test_a_models_way_from_a_folder_to_answers_to_its_successor_and_back(
+    azure: EmbeddedAzure, make_stack: MakeStack, tmp_path: Path
+) -> None:
+    stack = make_stack(azure, configuration())
+    said(stack, "up")
+
+    # The model is brought into the stack's storage, once, and into the stack's file.
+    folder = tmp_path / "saved_model"
+    folder.mkdir()
+    (folder / "saved_model.pb").write_bytes(b"graph")
+    model = (str(folder), "--name", "digits", "--version")
+    assert "digits-1" in said(stack, "upload-model", *model, "1", "--write")
+    assert "1 files, 1 KiB: 0 uploaded, 1 were there" in said(stack, "upload-model", *model, "1", "--write")
+    said(stack, "upload-model", *model, "2", "--write")
+    (folder / "saved_model.pb").write_bytes(b"other")
+    assert "a version never changes" in said(stack, "upload-model", *model, "1", code=1)
+
+    # It is registered and served, and what its server writes is shown while that is waited for.
+    upload(azure, stack.outputs()["storage"].rsplit("/", 1)[-1], "code", "score/score.py", SCORE)
+    place = azure.get(stack.outputs()["storage"], "2024-01-01").json()["properties"]["primaryEndpoints"]["blob"]
+
+    def serve(config: dict[str, Any]) -> None:
+        config["azure-gpu:ml_workspace"]["code"] = {"score": {"version": "1", "uri": f"{place}code/score"}}
+        deployments = {"blue": deployment("digits-1"), "green": deployment("digits-2")}
+        config["azure-gpu:ml_endpoints"] = {
+            "digits": {
+                "auth": "key",
+                "deployments": deployments,
+                "traffic": {"blue": 90, "green": 10},
+                "expires_after": "2026-11-30",
+            }
+        }
+
+    edit(stack, serve)
+    told = said(stack, "up")
+    assert any("digits/blue inference-server: " in line and "the model is in ['1']" in line for line in told.splitlines()), told
+
+    # It is asked, and what it costs is listed.
+    image = tmp_path / "red.png"
+    Image.new("RGB", (8, 8), (200, 0, 0)).save(image)
+    asked = json.loads(said(stack, "query", "digits", str(image), "--count", "60", "--clients", "2", "--json"))
+    assert (asked["answered"], asked["signed_with"]) == (60, "its key")
+    assert set(asked["deployments"]) == {"blue", "green"}, "one in ten goes to green; that none of 60 does is one in 550"
+    assert asked["answers"][0]["answer"] == {"scores": [[0.25, 0.75, float(image.stat().st_size)]]}
+    assert asked["latency_seconds"]["server"]["p50"] == 0.0015
+    assert "no deployment 'red'; it has blue, green" in said(stack, "query", "digits", str(image), "--deployment", "red", code=2)
+    rows = {row["name"]: row["state"] for row in json.loads(said(stack, "running", "--json"))["running"]}
+    assert rows["digits/blue"] == "1 instance of Standard_F2s_v2, 90 % of the traffic"
+    assert "no failure" in said(stack, "explain", "digits")
+
+    # It is replaced by two numbers, and taken back by what the engine remembers.
+    told = said(stack, "promote", "digits", "green", "--yes")
+    assert "digits: blue 90 → 0, green 10 → 100" in told
+    told = said(stack, "rollback", "digits")
+    assert "digits: blue 0 → 90, green 100 → 10" in told
+    endpoint = yaml.safe_load(stack.config_file.read_text())["config"]["azure-gpu:ml_endpoints"]["digits"]
+    assert endpoint["traffic"] == {"blue": 90, "green": 10}
