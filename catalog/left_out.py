@@ -94,7 +94,8 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("CNTK itself", "no release since 2019; `import` names its wheels, and that 1-bit SGD has a licence of its own"),
     LeftOut("FPGAs, to which the article on inference leads on", "they are no GPUs, and nothing here runs on one"),
     LeftOut(
-        "ONNX, to which it leads on too", "the workload `scoring` serves TensorFlow's SavedModels; others bring an image of theirs"
+        "ONNX, to which it leads on too",
+        "the workload `scoring` serves TensorFlow's SavedModels; models of other kinds bring an image of theirs",
     ),
     # Azure Stack Edge.
     LeftOut("size names of devices with an A2", "no page has them; a size has to match the device's GPU"),

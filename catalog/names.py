@@ -15,7 +15,7 @@ _TROUBLESHOOTING = "Microsoft Learn, container-instances/container-instances-tro
 _CAF = "aztfmod/terraform-provider-azurecaf issue 226, which lists Azure's rules, 2023-03-06"
 _MAINTENANCE = "the service's own refusal, quoted in Azure/ARO-HCP pull request 3260, 2025-11-11"
 _TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
-_ML = "azure-ai-ml 1.35.2, the patterns of create_or_update at 2023-04-01-preview"
+_ML = "assumed to be the pattern of 2023-04-01 in Azure/azure-rest-api-specs; the types of 2025-12-01 name none"
 _ML_LIMITS = "Microsoft Learn, machine-learning/how-to-manage-quotas, read 2026-11-20"
 
 

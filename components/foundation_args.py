@@ -46,8 +46,9 @@ class FoundationSettings(TypedDict):
     log_workspace: NotRequired[PartArgs]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
     storage: NotRequired[PartArgs]
-    """The storage account for data and models. Where the stack has a Batch account, an Azure Machine Learning workspace or virtual
-    machines, the identity gets the role Storage Blob Data Contributor on it, unless `assign_roles` is false. Default: none."""
+    """The storage account for data and models. Where the stack has a Batch account, an Azure Machine Learning workspace or
+    virtual machines, the identity gets the role Storage Blob Data Contributor on it, unless `assign_roles` is false. Default:
+    none."""
 
 
 class FoundationArgs(FoundationSettings):

@@ -196,7 +196,7 @@ class MlEndpoint(pulumi.ComponentResource):
         return ml.OnlineDeployment(
             f"{self._name}-deployment-{name}",
             deployment_name=name,
-            endpoint_name=endpoint.name,
+            endpoint_name=self._spec.name,  # no output of the endpoint: see `replace_with`
             workspace_name=self._workspace["name"],
             resource_group_name=self._workspace["resource_group_name"],
             location=self._spec.location,
@@ -205,8 +205,12 @@ class MlEndpoint(pulumi.ComponentResource):
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
-                depends_on=before,
+                depends_on=[endpoint, *before],
                 deleted_with=endpoint,
+                # Made anew after the endpoint is. As users of its output they would be deleted before it, which Azure refuses
+                # as long as they have traffic; with it they go all at once.
+                replace_with=[endpoint],
+                delete_before_replace=True,
                 ignore_changes=["sku"] if spec.autoscale else None,  # the number is the rules' from then on
             ),
         )

@@ -11,7 +11,7 @@ from datetime import date
 from typing import NamedTuple
 
 from catalog import names
-from catalog.problems import Code, Problem
+from catalog.problems import Code, Problem, Severity
 from catalog.services.machine_learning import compute, extension
 from catalog.services.machine_learning.compute import MachineRequest
 from catalog.services.machine_learning.extension import GPU_RESOURCE, InstanceTypeRequest
@@ -164,7 +164,23 @@ def machine(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date)
         windows=vm["os_type"] == "Windows",
         ssh_port=spec.ssh_port,
     )
-    return spec, [*problems, *compute.machine_problems(request, day)]
+    problems += compute.machine_problems(request, day)
+    if vm["os_type"] != "Windows" and not vm["ubuntu"]:
+        problems.append(_not_known_as_ubuntu(f"{path}.vm", spec.vm))
+    return spec, problems
+
+
+def _not_known_as_ubuntu(path: str, vm: str) -> Problem:
+    return Problem(
+        path=path,
+        message="only Ubuntu machines can be attached, and whether this one's image is Ubuntu is not known",
+        value=vm,
+        allowed="Ubuntu",
+        fix="choose an Ubuntu image, or go on if it is one",
+        source=str(compute.PROVIDER),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
 
 
 def _not_there(path: str, key: str, name: str, there: Mapping[str, object]) -> Problem:

@@ -50,7 +50,8 @@ class Fault:
     name: str = (
         ""  # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
     )
-    # restrict: size; forbid: action; evict: POOL or POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS
+    # restrict: size; forbid: action; evict: POOL or POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual
+    # machine, CLUSTER or CLUSTER/NODE of Azure ML
     location: str = ""  # quota, capacity, restrict
     service: str = ""  # quota: one of QUOTA_SERVICES
     limit: int = 0  # quota

@@ -82,7 +82,8 @@ class Faults:
         except ArmError as error:
             return answers.refused(error)
         if not taken:
-            why = f"The fault is not understood: name: no Spot node of a Batch pool is called '{fault.name}', nor of a cluster."
+            others = "nor of a cluster, and no Spot machine"
+            why = f"The fault is not understood: name: no Spot node of a Batch pool is called '{fault.name}', {others}."
             return answers.refused(ArmError(400, "InvalidFault", why, target="name"))
         return answers.respond(200, asdict(fault))
 

@@ -74,7 +74,8 @@ def running(folder: LocalFolder) -> Endpoint:
 
 async def _reap(folder: LocalFolder) -> None:
     """Ends every container's process, every node's and every cluster's."""
-    of_groups = (folder.containers, folder.replicas, ml_containers(folder.ml_endpoints), folder.machine_containers, folder.ml_jobs)
+    of_endpoints = ml_containers(folder.ml_endpoints)
+    of_groups = (folder.containers, folder.replicas, of_endpoints, folder.machine_containers, folder.ml_jobs)
     containers = (Runtime(part).reap() for part in of_groups)
     of_nodes = (nodes.reap(part) for part in (folder.batch, folder.machines))
     await asyncio.gather(*containers, *of_nodes, control_plane.reap(folder.clusters))

@@ -64,9 +64,6 @@ class GlobalSchedules(Kind):
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"status": "Enabled", "notificationSettings": {"status": "Disabled", "timeInMinutes": 30}}}
 
-    async def provision(self, change: Change) -> Body:
-        return {}
-
     def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         body = merged(resource.body, resource.service)
         own = {"createdDate": resource.created_at, "uniqueIdentifier": guid(resource.key + resource.created_at)}

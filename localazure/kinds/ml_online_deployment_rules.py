@@ -103,11 +103,10 @@ def _request(change: Change, kind: str, instances: int) -> catalog.DeploymentReq
 def _numbers(properties: Body, kind: str) -> Iterator[Problem]:
     for name in _PROBES:
         given: Body = {**PROBE, **(properties.get(name) or {})}
-        probe = serving.Probe(
-            *(int(durations.seconds(str(given[each])) or 0) for each in ("initialDelay", "period", "timeout")),
-            int(given["successThreshold"]),
-            int(given["failureThreshold"]),
+        initial_delay, period, timeout = (
+            int(durations.seconds(str(given[each])) or 0) for each in ("initialDelay", "period", "timeout")
         )
+        probe = serving.Probe(initial_delay, period, timeout, int(given["successThreshold"]), int(given["failureThreshold"]))
         asked = serving.ProbeRequest(probe, f"properties.{name}", name == "livenessProbe")
         yield from errors(serving.probe_problems(asked))
     requests: Body = {**REQUESTS, **(properties.get("requestSettings") or {})}

@@ -38,9 +38,7 @@ class MlOnlineDeployments(MlKind):
         return {"skus": self.skus}
 
     def patched(self, under: Body, patch: Body) -> Body:
-        other = sorted(set(patch) - {*_PATCHED, "id", "name", "type", "location"})
-        if other:
-            raise refusals.invalid(f"A PATCH takes {', '.join(_PATCHED)}; change '{other[0]}' by a PUT of the whole.", other[0])
+        refusals.refuse_other(patch, _PATCHED)
         return super().patched(under, patch)
 
     def check(self, change: Change) -> None:
@@ -87,6 +85,7 @@ class MlOnlineDeployments(MlKind):
 
     async def remove(self, resource: Resource, services: Services) -> None:
         await services.endpoints.remove(resource)
+        _forget_share(resource, services)
 
     async def logs(self, resource: Resource, call: Call) -> Answer:
         """What the containers printed, or what was fetched before they started. Also while it is created, and after a failure."""
@@ -107,6 +106,21 @@ class MlOnlineDeployments(MlKind):
 
     def busy(self, resource: Resource) -> ArmError:
         return refusals.in_progress(resource.id.scope.rsplit("/", 1)[-1])
+
+
+def _forget_share(resource: Resource, services: Services) -> None:
+    """The endpoint names no share any more, not even one of 0, of a deployment that has gone."""
+    endpoint = services.store.get(resource.id.scope)
+    if endpoint is None:
+        return
+    name, changed = resource.id.name.lower(), False
+    for what in ("traffic", "mirrorTraffic"):
+        shares: Body = endpoint.properties.get(what) or {}
+        kept = {each: share for each, share in shares.items() if each.lower() != name}
+        if kept != shares:
+            endpoint.properties[what], changed = kept, True
+    if changed:
+        services.store.put(endpoint)
 
 
 def _of(change: Change) -> Resource:

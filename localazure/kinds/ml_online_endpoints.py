@@ -36,7 +36,7 @@ class MlOnlineEndpoints(MlKind):
         return {"listKeys": self.list_keys, "regenerateKeys": self.regenerate_keys, "token": self.token}
 
     def patched(self, under: Body, patch: Body) -> Body:
-        _refuse_other(patch, _PATCHED)
+        refusals.refuse_other(patch, _PATCHED)
         return super().patched(under, patch)
 
     def check(self, change: Change) -> None:
@@ -123,12 +123,6 @@ async def _nothing() -> None:
     """The keys were made at once; the service takes a moment, and clients poll."""
 
 
-def _refuse_other(patch: Body, allowed: tuple[str, ...]) -> None:
-    other = sorted(set(patch) - {*allowed, "id", "name", "type", "location"})
-    if other:
-        raise refusals.invalid(f"A PATCH takes {', '.join(allowed)}; change '{other[0]}' by a PUT of the whole.", other[0])
-
-
 def _check_mode(resource: Resource, mode: str, action: str) -> None:
     has = resource.properties["authMode"]
     if has != mode:
@@ -169,10 +163,10 @@ def _check_traffic(change: Change, kind: str) -> None:
     """Shares that fit together, of deployments that have been there for once."""
     below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
     spelt = {each.id.name.lower(): each.id.name for each in below}
-    shares = {
-        what: {spelt.get(name.lower(), name): share for name, share in (change.properties.get(what) or {}).items()}
-        for what in ("traffic", "mirrorTraffic")
-    }
+    shares: dict[str, dict[str, int]] = {"traffic": {}, "mirrorTraffic": {}}
+    for what, given in shares.items():
+        said: Body = change.properties.get(what) or {}
+        given.update({spelt.get(name.lower(), name): share for name, share in said.items()})
     request = traffic.TrafficRequest(
         deployments=tuple(spelt.values()),
         traffic=shares["traffic"],

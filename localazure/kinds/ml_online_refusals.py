@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from catalog.problems import Problem
 from localazure.arm.errors import ArmError
+from localazure.arm.store import Body
 from localazure.kinds.problem_refusals import refusal
 
 INVALID = "The request is invalid."
@@ -18,6 +19,13 @@ GUIDE = "Please see troubleshooting guide, available here: https://aka.ms/oe-tsg
 def invalid(message: str, target: str) -> ArmError:
     """Something of the body that the service doesn't take."""
     return ArmError(400, "BadRequest", message, target=target, details=[ArmError(400, "InvalidArgument", message, target=target)])
+
+
+def refuse_other(patch: Body, allowed: tuple[str, ...]) -> None:
+    """A PATCH may name a few things alone."""
+    other = sorted(set(patch) - {*allowed, "id", "name", "type", "location"})
+    if other:
+        raise invalid(f"A PATCH takes {', '.join(allowed)}; change '{other[0]}' by a PUT of the whole.", other[0])
 
 
 def of_problems(problems: Sequence[Problem]) -> ArmError:

@@ -86,13 +86,12 @@ class Subnets(NetworkKind):
         taken = [(one.id.name, prefix) for one in others for prefix in prefixes(one.properties)]
         _check_overlap([*taken, *((change.id.name, prefix) for prefix in prefixes(change.properties))])
         before = change.previous
-        if before is not None and users_of(before.key, "subnet", change.services):
-            if {str(one) for one in prefixes(before.properties)} != {str(one) for one in prefixes(change.properties)}:
-                raise refusals.refused(
-                    "InUsePrefixCannotBeDeleted",
-                    f"IpPrefix of subnet {change.id.name} is in use and cannot be deleted.",
-                    status=400,
-                )
+        if before is None or _texts(before) == {str(one) for one in prefixes(change.properties)}:
+            return
+        if users_of(before.key, "subnet", change.services):
+            raise refusals.refused(
+                "InUsePrefixCannotBeDeleted", f"IpPrefix of subnet {change.id.name} is in use and cannot be deleted."
+            )
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": dict(_DEFAULTS)}
@@ -135,6 +134,10 @@ def prefixes(properties: Body) -> list[Network]:
     return [found for text in given if text and (found := _network(str(text))) is not None]
 
 
+def _texts(subnet: Resource) -> set[str]:
+    return {str(one) for one in prefixes(subnet.properties)}
+
+
 def _configurations(subnet: Resource, services: Services) -> list[Body]:
     found: list[Body] = []
     for nic in services.store.of_type(azure_types.NETWORK_INTERFACE.arm_type):
@@ -161,6 +164,8 @@ def _spaces(properties: Body, network: ArmId) -> list[Network]:
 def _check_subnet(properties: Body, name: str, spaces: list[Network], change: Change) -> None:
     given = [properties.get("addressPrefix"), *(properties.get("addressPrefixes") or ())]
     texts = [str(text) for text in given if text]
+    whole = change.id.is_type(azure_types.VIRTUAL_NETWORK.arm_type)
+    network_name = change.id.name if whole else change.id.scope.rsplit("/", 1)[-1]
     if not texts:
         raise refusals.refused("InvalidRequestContent", f"Subnet {name} has no address prefix.", "properties.addressPrefix")
     for text in texts:
@@ -173,7 +178,7 @@ def _check_subnet(properties: Body, name: str, spaces: list[Network], change: Ch
             raise refusals.refused(
                 "NetcfgSubnetRangeOutsideVnet",
                 f"Subnet '{name}' is not valid because its IP address range is outside the IP address range of virtual network "
-                f"'{change.id.name if change.id.is_type(azure_types.VIRTUAL_NETWORK.arm_type) else change.id.scope.rsplit('/', 1)[-1]}'.",
+                f"'{network_name}'.",
             )
     check_reference(properties.get("networkSecurityGroup"), change, azure_types.NETWORK_SECURITY_GROUP.arm_type)
 

@@ -10,7 +10,7 @@ from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals
 from localazure.machines.machine import UP, Machine
-from localazure.machines.run_commands import RUNNING, SUCCEEDED, Script
+from localazure.machines.run_commands import PENDING, RUNNING, SUCCEEDED, Script
 from localazure.services import Services
 
 _LONGEST_SECONDS = 90 * 60  # where timeoutInSeconds says nothing
@@ -60,7 +60,8 @@ class VirtualMachineRunCommands(Kind):
 
     async def resume(self, change: Change) -> Body:
         machine = self._machine(change)
-        if change.id.name.lower() not in machine.record["runs"]:
+        kept = machine.record["runs"].get(change.id.name.lower())
+        if kept is None or kept["state"] == PENDING:  # the server before was killed before it ran
             return await self.provision(change)
         return await self._settled(change, machine)
 

@@ -1,7 +1,8 @@
 """Quotas of vCPUs that a subscription's virtual machines count against, and whether one more fits.
 
 Numbers as `lists/compute` tells them; faults on purpose set others (service `compute`). Machines count whether or not they are
-allocated: Microsoft Learn, virtual-machines/quotas ("both allocated and deallocated"). Nodes of AKS and Batch are counted by those.
+allocated: Microsoft Learn, virtual-machines/quotas ("both allocated
+and deallocated"). Nodes of AKS and Batch are counted by those.
 """
 
 from catalog.sizes.model import same_family

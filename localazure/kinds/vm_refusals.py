@@ -6,8 +6,8 @@ Sources:
   - PropertyChangeNotAllowed (409): Azure/azure-sdk-for-net issue 37285, 2023-06-28; Azure/azure-sdk-for-java issue 1976
   - BadRequest, "cannot boot Hypervisor Generation": loft-sh/devpod issue 731, 2023-10-10
   - Conflict, "Run command extension execution is in progress": MicrosoftDocs/azure-docs issue 43356, 2019-11-22
-  - OperationNotAllowed, "Cannot modify extensions in the VM when the VM is not running" (409): hashicorp/terraform-provider-azurerm
-    issue 477, 2017-10-31
+  - OperationNotAllowed, "Cannot modify extensions in the VM when the VM is not running" (409):
+    hashicorp/terraform-provider-azurerm issue 477, 2017-10-31
   - VMExtensionProvisioningError: siegelz/core-bench issue 32, 2024-11-11; Azure/custom-script-extension-linux issue 107
   - AllocationFailed, ZonalAllocationFailed: Microsoft Learn, troubleshoot/azure/virtual-machines/allocation-failure
 Where none of them fits InvalidParameter is assumed, in the form "The value … of parameter … is invalid", or BadRequest.

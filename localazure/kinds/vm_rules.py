@@ -41,10 +41,9 @@ _LEFT_OUT = (
 _SIZE = re.compile(r"(?:Standard|Basic)_[A-Z]+\d[A-Za-z0-9_-]*")
 _NOT_ADMINS = frozenset(
     {
-        "1", "123", "a", "actuser", "adm", "admin", "admin1", "admin2", "administrator", "aspnet", "backup", "console", "david",
-        "guest", "john", "owner", "root", "server", "sql", "support", "support_388945a0", "sys", "test", "test1", "test2", "
-        ""test3",
-        "user", "user1", "user2", "user3", "user4", "user5", "video",
+        "1", "123", "a", "actuser", "adm", "admin", "admin1", "admin2", "administrator", "aspnet", "backup", "console",
+        "david", "guest", "john", "owner", "root", "server", "sql", "support", "support_388945a0", "sys", "test", "test1",
+        "test2", "test3", "user", "user1", "user2", "user3", "user4", "user5", "video",
     }
 )  # fmt: skip
 _KEY = re.compile(r"(?:ssh-(?:rsa|ed25519)|ecdsa-sha2-\S+) [A-Za-z0-9+/=]{40,}(?:\s.*)?", re.DOTALL)
@@ -202,8 +201,12 @@ def _check_priority(properties: Body) -> None:
 def _check_zones(change: Change) -> None:
     zones = change.body.get("zones") or []
     if len(zones) > 1 or any(zone not in ZONES for zone in zones):
-        raise refusals.bad_request(f"The zone(s) '{','.join(map(str, zones))}' for resource '{change.id.text}' is not supported. The "
-                                   f"supported zones are '{','.join(ZONES)}', one of them.", "zones")  # fmt: skip
+        given = ",".join(map(str, zones))
+        raise refusals.bad_request(
+            f"The zone(s) '{given}' for resource '{change.id.text}' is not supported. The supported zones are "
+            f"'{','.join(ZONES)}', one of them.",
+            "zones",
+        )
 
 
 def _check_size(change: Change, system: OperatingSystem) -> None:
@@ -274,8 +277,13 @@ def _check_own_image(change: Change, given: str, boots: tuple[str, ...]) -> None
         return
     definition = image_at(parsed, change.services)
     if definition is None:
-        raise ArmError(404, "GalleryImageNotFound", f"The gallery image {given} is not available in {change.body['location']} region. "
-                       "Please contact image owner to replicate to this region, or change your requested region.", target="imageReference")  # fmt: skip
+        raise ArmError(
+            404,
+            "GalleryImageNotFound",
+            f"The gallery image {given} is not available in {change.body['location']} region. Please contact image owner to "
+            "replicate to this region, or change your requested region.",
+            target="imageReference",
+        )
     generation = f"Gen{str(definition.properties['hyperVGeneration'])[1:]}"
     if boots and generation not in boots:
         raise refusals.wrong_generation(vm_quotas.size_of(change.properties), generation)

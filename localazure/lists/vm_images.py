@@ -19,10 +19,9 @@ _UNKNOWN_VERSION = "1.0.0"
 
 def is_image(below: Sequence[str]) -> bool:
     """`below`: what follows the subscription, in lower case."""
-    match list(below):
-        case ["providers", "microsoft.compute", "locations", _, "publishers", _, "artifacttypes", "vmimage", "offers", _, "skus", _,
-              "versions", *rest]:  # fmt: skip
-            return len(rest) <= 1
+    match list(below[:8]), list(below[8:]):
+        case ["providers", "microsoft.compute", "locations", _, "publishers", _, "artifacttypes", "vmimage"], rest:
+            return rest[::2] == ["offers", "skus", "versions"]
         case _:
             return False
 

@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import secrets
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formats import image_reference
@@ -26,7 +25,7 @@ from localazure.kinds import job_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.kubernetes.devices_visible import StartError, Visible, seen
 from localazure.kubernetes.node_gpus import gpus
-from localazure.machines import paths, programs
+from localazure.machines import paths
 from localazure.machines.machine import Machine
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ class Docker:
                 125,
             )
         login = machine.record["logins"].get(reference.registry)
-        if login is None or not self._may_pull(machine, login, reference.registry):
+        if login is None or not self._may_pull(login, reference.registry):
             known = reference.registry
             raise DockerError(
                 f'{_DAEMON}Head "https://{known}/v2/{reference.repository}/manifests/{reference.tag or reference.digest}": '
@@ -144,7 +143,7 @@ class Docker:
         if self._services.images.find(str(reference)) is None:
             raise DockerError(f"{_DAEMON}manifest for {reference} not found: manifest unknown", 125)
 
-    def _may_pull(self, machine: Machine, login: Body, server: str) -> bool:
+    def _may_pull(self, login: Body, server: str) -> bool:
         """Judged anew at each pull, as roles come and go."""
         registry = registry_access.registry_at(server, self._services)
         if registry is None:
@@ -156,7 +155,7 @@ class Docker:
     def _login(self, machine: Machine, asked: Body) -> Body:
         server = str(asked.get("server") or "").lower().removeprefix("https://").rstrip("/")
         login = {"username": str(asked.get("username") or ""), "password": str(asked.get("password") or "")}
-        if not self._may_pull(machine, login, server):
+        if not self._may_pull(login, server):
             what = f'Get "https://{server}/v2/": unauthorized: authentication required'
             raise DockerError(f"Error response from daemon: {what}")
         machine.record["logins"][server] = login
@@ -168,8 +167,8 @@ class Docker:
         server = f"{registry_name.lower().removesuffix(LOGIN_SUFFIX)}{LOGIN_SUFFIX}"
         registry = registry_access.registry_at(server, self._services)
         if registry is None:
-            raise DockerError(f"The resource with name '{registry_name}' and type 'Microsoft.ContainerRegistry/registries' could not "
-                              "be found in subscription.")  # fmt: skip
+            what = f"The resource with name '{registry_name}' and type 'Microsoft.ContainerRegistry/registries'"
+            raise DockerError(f"{what} could not be found in subscription.")
         if not registry_access.principal_may_pull(principal, registry, self._services):
             raise DockerError(
                 f"Unable to get AAD authorization tokens with message: An error occurred: CONNECTIVITY_REFRESH_TOKEN_ERROR\n"
@@ -187,8 +186,8 @@ class Docker:
         if name in machine.record["containers"]:
             other = machine.record["containers"][name]["id"]
             raise DockerError(
-                f'{_DAEMON}Conflict. The container name "/{name}" is already in use by container "{other}". You have to remove (or '
-                "rename) that container to be able to reuse that name.",
+                f'{_DAEMON}Conflict. The container name "/{name}" is already in use by container "{other}". You have to '
+                "remove (or rename) that container to be able to reuse that name.",
                 125,
             )
         if asked.get("gpus") and not (machine.record["driver"] and machine.settings.has_nvidia and machine.gpu_containers):
@@ -275,8 +274,8 @@ class Docker:
 
     async def _remove(self, machine: Machine, name: str, *, forced: bool) -> Body:
         if not forced and self._state(machine, name)["running"]:
-            raise DockerError(f'Error response from daemon: cannot remove container "/{name}": container is running: stop the container '
-                              "before removing or force remove")  # fmt: skip
+            what = f'cannot remove container "/{name}": container is running'
+            raise DockerError(f"Error response from daemon: {what}: stop the container before removing or force remove")
         await self._runtime.remove(_group(machine, name))
         machine.record["containers"].pop(name, None)
         machine.programs.note(_DOCKERS, name, Visible("void"), host_pid=False, pod="")
@@ -297,17 +296,14 @@ class Docker:
 
 
 def identity_of(machine: Machine, chosen: str, services: "Services") -> tuple[str, str]:
-    """(principal, client id) of the machine's identity that a client id, an object id or a resource id names; "" is the only one."""
+    """(principal, client id) of the machine's identity that an id of any sort names; "" is the only one."""
     found = machine.principals(services)
     if chosen:
         found = [one for one in found if chosen.lower() in (part.lower() for part in one)]
-    if len(found) != 1:
-        what = (
-            "No managed identity endpoint found"
-            if not found
-            else "Multiple user assigned identities exist, please specify the clientId"
-        )
-        raise DockerError(f"Failed to connect to MSI. {what}." if not found else f"{what} / resourceId of the identity.")
+    if not found:
+        raise DockerError("Failed to connect to MSI. No managed identity endpoint found.")
+    if len(found) > 1:
+        raise DockerError("Multiple user assigned identities exist, please specify the clientId / resourceId of the identity.")
     return found[0][0], found[0][1]
 
 
@@ -337,7 +333,3 @@ def _command(image: Image, kept: Body) -> tuple[str, ...]:
     if entrypoint is None:
         return (*image.entrypoint, *words) if words else ()
     return (*((str(entrypoint),) if entrypoint else ()), *words)
-
-
-def programs_of(machine: Machine) -> Path:
-    return programs.bin_of(machine.folder)

@@ -44,7 +44,7 @@ def token(holder: Holder, request: Request, services: "Services") -> Response:
     if not found:
         return _refused("invalid_request", "Identity not found")
     if len(found) > 1:
-        what = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity in the token request"
+        what = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity"
         return _refused("invalid_request", what)
     if not _given(resource, services):
         return _refused("invalid_resource", f"The embedded Azure gives no token of a managed identity for {resource}.")

@@ -99,7 +99,7 @@ class Machine:
 
     def principals(self, services: "Services") -> list[tuple[str, str, str]]:
         """Of its identities: (principal, client id, resource id)."""
-        found = [attached_identities.ids_of(one, services) + (one,) for one in self.settings.identities]
+        found = [(*attached_identities.ids_of(one, services), one) for one in self.settings.identities]
         own = self.settings.own_principal
         return [(own, own, self.settings.id.text)] * bool(own) + [one for one in found if one[0]]
 

@@ -183,7 +183,7 @@ def _pull(azure, rest):
 
 
 def _run(azure, rest):
-    asked, detached, removed = _run_options(azure, rest)
+    asked, detached, removed = _run_options(rest)
     started = azure.ask("docker", {"do": "run", **asked}, DOCKER_FAILED)
     if detached:
         print(started["id"])
@@ -201,7 +201,7 @@ def _run(azure, rest):
     return code
 
 
-def _run_options(azure, rest):
+def _run_options(rest):
     """What is asked of the embedded Azure, whether it runs in the background, and whether it is removed afterwards."""
     asked = {"env": {}, "mounts": [], "gpus": "", "name": "", "workdir": "", "entrypoint": None, "restart": "no"}
     detached = removed = False

@@ -181,6 +181,6 @@ def _place(uri: str, name: str, workspace: Resource, identity: JobIdentity, serv
         raise ArmError(400, "UserError", f"The output '{name}' is no address of blob storage that is reached here: '{uri}'.")
     if not identity.may_write(place.account, place.container):
         where = f"{place.account.id.name}/{place.container}"
-        message = f"The output '{name}' can't be written: {identity.shown} may not write {where}; it needs Storage Blob Data Contributor."
+        message = f"The output '{name}' can't be written: {identity.shown} needs Storage Blob Data Contributor on {where}."
         raise ArmError(403, "UserError", message)
     return place

@@ -5,6 +5,7 @@ ended. Variables: Microsoft Learn, machine-learning/how-to-track-experiments-mlf
 """
 
 import asyncio
+import contextlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ from localazure.containers.mounts import Mount
 from localazure.containers.runtime import Runtime
 from localazure.containers.shim_log import STAMP
 from localazure.containers.volumes import MountFailedError, Volume, Volumes
-from localazure.kinds import job_images, registry_access
+from localazure.kinds import attached_identities, job_images, registry_access
 from localazure.kinds.ml_assets import version_at
 from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
@@ -168,8 +169,6 @@ class Run:
 
     def principals(self) -> list[tuple[str, str, str]]:
         """Of the compute's identities: principal, client id, resource id."""
-        from localazure.kinds import attached_identities
-
         found = [(*attached_identities.ids_of(one, self._services), one) for one in self.identity.attached]
         own = str((self.compute.service.get("identity") or {}).get("principalId") or "")
         return [(own, own, self.compute.id.text)] * bool(own) + [one for one in found if one[0]]
@@ -253,10 +252,8 @@ def _new(log: FollowedLog, file: Path, *, whole: bool) -> bytes:
     """What is new; at the end also a last line that no line feed ends."""
     content = log.read_on()
     if whole:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             content += log.read_on() + file.read_bytes().rpartition(b"\n")[2][STAMP:]
-        except FileNotFoundError:
-            pass
     return content
 
 

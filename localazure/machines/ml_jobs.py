@@ -10,7 +10,6 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Caller, Change
 from localazure.arm.store import Body, Resource
@@ -18,18 +17,15 @@ from localazure.batch import durations
 from localazure.blobs.errors import BlobError
 from localazure.containers.runtime import Runtime
 from localazure.folder import random_secret
-from localazure.kinds import ml_quotas
 from localazure.machines import ml_cluster, ml_job_files
-from localazure.machines.ml_cluster import IDLE, LEAVING, PREEMPTED, PREPARING, RUNNING, Scale
+from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_run import Ended, Run
 
 if TYPE_CHECKING:
     from localazure.services import Services
 
 log = logging.getLogger(__name__)
-_CLUSTERS, _JOBS = "ml-clusters/", "ml-jobs/"
-NODE_SECONDS = 0.5  # until a new node can run something; minutes on a real one
-RETRY_SECONDS = 2.0  # until a cluster that got no machine tries again
+_JOBS = "ml-jobs/"
 ENDED = ("Completed", "Failed", "Canceled")
 _ON_NODE = ("Preparing", "Running", "Finalizing")
 _USER, _SYSTEM = "UserError", "SystemError"
@@ -43,20 +39,16 @@ class JobRunner:
         self._services = services
         self._folder = folder
         self._runtime = Runtime(folder)
-        self._clusters: dict[str, Body] = {}
+        self._clusters = Clusters(services, Jobs(self._waiting, self._assign))
         self._jobs: dict[str, Body] = {}
         self._going: dict[str, asyncio.Task[None]] = {}  # by job
-        self._nodes_going: set[asyncio.Task[None]] = set()
-        self._later: dict[str, asyncio.TimerHandle] = {}  # by compute
         self._stopped = False
 
     # Computes, for ARM
 
     async def apply_compute(self, compute: Resource) -> None:
         """A new cluster, or another scale of one that is there."""
-        if compute.key not in self._clusters:
-            self._clusters[compute.key] = ml_cluster.new_record(self._now())
-        self._look(compute.key, compute)
+        self._clusters.apply(compute)
 
     async def remove_compute(self, compute_id: str) -> None:
         """The cluster goes; its jobs end with it."""
@@ -64,18 +56,14 @@ class JobRunner:
         for job_key, job in list(self._jobs.items()):
             if job["compute"] == key and job["status"] not in ENDED:
                 await self._end(job_key, "Canceled", "", "The compute was deleted.")
-        timer = self._later.pop(key, None)
-        if timer is not None:
-            timer.cancel()
-        self._clusters.pop(key, None)
-        self._services.store.delete_document(_CLUSTERS + key)
+        self._clusters.remove(key)
 
     def compute_view(self, compute_id: str) -> Body:
-        record = self._clusters.get(compute_id.lower())
+        record = self._clusters.records.get(compute_id.lower())
         return ml_cluster.view(record) if record else {}
 
     def nodes(self, compute_id: str) -> list[Body]:
-        record = self._clusters.get(compute_id.lower())
+        record = self._clusters.records.get(compute_id.lower())
         return [ml_cluster.node_view(node) for node in record["nodes"]] if record else []
 
     # Jobs, for ARM
@@ -121,7 +109,7 @@ class JobRunner:
             "exit": None,
         }
         self._save_job(job.key)
-        self._look(compute)
+        self._clusters.look(compute)
 
     async def cancel(self, job: Resource) -> None:
         kept = self._jobs.get(job.key)
@@ -167,8 +155,8 @@ class JobRunner:
         """Takes low-priority nodes away: of a cluster, or one of them (`COMPUTE/NODE`). Their jobs wait for another."""
         wanted, _, node_id = name.partition("/")
         taken: list[str] = []
-        for key, record in self._clusters.items():
-            scale = self._scale(key)
+        for key, record in self._clusters.records.items():
+            scale = self._clusters.scale(key)
             if scale is None or not scale.low_priority or key.rsplit("/", 1)[-1] != wanted.lower():
                 continue
             for node in [one for one in ml_cluster.living(record) if not node_id or one["id"] == node_id]:
@@ -178,14 +166,12 @@ class JobRunner:
 
     async def _preempt(self, key: str, node: Body) -> None:
         job_key = node["job"]
-        ml_cluster.enter(node, PREEMPTED, self._now())
         if job_key:
-            kept = self._jobs[job_key]
-            kept.update(status="Queued", node="", sent=0)  # before its container ends: that end isn't the job's
+            self._jobs[job_key].update(status="Queued", node="", sent=0)  # before its container ends: that end isn't the job's
             self._save_job(job_key)
+        self._clusters.preempt(key, node)
+        if job_key:
             await self._forget_run(job_key)
-        self._save_cluster(key)
-        self._in(key, RETRY_SECONDS)
 
     # This server
 
@@ -193,151 +179,41 @@ class JobRunner:
         """Takes up clusters and jobs: what runs goes on, what was being prepared begins anew."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         store = self._services.store
-        for name, record in store.documents(_CLUSTERS).items():
-            key = name.removeprefix(_CLUSTERS)
-            if store.get(key) is None:
-                store.delete_document(name)
-            else:
-                self._clusters[key] = record
         for name, kept in store.documents(_JOBS).items():
             key = name.removeprefix(_JOBS)
             if store.get(key) is None:
                 store.delete_document(name)
             else:
                 self._jobs[key] = kept
-        await self._runtime.adopt([key for key, one in self._jobs.items() if one["status"] in ("Running", "CancelRequested")])
-        for compute in store.of_type(azure_types.ML_COMPUTE.arm_type):
-            if compute.properties.get("computeType") == "AmlCompute" and compute.key not in self._clusters:
-                self._clusters[compute.key] = ml_cluster.new_record(self._now())
+        running = ("Running", "CancelRequested")
+        await self._runtime.adopt([key for key, one in self._jobs.items() if one["status"] in running])
         for key, kept in self._jobs.items():
             if kept["status"] in (*_ON_NODE, "CancelRequested"):
-                self._go(key, taken_up=kept["status"] in ("Running", "CancelRequested"))
-        for key, record in self._clusters.items():
-            record["nodes"] = [node for node in record["nodes"] if node["state"] not in (LEAVING, PREEMPTED)]
-            for node in record["nodes"]:
-                if node["state"] == PREPARING:
-                    self._bring_up(key, node)
-            self._look(key)
-        self._services.machines.each_tick(self.look)
-
-    def look(self) -> None:
-        """At every cluster: nodes that were idle for too long go."""
-        for key in list(self._clusters):
-            self._look(key)
+                self._go(key, taken_up=kept["status"] in running)
+        self._clusters.started()
+        self._services.machines.each_tick(self._clusters.look_at_all)
 
     async def stopping(self) -> None:
         """This server ends; what runs goes on for the next."""
         self._stopped = True
-        for timer in self._later.values():
-            timer.cancel()
-        tasks = [*self._going.values(), *self._nodes_going]
+        await self._clusters.close()
+        tasks = list(self._going.values())
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 
-    # Nodes
-
-    def _look(self, key: str, compute: Resource | None = None) -> None:
-        """Gives waiting jobs idle nodes, and makes the cluster as large as it has to be."""
-        record, scale = self._clusters.get(key), self._scale(key, compute)
-        if record is None or scale is None or self._stopped:
-            return
-        waiting = [job for job, kept in self._jobs.items() if kept["compute"] == key and kept["status"] == "Queued"]
-        waiting.sort(key=lambda job: self._jobs[job]["asked"])
-        for node in [one for one in record["nodes"] if one["state"] == IDLE]:
-            if waiting:
-                self._assign(key, node, waiting.pop(0))
-        living = ml_cluster.living(record)
-        coming = sum(node["state"] == PREPARING for node in living)
-        busy = sum(node["state"] == RUNNING for node in living)
-        record["target"] = min(scale.most, max(scale.least, busy + len(waiting)))
-        missing = max(record["target"] - len(living), min(scale.most - len(living), len(waiting) - coming))
-        self._grow(key, scale, missing)
-        for node in ml_cluster.leaving(record, scale, len(waiting), self._services.clock.now()):
-            ml_cluster.enter(node, LEAVING, self._now())
-            self._take_away(key, node)
-        self._settle(key)
-        wait = ml_cluster.next_look(record, scale, self._services.clock.now())
-        if wait is not None and len(ml_cluster.living(record)) > scale.least:
-            self._in(key, wait)
-
-    def _grow(self, key: str, scale: Scale, count: int) -> None:
-        record, location = self._clusters[key], self._location(key)
-        record["errors"] = []
-        for _ in range(max(0, count)):
-            nodes = len(ml_cluster.living(record)) + 1
-            low = scale.low_priority
-            short = ml_quotas.shortage(scale.vm_size, nodes, location, self._services, low_priority=low)
-            if short is not None:
-                record["errors"] = [{"code": "ClusterCoreQuotaReached", "message": short.message}]
-            elif self._services.deviations.lacks_capacity(location):
-                message = "Allocation failed: there are no machines of this size left in the region."
-                record["errors"] = [{"code": "AllocationFailed", "message": message}]
-            if record["errors"]:
-                self._in(key, RETRY_SECONDS)
-                return
-            number = 1 + max((node["number"] for node in record["nodes"]), default=-1)
-            node = ml_cluster.new_node(number, self._now())
-            record["nodes"].append(node)
-            self._bring_up(key, node)
-
-    def _bring_up(self, key: str, node: Body) -> None:
-        async def later() -> None:
-            await asyncio.sleep(NODE_SECONDS)
-            if node["state"] == PREPARING:
-                ml_cluster.enter(node, IDLE, self._now())
-                self._look(key)
-
-        self._node_task(later())
-
-    def _take_away(self, key: str, node: Body) -> None:
-        async def later() -> None:
-            await asyncio.sleep(NODE_SECONDS)
-            record = self._clusters.get(key)
-            if record is not None and node in record["nodes"]:
-                record["nodes"].remove(node)
-                self._settle(key)
-
-        self._node_task(later())
-
-    def _node_task(self, work) -> None:
-        task = asyncio.create_task(work)
-        self._nodes_going.add(task)
-        task.add_done_callback(self._nodes_going.discard)
-
-    def _in(self, key: str, seconds: float) -> None:
-        """Looks at a cluster again."""
-        before = self._later.pop(key, None)
-        if before is not None:
-            before.cancel()
-        self._later[key] = asyncio.get_running_loop().call_later(seconds, self._look, key)
-
-    def _settle(self, key: str) -> None:
-        record = self._clusters[key]
-        record["nodes"] = [node for node in record["nodes"] if node["state"] != PREEMPTED]
-        moving = any(node["state"] in (PREPARING, LEAVING) for node in record["nodes"])
-        allocation = ml_cluster.RESIZING if moving else ml_cluster.STEADY
-        if allocation != record["allocation"]:
-            record["allocation"], record["since"] = allocation, self._now()
-        self._save_cluster(key)
-
-    def _scale(self, key: str, compute: Resource | None = None) -> Scale | None:
-        compute = compute or self._services.store.get(key)
-        return ml_cluster.scale_of(compute.properties.get("properties") or {}) if compute else None
-
-    def _location(self, key: str) -> str:
-        compute = self._services.store.get(key)
-        return compute.location if compute else ""
-
     # Jobs on nodes
 
-    def _assign(self, key: str, node: Body, job_key: str) -> None:
-        ml_cluster.enter(node, RUNNING, self._now(), job_key)
+    def _waiting(self, key: str) -> list[str]:
+        """The jobs that wait for a compute, the longest first."""
+        found = [job for job, kept in self._jobs.items() if kept["compute"] == key and kept["status"] == "Queued"]
+        return sorted(found, key=lambda job: self._jobs[job]["asked"])
+
+    def _assign(self, job_key: str, node: Body) -> None:
         kept = self._jobs[job_key]
         kept.update(status="Preparing", node=node["id"], tries=kept["tries"] + 1)
         self._save_job(job_key)
-        self._save_cluster(key)
         self._go(job_key, taken_up=False)
 
     def _go(self, job_key: str, *, taken_up: bool) -> None:
@@ -391,9 +267,9 @@ class JobRunner:
         except asyncio.CancelledError:
             following.cancel()
             raise
-        await self._over(job_key, run, ended, late=late)
+        await self._over(job_key, ended, late=late)
 
-    async def _over(self, job_key: str, run: Run, ended: Ended, *, late: bool) -> None:
+    async def _over(self, job_key: str, ended: Ended, *, late: bool) -> None:
         kept = self._jobs[job_key]
         if kept["status"] == "Queued":
             return  # its node was taken away: another one runs it again
@@ -406,7 +282,7 @@ class JobRunner:
         if ended.stopped:  # the server before was taken down, and the node with it
             kept.update(status="Queued", node="", sent=0)
             self._save_job(job_key)
-            self._free(job_key)
+            self._clusters.free(self._jobs[job_key]["compute"], job_key)
             return
         kept["exit"] = ended.code
         kept["status"] = "Finalizing"
@@ -436,17 +312,7 @@ class JobRunner:
             await run.remove()
         else:
             await self._runtime.remove(job_key)
-        self._free(job_key)
-
-    def _free(self, job_key: str) -> None:
-        """The job's node has nothing to do any more."""
-        key = self._jobs[job_key]["compute"]
-        record = self._clusters.get(key)
-        for node in record["nodes"] if record else ():
-            if node["job"] == job_key and node["state"] == RUNNING:
-                ml_cluster.enter(node, IDLE, self._now())
-        if record is not None:
-            self._look(key)
+        self._clusters.free(self._jobs[job_key]["compute"], job_key)
 
     async def _forget_run(self, job_key: str) -> None:
         task = self._going.pop(job_key, None)
@@ -482,10 +348,6 @@ class JobRunner:
     def _save_job(self, key: str) -> None:
         if key in self._jobs:
             self._services.store.put_document(_JOBS + key, self._jobs[key])
-
-    def _save_cluster(self, key: str) -> None:
-        if key in self._clusters:
-            self._services.store.put_document(_CLUSTERS + key, self._clusters[key])
 
     def _now(self) -> str:
         return self._services.clock.stamp()

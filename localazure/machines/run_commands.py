@@ -7,8 +7,9 @@ last 4,096 bytes, 90 minutes, one at a time) and run-command-managed.
 
 import asyncio
 import shutil
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch.nodes import node_agent
@@ -84,15 +85,15 @@ class RunCommands:
     # Managed run commands
 
     async def begin(self, machine: Machine, name: str, script: Script) -> None:
-        """Starts one, in place of the one before of this name. It goes on in the background; `settled` waits for it."""
+        """Starts one, in place of the one before of this name, and returns when it runs. `settled` waits for its end."""
         await self.remove(machine, name)
         run = self._next(machine, f"command/{name}")
         folder = machine.root / FOLDER / name / run.rpartition("/")[2]
         kept: Body = {
             "run": run,
             "folder": str(folder),
-            "state": RUNNING,
-            "message": _MESSAGES[RUNNING],
+            "state": PENDING,
+            "message": _MESSAGES[PENDING],
             "start": machine.around.now(),
             "end": "",
             "code": None,
@@ -107,7 +108,9 @@ class RunCommands:
         }
         machine.record["runs"][name] = kept
         machine.around.save(machine)
-        self._go(machine, name, self._managed(machine, name, kept, script))
+        begun = asyncio.Event()
+        self._go(machine, name, self._managed(machine, kept, script, begun))
+        await begun.wait()
 
     async def settled(self, machine: Machine, name: str) -> Body:
         """Waits until it has ended; what is kept of it."""
@@ -145,14 +148,14 @@ class RunCommands:
             if kept["state"] != RUNNING:
                 continue
             if alive:
-                self._go(machine, name, self._taken_up(machine, name, kept))
+                self._go(machine, name, self._taken_up(machine, kept))
             else:
                 self._over(machine, kept, FAILED, LOST, None)
 
     def lost(self, machine: Machine) -> None:
         """The machine's process has ended: so has all that it ran."""
         for kept in machine.record["runs"].values():
-            if kept["state"] == RUNNING:
+            if kept["state"] in (RUNNING, PENDING):
                 self._over(machine, kept, FAILED, LOST, None)
 
     async def close(self) -> None:
@@ -164,26 +167,33 @@ class RunCommands:
 
     # Its own
 
-    def _go(self, machine: Machine, name: str, work: "asyncio.Future[None]") -> None:
+    def _go(self, machine: Machine, name: str, work: Coroutine[Any, Any, None]) -> None:
         key = (machine.key, name)
-        task = self._going[key] = asyncio.create_task(work)  # type: ignore[arg-type]
+        task = self._going[key] = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._going.pop(key, None) if self._going.get(key) is task else None)
 
-    async def _managed(self, machine: Machine, name: str, kept: Body, script: Script) -> None:  # noqa: ARG002
+    async def _managed(self, machine: Machine, kept: Body, script: Script, begun: asyncio.Event) -> None:
+        def running() -> None:
+            kept.update(state=RUNNING, message=_MESSAGES[RUNNING])
+            machine.around.save(machine)
+            begun.set()
+
         streams = self._streams(kept)
         try:
             for stream in streams:
                 await stream.begin(self._services.blobs)
+            work = self._run(machine, kept["run"], Path(kept["folder"]), script, running)
+            await self._followed(machine, kept, streams, work)
         except BlobError as error:
-            message = f"Execution failed: the append blob {_bare(stream.url)} could not be created: {error.code}: {error.message}"
+            message = f"Execution failed: an append blob could not be written: {error.code}: {error.message}"
             self._over(machine, kept, FAILED, message, -1)
-            return
-        await self._followed(machine, kept, streams, self._run(machine, kept["run"], Path(kept["folder"]), script))
+        finally:
+            begun.set()
 
-    async def _taken_up(self, machine: Machine, name: str, kept: Body) -> None:  # noqa: ARG002
+    async def _taken_up(self, machine: Machine, kept: Body) -> None:
         await self._followed(machine, kept, self._streams(kept), machine.ended(kept["run"]))
 
-    async def _followed(self, machine: Machine, kept: Body, streams: list[Stream], work: "asyncio.Future[Ended | None]") -> None:
+    async def _followed(self, machine: Machine, kept: Body, streams: list[Stream], work: Awaitable[Ended | None]) -> None:
         def told() -> None:
             for entry, stream in zip(kept["streams"], streams, strict=True):
                 entry[3] = stream.sent
@@ -231,13 +241,17 @@ class RunCommands:
         folder = Path(kept["folder"])
         return [Stream(folder / file, url, principal, sent) for file, url, principal, sent in kept["streams"]]
 
-    async def _run(self, machine: Machine, run: str, folder: Path, script: Script) -> Ended:
+    async def _run(
+        self, machine: Machine, run: str, folder: Path, script: Script, running: Callable[[], None] = lambda: None
+    ) -> Ended:
+        """`running` is called when the machine is asked to run it, with all that it needs in place."""
         arguments = tuple(f"{name}={value}" if name else value for name, value in script.parameters)
         argv = await asyncio.to_thread(machine.written_script, folder / "script.sh", script.text, arguments)
         named = {name: value for name, value in script.parameters if name}
         env = {**machine.environment(), **named}
         out, err = str(folder / "stdout"), str(folder / "stderr")
         command = Command(argv, env, str(folder), out, err, seconds=script.seconds, keep=True, context={"run-command": run})
+        running()
         return await machine.run(run, command)
 
     def _next(self, machine: Machine, what: str) -> str:
@@ -254,7 +268,3 @@ def _last(file: Path) -> str:
             return content.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
-
-
-def _bare(url: str) -> str:
-    return url.partition("?")[0]  # what follows may be a signature

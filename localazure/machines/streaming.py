@@ -23,6 +23,7 @@ class Stream:
         self.url = url
         self.principal = principal
         self.sent = sent
+        self._sending: asyncio.Task[None] | None = None
 
     async def begin(self, blobs: "Blobs") -> None:
         """BlobError where it may not, or can't, be written."""
@@ -31,12 +32,18 @@ class Stream:
 
     async def go_on(self, blobs: "Blobs") -> bool:
         """Sends what is new. Whether there was something."""
+        if self._sending is not None:  # whoever sent it was cancelled: the blob may have it already
+            await asyncio.wait([self._sending])
         content = await asyncio.to_thread(self._new)
         if not content:
             return False
+        self._sending = asyncio.create_task(self._send(blobs, content))
+        await asyncio.shield(self._sending)
+        return True
+
+    async def _send(self, blobs: "Blobs", content: bytes) -> None:
         await blobs.append(self.url, content, self.principal)
         self.sent += len(content)
-        return True
 
     def _new(self) -> bytes:
         try:

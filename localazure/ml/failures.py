@@ -35,13 +35,10 @@ def never_ready(probe: str, message: str, log: str) -> ArmError:
     return of("ResourceNotReady", f"User container isn't ready: its {probe} probe failed: {message}.", shown)
 
 
-def not_found(message: str) -> ArmError:
-    return of("ResourceNotFound", message)
-
-
 def out_of_quota(message: str) -> ArmError:
     return of("OutOfQuota", message)
 
 
 def of(code: str, message: str, shown: str = "") -> ArmError:
+    """`shown`: what follows the guide, such as lines of a log."""
     return ArmError(400, code, f"{message} {GUIDE}{code.lower()}.{shown}")

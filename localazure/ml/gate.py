@@ -54,8 +54,9 @@ class Gate:
 
     def _check_own_token(self, endpoint: LiveEndpoint, token: bytes) -> None:
         try:
-            options = {"verify_exp": False, "require": ["exp"]}
-            claims = jwt.decode(token, endpoint.secret, algorithms=[_ALGORITHM], options=options)
+            claims = jwt.decode(
+                token, endpoint.secret, algorithms=[_ALGORITHM], options={"verify_exp": False, "require": ["exp"]}
+            )
         except jwt.PyJWTError:
             raise refusals.access_denied("This is no token of the endpoint.") from None
         if claims["exp"] <= self._services.clock.now().timestamp():

@@ -21,8 +21,7 @@ from localazure.ml import conda, failures
 from localazure.ml.access import Identity
 from localazure.services import Services
 
-APP_ROOT = "/var/azureml-app"
-CODE = f"{APP_ROOT}/code"
+CODE = "/var/azureml-app/code"
 _MODULE = scoring.PACKAGE.replace("-", "_")
 _KEPT_LINES = 15
 
@@ -57,7 +56,7 @@ async def served(environment: Resource, code: Body, identity: Identity | None, l
         raise not_implemented("an environment with 'build', whose image is built from a Dockerfile in blob storage")
     routes = _routes(properties.get("inferenceConfig") or {})
     script = str(code.get("scoringScript") or "")
-    variables = {"AML_APP_ROOT": CODE if script else APP_ROOT, **({"AZUREML_ENTRY_SCRIPT": script} if script else {})}
+    variables = {"AML_APP_ROOT": CODE, "AZUREML_ENTRY_SCRIPT": script} if script else {}
     if properties.get("condaFile"):
         if identity is None:
             raise not_implemented("an environment with a conda file on Kubernetes; name an image that has its packages")

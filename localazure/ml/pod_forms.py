@@ -21,7 +21,8 @@ CONTAINER = "inference-server"
 LABEL = "ml.azure.com/deployment-id"  # the generation's deployment, in a form that a label takes
 GENERATION = "ml.azure.com/generation"
 _OFTEN_SECONDS = 1  # between two tries of a readiness probe: the service's own ten seconds would be waited for at each start
-_RESOURCES = {"cpu": "cpu", "memory": "memory", "gpu": GPU_RESOURCE}
+_LEAVE_SECONDS = 2  # between a pod's leaving the traffic and its end, in which it answers what it has
+_RESOURCES: dict[str, str] = {"cpu": "cpu", "memory": "memory", "gpu": GPU_RESOURCE}
 
 
 def object_of(
@@ -35,6 +36,7 @@ def object_of(
         "ports": [{"containerPort": port} for port in plan.served.ports],
         "env": [{"name": key, "value": value} for key, value in _variables(plan, files).items()],
         "resources": shape["resources"],
+        "lifecycle": {"preStop": {"sleep": {"seconds": _LEAVE_SECONDS}}},
         "livenessProbe": _probe(plan.served.liveness, plan.liveness, plan.liveness.period, plan.liveness.initial_delay),
         "readinessProbe": _probe(plan.served.readiness, readiness, _OFTEN_SECONDS, 0),
     }
@@ -63,7 +65,8 @@ def shape_of(properties: Body, types: Mapping[str, Any], default: str) -> Body:
     found = {part: _without_none(resources.get(part) or {}) for part in ("requests", "limits")}
     said: Body = properties.get("containerResourceRequirements") or {}
     for part, ours in (("containerResourceRequests", "requests"), ("containerResourceLimits", "limits")):
-        for key, value in (said.get(part) or {}).items():
+        given: Body = said.get(part) or {}
+        for key, value in given.items():
             found[ours][_RESOURCES.get(key, key)] = str(value)
     return {"nodeSelector": _without_none(chosen.get("nodeSelector") or {}), "resources": found}
 

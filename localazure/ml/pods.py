@@ -200,7 +200,7 @@ class RunningOnCluster:
         path = f"/api/v1/namespaces/{cluster.namespace}/pods/{pod['metadata']['name']}/log"
         query: Mapping[str, str] = {"container": CONTAINER, **({"tailLines": str(tail)} if tail is not None else {})}
         restarted = any(each.get("restartCount") for each in pod["status"].get("containerStatuses") or ())
-        for previous in (["true", "false"] if restarted else ["false"]):
+        for previous in ["true", "false"] if restarted else ["false"]:
             try:
                 found = await cluster.api.text(path, **query, previous=previous)
             except KubeError:

@@ -63,10 +63,6 @@ def too_large(limit: int) -> RefusedError:
     return RefusedError(413, "RequestTooLarge", f"The request's body is larger than {limit} bytes, the most that is taken.")
 
 
-def bad_length() -> RefusedError:
-    return RefusedError(400, "BadRequest", "The request's body is shorter than its Content-Length.")
-
-
 def too_many(name: str, *, kubernetes: bool) -> RefusedError:
     message = (
         f"Too many requests are pending at the deployment '{name}': it takes twice what its instances may answer at a time "

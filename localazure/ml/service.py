@@ -13,7 +13,6 @@ from starlette.types import ASGIApp
 
 from catalog.services.machine_learning.compute import KUBERNETES
 from formats import azure_types
-from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.runtime import Runtime
 from localazure.ml import assets, clusters, failures, logs, settings
@@ -133,7 +132,7 @@ class OnlineEndpoints:
         try:
             await self._fetched(deployment, running.folder(generation), log)
             await running.begin(generation, plan, readiness)
-        except ArmError:
+        except Exception:
             await running.halt(generation)
             raise
         self._remember(deployment.key, SERVING, generation)

@@ -46,7 +46,7 @@ def register(commands: Any) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument(
-        "words", nargs="+", metavar=("ENDPOINT", "FILE"), help="the endpoint's name, then files; with --url only files"
+        "words", nargs="+", metavar="ENDPOINT FILE", help="the endpoint's name, then files; with --url only files"
     )
     parser.add_argument("--stack", help="the stack that has the endpoint")
     parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")

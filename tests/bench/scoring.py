@@ -2,8 +2,8 @@
 
 The baselines run as the documents deploy them: the inference server with its own defaults, one worker. B runs in the set-up of
 `workloads/scoring` too, so that what the script gains and what the set-up gains can be told apart. A process that does nothing
-else asks them: one client all in turn, request by request, and 32 clients one server after another in each round. Images are of
-64 x 64 pixels in colour, the model is small.
+else asks them: one client all in turn, some requests at a time, and 32 clients one server after another in each round. Images
+are of 64 x 64 pixels in colour, the model is small.
 """
 
 import base64

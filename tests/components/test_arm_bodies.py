@@ -195,8 +195,8 @@ def declared() -> list[Registration]:
     return declare(build).registrations
 
 
-# What the components don't declare: packages come with `operations package push`, jobs with `operations run`, and the containers of
-# versions with their first version.
+# What the components don't declare: packages come with `operations package push`, jobs with `operations run`, and the containers
+# of versions with their first version.
 OF_OTHERS = (
     azure_types.BATCH_APPLICATION_PACKAGE,
     azure_types.ML_MODEL_CONTAINER,

@@ -13,6 +13,7 @@ from tests.components.ml_endpoints import (
     AUTOSCALE,
     BLUE,
     CPU,
+    DEPLOYMENT,
     END,
     ENDPOINT,
     EVERYTHING,
@@ -75,6 +76,7 @@ def test_deployments_come_one_after_another_and_traffic_after_all_of_them() -> N
     for earlier, later in itertools.pairwise(chain):
         assert earlier.urn in later.dependencies
     assert {each.deleted_with for each in chain} == {endpoint}
+    assert all(endpoint in each.dependencies for each in chain)
     assert {each.urn for each in chain} <= set(recorded.one(TEMPLATE).dependencies)
 
 
@@ -225,3 +227,11 @@ def test_without_a_gpu_no_end_is_needed_and_what_has_no_price_is_not_free() -> N
     outputs = outputs_of(recorded)
     assert "expires-at" not in recorded.one(ENDPOINT).inputs["tags"]
     assert outputs.get("hourly_cost") is None
+
+
+def test_deployments_are_made_anew_after_the_endpoint_is_and_not_deleted_before_it() -> None:
+    recorded = declared(**TWO)
+    endpoint = recorded.one(ENDPOINT)
+    for each in recorded.of_type(DEPLOYMENT):
+        assert (each.replace_with, each.delete_before_replace) == ([endpoint.urn], True)
+    assert declared(preview=True, **TWO).of_type(DEPLOYMENT)[0].inputs["endpointName"] == endpoint.inputs["endpointName"]

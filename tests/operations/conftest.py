@@ -1,9 +1,12 @@
-"""A server in the form of the Retail Prices API, and an environment connected to the embedded Azure, for each test that asks."""
+"""A server in the form of the Retail Prices API, an environment connected to the embedded Azure, what `explain` says there."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from operations.__main__ import main
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.retail_prices import RetailPricesServer
 
@@ -36,3 +39,17 @@ def connected(signed_in: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
     """The same, for tests that make it fail."""
     yield signed_in
     signed_in.command("fault", "clear")
+
+
+@pytest.fixture
+def explain(capsys: pytest.CaptureFixture[str]) -> Callable[[str], dict[str, Any]]:
+    """What `explain ID --json` says."""
+
+    def run(resource_id: str) -> dict[str, Any]:
+        capsys.readouterr()
+        code = main(["explain", resource_id, "--json"])
+        told = json.loads(capsys.readouterr().out)
+        assert code == {"UNKNOWN": 3, "HEALTHY": 0, "STARTING": 0}.get(told["cause"], 1), told
+        return told
+
+    return run

@@ -1,12 +1,10 @@
 """`explain` of virtual machines and of jobs of a workspace on the embedded Azure, where each failure is planted."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from operations.__main__ import main
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
@@ -25,20 +23,6 @@ def network(azure: EmbeddedAzure) -> Network:
 @pytest.fixture(scope="module")
 def machine(network: Network) -> TestMachine:
     return network.machine()
-
-
-@pytest.fixture
-def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
-    """What `explain ID --json` says."""
-
-    def run(resource_id: str) -> dict[str, Any]:
-        capsys.readouterr()
-        code = main(["explain", resource_id, "--json"])
-        told = json.loads(capsys.readouterr().out)
-        assert code == {"UNKNOWN": 3, "HEALTHY": 0, "STARTING": 0}.get(told["cause"], 1), told
-        return told
-
-    return run
 
 
 def test_a_driver_that_the_machine_cannot_have(network: Network, explain: Explain) -> None:

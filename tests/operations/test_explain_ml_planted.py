@@ -3,7 +3,6 @@
 One endpoint with one environment serves all tests; each has a deployment of its own with a scoring script that fails in its way.
 """
 
-import json
 import uuid
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from operations.__main__ import main
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
@@ -118,20 +116,6 @@ def place(azure: EmbeddedAzure) -> Place:
     made = Place(azure, group, storage, workspace, identity, endpoint, "")
     image = "mcr.microsoft.com/azureml/minimal-py312-inference:latest"
     return made._replace(environment=made.environment_of(image=image, condaFile=CONDA))
-
-
-@pytest.fixture
-def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
-    """What `explain ID --json` says."""
-
-    def run(resource_id: str) -> dict[str, Any]:
-        capsys.readouterr()
-        code = main(["explain", resource_id, "--json"])
-        told = json.loads(capsys.readouterr().out)
-        assert code == {"UNKNOWN": 3, "HEALTHY": 0, "STARTING": 0}.get(told["cause"], 1), told
-        return told
-
-    return run
 
 
 def registry(place: Place) -> tuple[str, str]:

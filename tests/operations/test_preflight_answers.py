@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from azure.mgmt.batch import models
 
-from catalog.quotas import Limit, RegionLimits
+from catalog.quotas import CountedUse, Limit, RegionLimits
+from catalog.size_use import Service, SizeUse
 from operations.preflight import lists, needs
 from operations.preflight.answers import allows, offers, quota_rows
 from operations.preflight.fetching import Outcome
@@ -125,3 +126,12 @@ def test_new_pools_are_held_to_the_accounts_number_of_pools() -> None:
     fits, does_not = (quota_rows(batch_outcomes(ACCOUNT), wanted[:count]) for count in (2, 3))
     assert [row.answer for row in fits] == ["ok", "ok"]
     assert [row.fix for row in does_not] == ["ask for a limit of 4 pools in Batch account mnist, 1 more than today's 3"]
+
+
+def test_machines_without_a_gpu_draw_from_machine_learnings_own_quota() -> None:
+    use = SizeUse(Service.ML_ENDPOINT, "Standard_F2s_v2", "westeurope", "ml_endpoints.digits", "location", 4)
+    limits = RegionLimits("westeurope", (Limit("standardFSv2Family", 6, 0),), Limit("total", 100, 0), Limit("low", 0, 0))
+    outcomes: dict[Key, Outcome[Any]] = {Key(What.ML_QUOTAS, "westeurope"): Outcome(limits)}
+    (row,) = quota_rows(outcomes, [], ml_beside=[CountedUse(use, "standardFSv2Family", 8)])
+    assert (row.answer, row.subject) == ("no quota", "ml_endpoints.digits")
+    assert "ask for a limit of 8 vCPU of standardFSv2Family" in row.fix

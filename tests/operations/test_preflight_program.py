@@ -38,7 +38,9 @@ def test_what_a_foundation_creates_names_its_providers_and_the_names_to_ask_for(
     assert taken.group == ""
 
 
-ENDPOINT = """  azure-gpu:ml_workspace: {models: {digits: {version: "1", path: digits/1}}, environments: {own: {version: "1", image: a.io/b:1}}}
+ENDPOINT = """  azure-gpu:ml_workspace:
+    models: {digits: {version: "1", path: digits/1}}
+    environments: {own: {version: "1", image: a.io/b:1}}
   azure-gpu:ml_endpoints:
     digits:
       deployments:

@@ -44,6 +44,17 @@ def test_a_stack_whose_first_update_failed_still_knows_its_resource_group() -> N
     assert (view.resource_group, view.jobs, view.registry) == ("rg-1", {}, "")
 
 
+def test_an_endpoint_whose_deployment_failed_is_known_by_its_component_although_no_output_has_it() -> None:
+    there = deployment(ml_computes={"gpu": "/w/computes/gpu"}, clusters={"gpu": "/c"})
+    urn = "urn:pulumi:dev::azure-gpu::azuregpu:index:MlEndpoint::digits"
+    made = {"type": "azure-native:machinelearningservices:OnlineEndpoint", "parent": urn, "id": "/w/onlineEndpoints/e"}
+    other = {**made, "parent": "urn:pulumi:dev::azure-gpu::somebody:index:Else::lynx"}
+    view = of_deployment("dev", {"resources": [*there["resources"], made, other]})
+    assert view is not None
+    assert view.endpoints == {"digits": "/w/onlineEndpoints/e"}
+    assert view.resources["gpu"] == "/c", "an attached cluster is meant by its own name"
+
+
 def test_a_stack_with_nothing_in_azure_has_no_view() -> None:
     assert of_deployment("dev", {"resources": [{"type": "pulumi:pulumi:Stack"}]}) is None
     assert of_deployment("dev", {}) is None

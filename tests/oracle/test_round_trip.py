@@ -14,17 +14,18 @@ from tests.support.shapes import sdk_inputs_of
 
 THOROUGH = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 JUDGED = [each for each in ALL if each.arm_type not in arm_types.WITHOUT_A_FILE]
+# The SDK's classes of networks take what Microsoft's types say the service sets: `etag`, `type` and states, from older versions.
+MADE_OF_RIGHT_INPUTS = [each for each in JUDGED if not each.arm_type.startswith("Microsoft.Network/")]
 inputs_of_any_type = st.sampled_from(ALL).flatmap(lambda each: st.tuples(st.just(each), sdk_inputs_of(each)))
 
 
 @pytest.mark.skipif(not arm_types.FOLDER.is_dir(), reason=arm_types.MISSING_REASON)
-@pytest.mark.parametrize("azure_type", JUDGED, ids=lambda each: each.arm_type)
+@pytest.mark.parametrize("azure_type", MADE_OF_RIGHT_INPUTS, ids=lambda each: each.arm_type)
 @given(data=st.data())
 @settings(THOROUGH, max_examples=10)
 def test_microsofts_types_take_every_body_that_is_made_of_right_inputs(azure_type: AzureType, data: st.DataObject) -> None:
     inputs = data.draw(sdk_inputs_of(azure_type))
     body = shapes.to_arm(azure_type, inputs)
-    body.pop("id", None)  # the SDK's classes of networks take it, and a request may repeat what its address says
     assert arm_types.arm_problems(azure_type.arm_type, shapes.default_api_version(azure_type), body) == []
 
 

@@ -40,8 +40,7 @@ def create(az: AzureCli, group: str, name: str, config: Path) -> dict[str, str]:
     public = key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode()
     here = ("--resource-group", group, "--name", name, "--image", IMAGE, "--size", SIZE, "--security-type", "Standard")
     signing = ("--admin-username", "azureuser", "--ssh-key-values", public, "--assign-identity", "[system]")
-    answer = az.answer("vm", "create", *here, *signing, "--custom-data", str(config), "--nsg-rule", "NONE")
-    return answer
+    return az.answer("vm", "create", *here, *signing, "--custom-data", str(config), "--nsg-rule", "NONE")
 
 
 @pytest.mark.timeout(300)

@@ -14,6 +14,7 @@ from localazure.shapes import (
     MapShape,
     NumberShape,
     ObjectShape,
+    Property,
     Shape,
     StringShape,
     UnionShape,
@@ -21,6 +22,7 @@ from localazure.shapes import (
     sdk_inputs,
 )
 
+_MOST_OPTIONAL = 6
 _WORDS = st.text("abcxyz-09", min_size=1, max_size=6)
 
 
@@ -32,27 +34,35 @@ def sdk_inputs_of(azure_type: AzureType) -> SearchStrategy[dict[str, Any]]:
     return st.tuples(path, body).map(lambda parts: {**parts[1], **parts[0]})
 
 
-def _object(shape: ObjectShape, only: frozenset[str] | set[str] | None = None) -> SearchStrategy[dict[str, Any]]:
-    required: dict[str, SearchStrategy[Any]] = {}
-    optional: dict[str, SearchStrategy[Any]] = {}
-    for name, each in sdk_properties(shape).items():
-        if each.read_only or (only is not None and name not in only):
-            continue
-        kind = required if each.required else optional
-        kind[name] = st.lists(_WORDS, max_size=2, unique=True) if each.key_set else _value(each.shape)
-    return st.fixed_dictionaries(required, optional=optional)
+def _object(shape: ObjectShape, only: frozenset[str] | set[str] | None = None, depth: int = 0) -> SearchStrategy[dict[str, Any]]:
+    """What is required, and a few of the rest: fewer the deeper it lies, since networks hold networks that hold networks."""
+    taken = {name: each for name, each in sdk_properties(shape).items() if not each.read_only and (only is None or name in only)}
+    required = [name for name, each in taken.items() if each.required]
+    optional = [name for name in taken if name not in required]
+    most = max(_MOST_OPTIONAL - 2 * depth, 0)
+
+    def drawn(chosen: list[str]) -> SearchStrategy[dict[str, Any]]:
+        return st.fixed_dictionaries({name: _property(taken[name], depth) for name in [*required, *chosen]})
+
+    if not optional or not most:
+        return st.deferred(lambda: drawn([]))
+    return st.lists(st.sampled_from(optional), max_size=most, unique=True).flatmap(drawn)
 
 
-def _value(shape: Shape) -> SearchStrategy[Any]:
+def _property(each: Property, depth: int) -> SearchStrategy[Any]:
+    return st.lists(_WORDS, max_size=2, unique=True) if each.key_set else _value(each.shape, depth + 1)
+
+
+def _value(shape: Shape, depth: int) -> SearchStrategy[Any]:
     match shape:
         case ObjectShape():
-            return _object(shape)
+            return _object(shape, depth=depth)
         case ArrayShape(items):
-            return st.lists(st.deferred(lambda: _value(items)), max_size=2)
+            return st.lists(st.deferred(lambda: _value(items, depth)), max_size=2)
         case MapShape(values):
-            return st.dictionaries(_WORDS, st.deferred(lambda: _value(values)), max_size=2)
+            return st.dictionaries(_WORDS, st.deferred(lambda: _value(values, depth)), max_size=2)
         case UnionShape(discriminator, options):
-            return st.one_of([_object(option).map(_named(discriminator, name)) for name, option in options.items()])
+            return st.one_of([_object(option, depth=depth).map(_named(discriminator, name)) for name, option in options.items()])
         case StringShape(allowed, is_open):
             return (
                 st.one_of(st.sampled_from(allowed), _WORDS)

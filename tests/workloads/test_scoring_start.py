@@ -18,7 +18,7 @@ def settings(gpus: list[str], cores: float, memory: int, **given: str) -> dict[s
 
 def test_there_is_a_worker_for_each_core_and_the_cores_are_shared_out() -> None:
     chosen = settings([], 4.0, 16 * GIB)
-    assert (chosen["WORKER_COUNT"], chosen["TF_NUM_INTRAOP_THREADS"], chosen["TF_NUM_INTEROP_THREADS"]) == ("4", "1", "1")
+    assert (chosen["WORKER_COUNT"], chosen["TF_NUM_INTRAOP_THREADS"], chosen["TF_NUM_INTEROP_THREADS"]) == ("4", "2", "1")
 
 
 def test_memory_limits_the_workers_which_then_have_more_cores_each() -> None:

@@ -7,7 +7,6 @@ matter. With several GPUs each worker gets one.
 import os
 
 from gunicorn.glogging import Logger
-
 from image_scoring import limits
 from image_scoring.worker import PatientWorker
 

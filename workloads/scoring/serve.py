@@ -24,13 +24,14 @@ def main(arguments: Sequence[str], environment: MutableMapping[str, str]) -> Non
 
 def settings(environment: MutableMapping[str, str], gpu_names: Sequence[str], cores: float, memory: int) -> None:
     """Sets what isn't set. With a GPU two workers a GPU: one prepares while the other's batch is on it. Without, one a core and
-    the cores shared out: TensorFlow's threads of one worker would only take them from the others."""
+    the cores shared out: TensorFlow's threads of one worker would only take them from the others. Two at least for the parts of
+    an operation: with one alone, an answer now and then waits ten times as long on a busy machine."""
     by_processor = 2 * len(gpu_names) or math.ceil(cores)
     environment.setdefault("WORKER_COUNT", str(max(1, min(by_processor, memory // _WORKER_BYTES))))
     if not gpu_names and environment["WORKER_COUNT"].isdigit():
-        threads = str(max(1, round(cores / max(1, int(environment["WORKER_COUNT"])))))
-        environment.setdefault("TF_NUM_INTRAOP_THREADS", threads)
-        environment.setdefault("TF_NUM_INTEROP_THREADS", threads)
+        share = max(1, round(cores / max(1, int(environment["WORKER_COUNT"]))))
+        environment.setdefault("TF_NUM_INTRAOP_THREADS", str(max(2, share)))
+        environment.setdefault("TF_NUM_INTEROP_THREADS", str(share))
     environment.setdefault("GUNICORN_CMD_ARGS", f"--config {_HERE / 'gunicorn_settings.py'}")
     environment.setdefault("AML_APP_ROOT", str(_HERE))
     environment.setdefault("SCORING_GPUS", ",".join(gpu_names))

@@ -2,7 +2,7 @@
 what is measured: the request's bytes are ready, the answer is only counted.
 
 In: `load.py PORT CLIENTS SECONDS REQUESTS BODY CONTENT_TYPE`; it ends after that many seconds or requests, whichever is first.
-`load.py PORT,PORT,… 1 …` asks several servers in turn, one request after another, so that they share every mood of the machine.
+`load.py PORT,PORT,… 1 …` asks several servers in turn, some requests at a time, so that they share every mood of the machine.
 Out: one JSON line a port: `{"seconds", "milliseconds": […], "failed", "first"}`; `first` is the first answer's body.
 """
 
@@ -13,6 +13,8 @@ import socket
 import sys
 import time
 from pathlib import Path
+
+TURN = 25  # requests
 
 
 class Client:
@@ -106,10 +108,10 @@ def in_turn(ports: list[int], seconds: float, requests: int, request: bytes) -> 
     """One client of each server."""
     started = time.perf_counter()
     every = [(Client(port, request), Asked()) for port in ports]
-    for number in range(requests):
+    for number in range(0, requests, TURN):
         if number and time.perf_counter() - started >= seconds:
             break
-        for client, asked in every:
+        for client, asked in (one for one in every for _ in range(TURN)):
             client.begin()
             while True:
                 writes = [client.socket] if client.wants == selectors.EVENT_WRITE else []

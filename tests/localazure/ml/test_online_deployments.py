@@ -174,12 +174,13 @@ def test_an_update_a_scaling_and_a_deletion_lose_no_request(pair: Endpoint) -> N
     assert set(load.statuses()) == {200}
     assert {answer for _, answer in load.answers} == {"blue", "newer"}
     assert "gets 100 percent" in ml.refused(azure.delete(path, ml.ML))[2]
-    pair.share()
+    pair.share(blue=0)
     with pair.client() as client, ThreadPoolExecutor(1) as pool:
         under_way = pool.submit(scored, client, pair, {"sleep": 1.0, "echo": "last"}, **{"azureml-model-deployment": "blue"})
         until(lambda: "it sleeps" in pair.log("blue"), "the request is under way")
         pair.delete("blue")
         assert under_way.result()["echo"] == "last"
+    assert azure.get(pair.path, ml.ML).json()["properties"]["traffic"] == {}  # nobody is named that isn't there
     folder = Path(azure.state / "ml-endpoints")
     assert not [each for each in (folder / "logs").iterdir() if pair.name in each.name]
 

@@ -3,7 +3,6 @@
 import base64
 import json
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -220,7 +219,8 @@ def test_a_windows_machine_runs_and_refuses_scripts_by_name(network: Network) ->
 
 
 def test_programs_get_tokens_of_the_machines_identity(machine: TestMachine, network: Network) -> None:
-    ask = 'curl -s -H Metadata:true "$AZURE_POD_IDENTITY_AUTHORITY_HOST/metadata/identity/oauth2/token?api-version=2018-02-01&resource={}"'
+    path = "metadata/identity/oauth2/token?api-version=2018-02-01&resource={}"
+    ask = f'curl -s -H Metadata:true "$AZURE_POD_IDENTITY_AUTHORITY_HOST/{path}"'
     got = json.loads(machine.out(ask.format("https://storage.azure.com/")))
     claims = json.loads(base64.urlsafe_b64decode(got["access_token"].split(".")[1] + "=="))
     assert claims["oid"] == machine.azure.get(machine.id, COMPUTE).json()["identity"]["principalId"]
@@ -262,7 +262,7 @@ def test_a_spot_machine_is_evicted_as_its_policy_says(network: Network) -> None:
 
 
 @pytest.fixture(scope="module")
-def images(azure: EmbeddedAzure) -> Iterator[dict[str, Any]]:
+def images(azure: EmbeddedAzure) -> dict[str, Any]:
     """A registry whose image `tool:1` prints what it finds, an identity, and nothing that lets it pull."""
     group = new_group(azure)
     name = ml.new_name("reg")
@@ -279,7 +279,7 @@ def images(azure: EmbeddedAzure) -> Iterator[dict[str, Any]]:
     task = {"location": "westeurope", "properties": {"runRequest": run}}
     answer = azure.put(f"{registry}/taskRuns/build", task, "2019-06-01-preview")
     ml.done(azure, answer)
-    yield {"registry": registry, "server": f"{name}.azurecr.local", "name": name, "identity": ml.put_identity(azure, group)}
+    return {"registry": registry, "server": f"{name}.azurecr.local", "name": name, "identity": ml.put_identity(azure, group)}
 
 
 @pytest.mark.slow

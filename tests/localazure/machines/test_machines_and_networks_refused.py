@@ -282,8 +282,8 @@ def test_a_time_of_day_is_that_of_its_zone(now: datetime, *, due: bool) -> None:
 
 def test_cloud_init_reads_parts_gzip_and_tells_what_it_doesnt_do() -> None:
     mime = (
-        'Content-Type: multipart/mixed; boundary="b"\nMIME-Version: 1.0\n\n--b\nContent-Type: text/x-shellscript\n\n#!/bin/sh\necho 1\n'
-        "--b\nContent-Type: text/cloud-config\n\n#cloud-config\nruncmd: [echo 2]\nntp: {}\n--b\nContent-Type: "
+        'Content-Type: multipart/mixed; boundary="b"\nMIME-Version: 1.0\n\n--b\nContent-Type: text/x-shellscript\n\n'
+        "#!/bin/sh\necho 1\n--b\nContent-Type: text/cloud-config\n\n#cloud-config\nruncmd: [echo 2]\nntp: {}\n--b\nContent-Type: "
         "text/x-include-url\n\nx\n--b--\n"
     )
     plan = cloud_init.plan(base64.b64encode(mime.encode()).decode())

@@ -1,0 +1,198 @@
+"""The clusters of Azure ML (AmlCompute) of this server: nodes come when a job waits, and go when they were idle for too long.
+
+In: computes as ARM has them, and which jobs wait for each. Out: jobs that are given to a node. What is kept of a cluster is one
+document in the store. Quotas and a region's capacity are the service's; a cluster that gets no machine says why, and tries again.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from formats import azure_types
+from localazure.arm.store import Body, Resource
+from localazure.kinds import ml_quotas
+from localazure.machines import ml_cluster
+from localazure.machines.ml_cluster import IDLE, LEAVING, PREEMPTED, PREPARING, RUNNING, Scale
+
+if TYPE_CHECKING:
+    from localazure.services import Services
+
+_DOCUMENTS = "ml-clusters/"
+NODE_SECONDS = 0.5  # until a new node can run something; minutes on a real one
+RETRY_SECONDS = 2.0  # until a cluster that got no machine tries again
+
+
+class Jobs(NamedTuple):
+    """What a cluster is told of jobs."""
+
+    waiting: Callable[[str], list[str]]  # of a compute, the longest first
+    give: Callable[[str, Body], None]  # a job gets this node
+
+
+class Clusters:
+    """All of them, by the computes' keys."""
+
+    def __init__(self, services: "Services", jobs: Jobs) -> None:
+        self._services = services
+        self._jobs = jobs
+        self.records: dict[str, Body] = {}
+        self._going: set[asyncio.Task[None]] = set()  # nodes that come or leave
+        self._later: dict[str, asyncio.TimerHandle] = {}
+        self._stopped = False
+
+    def apply(self, compute: Resource) -> None:
+        """A new cluster, or another scale of one that is there."""
+        if compute.key not in self.records:
+            self.records[compute.key] = ml_cluster.new_record(self._now())
+        self.look(compute.key, compute)
+
+    def remove(self, key: str) -> None:
+        timer = self._later.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+        self.records.pop(key, None)
+        self._services.store.delete_document(_DOCUMENTS + key)
+
+    def started(self) -> None:
+        """Takes up what an earlier server left."""
+        store = self._services.store
+        for name, record in store.documents(_DOCUMENTS).items():
+            key = name.removeprefix(_DOCUMENTS)
+            if store.get(key) is None:
+                store.delete_document(name)
+            else:
+                self.records[key] = record
+        for compute in store.of_type(azure_types.ML_COMPUTE.arm_type):
+            if compute.properties.get("computeType") == "AmlCompute" and compute.key not in self.records:
+                self.records[compute.key] = ml_cluster.new_record(self._now())
+        for key, record in self.records.items():
+            record["nodes"] = [node for node in record["nodes"] if node["state"] not in (LEAVING, PREEMPTED)]
+            for node in record["nodes"]:
+                if node["state"] == PREPARING:
+                    self._bring_up(key, node)
+            self.look(key)
+
+    async def close(self) -> None:
+        """This server ends."""
+        self._stopped = True
+        for timer in self._later.values():
+            timer.cancel()
+        for task in self._going:
+            task.cancel()
+        if self._going:
+            await asyncio.wait(self._going)
+
+    def look_at_all(self) -> None:
+        """Nodes that were idle for too long go."""
+        for key in list(self.records):
+            self.look(key)
+
+    def look(self, key: str, compute: Resource | None = None) -> None:
+        """Gives waiting jobs idle nodes, and makes the cluster as large as it has to be."""
+        record, scale = self.records.get(key), self.scale(key, compute)
+        if record is None or scale is None or self._stopped:
+            return
+        waiting = self._jobs.waiting(key)
+        for node in [one for one in record["nodes"] if one["state"] == IDLE]:
+            if waiting:
+                job = waiting.pop(0)
+                ml_cluster.enter(node, RUNNING, self._now(), job)
+                self._jobs.give(job, node)
+        living = ml_cluster.living(record)
+        coming = sum(node["state"] == PREPARING for node in living)
+        busy = sum(node["state"] == RUNNING for node in living)
+        record["target"] = min(scale.most, max(scale.least, busy + len(waiting)))
+        missing = max(record["target"] - len(living), min(scale.most - len(living), len(waiting) - coming))
+        self._grow(key, scale, missing)
+        for node in ml_cluster.leaving(record, scale, len(waiting), self._services.clock.now()):
+            ml_cluster.enter(node, LEAVING, self._now())
+            self._take_away(key, node)
+        self._settle(key)
+        wait = ml_cluster.next_look(record, scale, self._services.clock.now())
+        if wait is not None and len(ml_cluster.living(record)) > scale.least:
+            self._in(key, wait)
+
+    def free(self, key: str, job: str) -> None:
+        """The job's node has nothing to do any more."""
+        record = self.records.get(key)
+        for node in record["nodes"] if record else ():
+            if node["job"] == job and node["state"] == RUNNING:
+                ml_cluster.enter(node, IDLE, self._now())
+        if record is not None:
+            self.look(key)
+
+    def preempt(self, key: str, node: Body) -> None:
+        """Takes a node away; another may come after a moment."""
+        ml_cluster.enter(node, PREEMPTED, self._now())
+        self._settle(key)
+        self._in(key, RETRY_SECONDS)
+
+    def scale(self, key: str, compute: Resource | None = None) -> Scale | None:
+        compute = compute or self._services.store.get(key)
+        return ml_cluster.scale_of(compute.properties.get("properties") or {}) if compute else None
+
+    # Its own
+
+    def _grow(self, key: str, scale: Scale, count: int) -> None:
+        record, compute = self.records[key], self._services.store.get(key)
+        location = compute.location if compute else ""
+        record["errors"] = []
+        for _ in range(max(0, count)):
+            nodes = len(ml_cluster.living(record)) + 1
+            low = scale.low_priority
+            short = ml_quotas.shortage(scale.vm_size, nodes, location, self._services, low_priority=low)
+            if short is not None:
+                record["errors"] = [{"code": "ClusterCoreQuotaReached", "message": short.message}]
+            elif self._services.deviations.lacks_capacity(location):
+                message = "Allocation failed: there are no machines of this size left in the region."
+                record["errors"] = [{"code": "AllocationFailed", "message": message}]
+            if record["errors"]:
+                self._in(key, RETRY_SECONDS)
+                return
+            number = 1 + max((node["number"] for node in record["nodes"]), default=-1)
+            node = ml_cluster.new_node(number, self._now())
+            record["nodes"].append(node)
+            self._bring_up(key, node)
+
+    def _bring_up(self, key: str, node: Body) -> None:
+        async def later() -> None:
+            await asyncio.sleep(NODE_SECONDS)
+            if node["state"] == PREPARING:
+                ml_cluster.enter(node, IDLE, self._now())
+                self.look(key)
+
+        self._begin(later())
+
+    def _take_away(self, key: str, node: Body) -> None:
+        async def later() -> None:
+            await asyncio.sleep(NODE_SECONDS)
+            record = self.records.get(key)
+            if record is not None and node in record["nodes"]:
+                record["nodes"].remove(node)
+                self._settle(key)
+
+        self._begin(later())
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+
+    def _in(self, key: str, seconds: float) -> None:
+        """Looks at a cluster again."""
+        before = self._later.pop(key, None)
+        if before is not None:
+            before.cancel()
+        self._later[key] = asyncio.get_running_loop().call_later(seconds, self.look, key)
+
+    def _settle(self, key: str) -> None:
+        record = self.records[key]
+        record["nodes"] = [node for node in record["nodes"] if node["state"] != PREEMPTED]
+        moving = any(node["state"] in (PREPARING, LEAVING) for node in record["nodes"])
+        allocation = ml_cluster.RESIZING if moving else ml_cluster.STEADY
+        if allocation != record["allocation"]:
+            record["allocation"], record["since"] = allocation, self._now()
+        self._services.store.put_document(_DOCUMENTS + key, record)
+
+    def _now(self) -> str:
+        return self._services.clock.stamp()
