@@ -1,7 +1,7 @@
 """Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
 
-Of managed environments, Batch accounts, managed clusters, key vaults, machine learning workspaces and their endpoints alone. Their
-categories: Microsoft Learn, azure-monitor/reference/supported-logs for microsoft.app/managedenvironments,
+Of managed environments, Batch accounts, managed clusters, key vaults, machine learning workspaces and their endpoints alone.
+Their categories: Microsoft Learn, azure-monitor/reference/supported-logs for microsoft.app/managedenvironments,
 microsoft.batch/batchaccounts, microsoft.containerservice/managedclusters, microsoft.keyvault/vaults,
 microsoft.machinelearningservices/workspaces and /workspaces/onlineendpoints. Codes and sentences of the service were read in
   - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185

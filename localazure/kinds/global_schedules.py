@@ -38,7 +38,9 @@ class GlobalSchedules(Kind):
 
     def check(self, change: Change) -> None:
         properties = change.body.setdefault("properties", {})
-        if properties.get("taskType") != TASK:
+        if not properties.get("taskType"):
+            raise _invalid("taskType", f"It is needed, and {TASK} is what stops a machine.")
+        if properties["taskType"] != TASK:
             raise not_implemented(f"schedules with the task '{properties.get('taskType')}'; {TASK} is there")
         for name in ("weeklyRecurrence", "hourlyRecurrence"):
             if properties.get(name):

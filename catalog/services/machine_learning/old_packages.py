@@ -12,10 +12,10 @@ from catalog.problems import Code, Problem, Severity
 from catalog.services.machine_learning.packages import CPU_ONLY, Package
 from catalog.services.machine_learning.scoring import SERVER
 from catalog.sizes.rows import INFERENCE_ARTICLE, WORKBENCH_ARTICLE
-from catalog.sources import Dated, Source
+from catalog.sources import FACTS_DAY, Dated, Source
 
 _TENSORFLOW = Source(
-    "pypi.org, tensorflow-gpu 2.12.0, whose page says that the package has been removed", Dated.OBSERVED, date(2026, 11, 22)
+    "pypi.org, tensorflow-gpu 2.12.0, whose page says that the package has been removed", Dated.OBSERVED, FACTS_DAY
 )
 _CNTK = Source("microsoft/CNTK, README: 2.7 of 2019-04-26 is its last release", Dated.OBSERVED, date(2019, 4, 26))
 ONE_BIT_SGD = Source(

@@ -6,7 +6,7 @@ In: nothing. Out: tables by the setting's name, one for each file or call that h
 from datetime import date
 from typing import NamedTuple
 
-from catalog.sources import Dated, Source
+from catalog.sources import FACTS_DAY, Dated, Source
 
 WORKBENCH_FILES = Source(
     "Microsoft Learn, machine-learning/desktop-workbench/experimentation-service-configuration-reference",
@@ -18,7 +18,7 @@ AKS_SERVICES = Source(
     Dated.OBSERVED,
     date(2019, 10, 6),
 )
-SDK = Source("azureml-core 1.61.0, its docstrings", Dated.OBSERVED, date(2026, 11, 22))
+SDK = Source("azureml-core 1.61.0, its docstrings", Dated.OBSERVED, FACTS_DAY)
 
 
 class OldSetting(NamedTuple):
