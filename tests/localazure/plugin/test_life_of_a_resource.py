@@ -238,5 +238,5 @@ def test_a_function_that_cannot_answer_says_why(engine: Engine, token: str, argu
 
 
 def test_a_type_that_is_not_declared_is_refused_by_name(engine: Engine) -> None:
-    with pytest.raises(grpc.RpcError, match="'azure-native:network:VirtualNetwork' is not implemented"):
-        engine.check("azure-native:network:VirtualNetwork", {})
+    with pytest.raises(grpc.RpcError, match="'azure-native:sql:Server' is not implemented"):
+        engine.check("azure-native:sql:Server", {})
