@@ -142,15 +142,16 @@ class MlEndpoint(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 ignore_changes=LEFT_TO_TEMPLATE,
-                replacement_trigger=[spec.auth_mode, spec.compute, SYSTEM_ASSIGNED if self._system_assigned else self._whose()],
+                replacement_trigger=self._trigger(),
                 # Its name is fixed, and one in the region, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
             ),
         )
 
-    def _whose(self) -> str:
-        """What tells the stack's identity from another."""
-        return self._args.get("identity_name", "")
+    def _trigger(self) -> list[str]:
+        """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name."""
+        whose = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
+        return [self._spec.auth_mode, self._spec.compute, whose]
 
     def _roles(self, endpoint: ml.OnlineEndpoint) -> list[pulumi.Resource]:
         """What an identity of the endpoint's own needs to fetch image and model. The stack's has its roles already."""
@@ -196,7 +197,7 @@ class MlEndpoint(pulumi.ComponentResource):
         return ml.OnlineDeployment(
             f"{self._name}-deployment-{name}",
             deployment_name=name,
-            endpoint_name=self._spec.name,  # no output of the endpoint: see `replace_with`
+            endpoint_name=self._spec.name,  # no output of the endpoint's: see `replacement_trigger`
             workspace_name=self._workspace["name"],
             resource_group_name=self._workspace["resource_group_name"],
             location=self._spec.location,
@@ -207,9 +208,9 @@ class MlEndpoint(pulumi.ComponentResource):
                 parent=self,
                 depends_on=[endpoint, *before],
                 deleted_with=endpoint,
-                # Made anew after the endpoint is. As users of its output they would be deleted before it, which Azure refuses
-                # as long as they have traffic; with it they go all at once.
-                replace_with=[endpoint],
+                # Made anew for the endpoint's own reasons, and after it: as users of its outputs, or by `replace_with`, they
+                # would be deleted before it, which Azure refuses as long as they have traffic. With it they go all at once.
+                replacement_trigger=self._trigger(),
                 delete_before_replace=True,
                 ignore_changes=["sku"] if spec.autoscale else None,  # the number is the rules' from then on
             ),

@@ -233,5 +233,6 @@ def test_deployments_are_made_anew_after_the_endpoint_is_and_not_deleted_before_
     recorded = declared(**TWO)
     endpoint = recorded.one(ENDPOINT)
     for each in recorded.of_type(DEPLOYMENT):
-        assert (each.replace_with, each.delete_before_replace) == ([endpoint.urn], True)
+        assert (each.replacement_trigger, each.delete_before_replace) == (endpoint.replacement_trigger, True)
+        assert not each.replace_with
     assert declared(preview=True, **TWO).of_type(DEPLOYMENT)[0].inputs["endpointName"] == endpoint.inputs["endpointName"]
