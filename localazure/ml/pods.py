@@ -5,6 +5,7 @@ reaches each pod at the port that the node agent gave it. Model and code are fol
 """
 
 import asyncio
+import contextlib
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -78,6 +79,7 @@ class RunningOnCluster:
         await self._until_rolled_out(generation, readiness)
         before, self.serving = self.serving, generation
         if before is not None and before.id != generation.id:
+            await self._until_gone(self._cluster(), before)  # its pods read their model until their end
             await asyncio.to_thread(shutil.rmtree, self.folder(before), ignore_errors=True)
 
     def take_up(self, generation: Generation, readiness: Probe) -> None:
@@ -211,8 +213,15 @@ class RunningOnCluster:
 
     async def _delete(self, cluster: Cluster) -> None:
         await cluster.api.delete(f"{_path(cluster)}/{self._name}")
+        await self._until_gone(cluster)
+
+    async def _until_gone(self, cluster: Cluster, generation: Generation | None = None) -> None:
+        """Until the pods are gone, those of a generation or all; not for ever."""
         deadline = asyncio.get_running_loop().time() + _GONE_SECONDS
-        while await self._pods(cluster) and asyncio.get_running_loop().time() < deadline:
+        while asyncio.get_running_loop().time() < deadline:
+            with contextlib.suppress(KubeError):
+                if not await self._pods(cluster, generation):
+                    return
             await asyncio.sleep(POLL_SECONDS)
 
     # Following the pods
