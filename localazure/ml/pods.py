@@ -27,6 +27,7 @@ Body = dict[str, Any]
 POLL_SECONDS = 0.3
 _MANAGER = "azureml"
 _GONE_SECONDS = 60.0
+_SETTLING_SECONDS = 20.0  # a node that has just come has its GPUs, or shares of them, some seconds later
 _SHOWN_LINES = 20
 _CRASHES = 2  # restarts after which a pod counts as crashed
 _PULL = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
@@ -40,6 +41,11 @@ class Cluster(NamedTuple):
     folder: Path  # of the cluster
     shape: Body  # what each pod asks for
     image: str  # as the environment names it
+
+
+class _Unschedulable(NamedTuple):
+    text: str
+    refused: bool  # the autoscaler adds no node for it
 
 
 class RunningOnCluster:
@@ -148,6 +154,7 @@ class RunningOnCluster:
     async def _until_rolled_out(self, generation: Generation, readiness: Probe) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + readiness.patience
+        refused: dict[str, float] = {}  # since when the autoscaler refuses nodes to a pod, by its uid
         while True:
             cluster = self._cluster()
             try:
@@ -156,21 +163,31 @@ class RunningOnCluster:
                 if _is_whole(status, wanted) and len([each for each in self.live.instances if each.ready]) >= wanted:
                     return
                 for pod in pods:
-                    await self._check(cluster, pod, late=loop.time() >= deadline)
+                    reason = await self._waiting_for_a_node(cluster, pod)
+                    if reason is None or not reason.refused:
+                        refused.pop(pod["metadata"]["uid"], None)
+                    elif loop.time() < refused.setdefault(pod["metadata"]["uid"], loop.time()) + _SETTLING_SECONDS:
+                        continue
+                    if reason and (reason.refused or loop.time() >= deadline):
+                        raise failures.out_of_quota(f"OutOfQuota: {reason.text}")
+                    await self._check(cluster, pod)
             except KubeError as error:
                 raise _refused(error) from error
             if loop.time() >= deadline:
                 raise failures.never_ready("readiness", "the pods didn't get ready in time", "")
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _check(self, cluster: Cluster, pod: Body, *, late: bool) -> None:
-        """ArmError where a pod won't run."""
+    async def _waiting_for_a_node(self, cluster: Cluster, pod: Body) -> "_Unschedulable | None":
+        """Why a pod is on no node; None where it is, or hasn't been looked at."""
         scheduled = _condition(pod, "PodScheduled")
-        if scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable":
-            refused = await self._event(cluster, pod, "NotTriggerScaleUp")
-            if refused or late:
-                message = f"Kubernetes unschedulable. Details:{scheduled.get('message', '')} {refused}".rstrip()
-                raise failures.out_of_quota(f"OutOfQuota: {message}")
+        if scheduled.get("status") != "False" or scheduled.get("reason") != "Unschedulable":
+            return None
+        refused = await self._event(cluster, pod, "NotTriggerScaleUp")
+        text = f"Kubernetes unschedulable. Details:{scheduled.get('message', '')} {refused}".rstrip()
+        return _Unschedulable(text, bool(refused))
+
+    async def _check(self, cluster: Cluster, pod: Body) -> None:
+        """ArmError where a pod won't run."""
         for state in pod["status"].get("containerStatuses") or ():
             waiting = (state.get("state") or {}).get("waiting") or {}
             if waiting.get("reason") in _PULL and waiting.get("reason") != "ErrImagePull":

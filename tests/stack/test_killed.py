@@ -64,7 +64,8 @@ def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
         started.extend(descendants(pid))
         os.kill(pid, signal.SIGKILL)
 
-    fault = ["delay", "--method", "PUT", "--path", "*/registries/*", "--seconds", "2"]
+    # Long enough for a busy machine to see that the request is under way before it is over.
+    fault = ["delay", "--method", "PUT", "--path", "*/registries/*", "--seconds", "8"]
     interrupted_up(own_azure, stack, kill, fault)
     assert started, "the engine had started a language host and a provider"
     assert stack.exported()["pending_operations"], "the engine was killed while it created something"
