@@ -89,7 +89,8 @@ def test_no_body_upsets_the_server(azure: EmbeddedAzure, group: str, kind: Any, 
     path = path_of(azure, group, kind.azure_type, f"above{group[-8:]}")
     for method in ("PUT", "PATCH"):
         answer = azure.client.request(method, path, params={"api-version": default_api_version(kind.azure_type)}, json=body)
-        assert answer.status_code < 500, answer.text
+        # A refusal by name is an answer: some services take no PATCH but of tags.
+        assert answer.status_code < 500 or answer.json()["error"]["code"] == "NotImplemented", answer.text
         assert answer.is_success or answer.json()["error"]["code"]
 
 
