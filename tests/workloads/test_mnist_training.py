@@ -32,6 +32,7 @@ print([name for name in first.files if not np.array_equal(first[name], second[na
 """
 
 
+@pytest.mark.slow
 def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: Path, train: Callable[..., Finished]) -> None:
     finished = train("--output-dir", tmp_path)
     assert finished.code == 0, finished.stderr

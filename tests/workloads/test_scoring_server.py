@@ -65,6 +65,13 @@ def png_of(width: int, height: int, lines: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
 
 
+def png_without_its_palette() -> bytes:
+    """Colours by number, a transparent one among them, and nothing that says which colours."""
+    header = struct.pack(">IIBBBBB", 8, 8, 8, 3, 0, 0, 0)
+    lines = chunk(b"tRNS", b"\xff\xff\x00") + chunk(b"IDAT", zlib.compress(bytes(9 * 8)))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + lines + chunk(b"IEND", b"")
+
+
 def other_format(form: str) -> bytes:
     file = io.BytesIO()
     Image.new("RGB", (8, 8)).save(file, form)
@@ -147,6 +154,7 @@ BAD = {
     "the first bytes of a PNG": (RED[:20], PNG, 400, "image 0 is broken"),
     "a PNG with a bit turned": (RED[:45] + bytes([RED[45] ^ 1]) + RED[46:], PNG, 400, "image 0 is broken"),
     "a cut JPEG": (picture((1, 2, 3), (64, 64), "JPEG")[:-300], JPEG, 400, "image 0 is broken"),
+    "a PNG without its palette": (png_without_its_palette(), PNG, 400, "image 0 is broken"),
     "a PNG of no data": (png_of(8, 8, 0), PNG, 400, "image 0 is broken"),
     "a bomb": (png_of(20000, 20000, 10), PNG, 413, "20000 x 20000 pixels"),
     "a bomb that is whole": (png_of(5001, 5000, 5000), PNG, 413, "5001 x 5000 pixels"),
@@ -194,6 +202,10 @@ BAD = {
     "a .npy of negative size": (npy(b"", array_header("<f8", (-1, 3))), NPY, 400, "(-1, 3)"),
     "a .npy with a program": (npy(b"", "__import__('os').getpid()"), NPY, 400, "not a .npy file"),
     "a .npy with NaN": (npy(struct.pack("<f", float("nan")) * 192, array_header("<f4", (8, 8, 3))), NPY, 400, "NaN"),
+    "a .npy with an endless number": (npy(b"", "-" * 9000 + "1"), NPY, 400, "not a .npy file"),
+    "a .npy with an open bracket": (npy(b"", "{'descr': '<f4', 'shape': (3,"), NPY, 400, "not a .npy file"),
+    "a .npy with a list as a key": (npy(b"", "{[]: 1}"), NPY, 400, "not a .npy file"),
+    "a .npy of no type": (npy(b"", "{'descr': (), 'fortran_order': False, 'shape': (1,)}"), NPY, 400, "not a .npy file"),
     "a .npy of another version": (b"\x93NUMPY\x07\x00" + bytes(100), NPY, 400, ".npy"),
 }
 
