@@ -177,3 +177,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def random_secret() -> str:
     """256 random bits, safe in a URL and in a shell."""
     return secrets.token_urlsafe(32)
+
+
+def same_secret(ours: str, given: str) -> bool:
+    """Compared in a time that tells nothing of where they differ."""
+    return secrets.compare_digest(ours.encode(), given.encode())

@@ -7,7 +7,7 @@ import contextlib
 import socket
 import ssl
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -44,6 +44,7 @@ from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
 from localazure.machines.machines import Machines
 from localazure.machines.ml_jobs import JobRunner
+from localazure.ml.bodies import GONE
 from localazure.ml.service import OnlineEndpoints
 from localazure.services import Clock, Services, Settings
 
@@ -63,11 +64,20 @@ class Start:
 
 
 class AbortableProtocol(HttpToolsProtocol):
-    """HTTP as uvicorn speaks it, with a way to close a connection without an answer, which a fault needs."""
+    """HTTP as uvicorn speaks it, with a way to close a connection without an answer, which a fault needs, and with word of
+    clients that go away while they wait."""
+
+    _gone: Sequence[Callable[[], None]] = ()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope[ABORT] = self.transport.abort
+        self.scope[GONE] = self._gone = []
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for each in self._gone:
+            each()
 
 
 def application(start: Start) -> ASGIApp:

@@ -92,7 +92,7 @@ class Changes:
             caller=caller,
         )
         kind.check(change)
-        change.body = merged(kind.defaults(change), body)
+        change.body = merged(kind.defaults(change), change.body)  # which `check` may have added to
         return change
 
     async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:

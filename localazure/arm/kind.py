@@ -48,6 +48,13 @@ class Change:
     def properties(self) -> Body:
         return self.body.get("properties") or {}
 
+    @property
+    def stored(self) -> Resource:
+        """The stored record, from `provision` on."""
+        if self.resource is None:
+            raise ValueError("a change is provisioned with its stored record")
+        return self.resource
+
 
 @dataclass(slots=True, kw_only=True)
 class Call:

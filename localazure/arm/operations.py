@@ -38,9 +38,9 @@ class Operations:
 
     def provision(self, kind: Kind, change: Change) -> Operation:
         """Stores `change.resource` and provisions it in the background."""
-        operation = self._new(_of(change), "put", change.as_of)
+        operation = self._new(change.stored, "put", change.as_of)
         with self._services.store.together():
-            self._services.store.put(_of(change))
+            self._services.store.put(change.stored)
             self._services.store.put_operation(operation)
         self._start(operation, lambda: self._provision(kind, change, resumed=False))
         return operation
@@ -168,7 +168,7 @@ class Operations:
             self._end(operation, "Succeeded")
 
     async def _provision(self, kind: Kind, change: Change, *, resumed: bool) -> None:
-        resource = _of(change)
+        resource = change.stored
         resource.state = "Failed"  # unless the next line returns
         try:
             resource.service = merged(resource.service, await (kind.resume if resumed else kind.provision)(change))
@@ -212,12 +212,6 @@ def status_document(operation: Operation, address: str) -> dict[str, Any]:
     if operation.result is not None:
         document["properties"] = {"output": operation.result}  # as Microsoft.Compute tells it
     return document
-
-
-def _of(change: Change) -> Resource:
-    if change.resource is None:
-        raise ValueError("a change is provisioned with its stored record")
-    return change.resource
 
 
 def _cancelling() -> bool:

@@ -12,7 +12,6 @@ from catalog.sizes.model import Size
 from localazure.arm.store import Body
 
 DEFAULT_RESIZE_TIMEOUT = "PT15M"
-_UNKNOWN_CORES = 1
 
 
 class PoolSettings(NamedTuple):
@@ -33,11 +32,6 @@ class PoolSettings(NamedTuple):
     identities: tuple[str, ...]  # ids of the pool's user-assigned identities
     image: Body
     scale: Body  # scaleSettings
-
-    @property
-    def cores(self) -> int:
-        """What a node counts against a quota."""
-        return (self.size.quota_vcpus or self.size.vcpus or _UNKNOWN_CORES) if self.size else _UNKNOWN_CORES
 
     @property
     def multi_instance(self) -> bool:

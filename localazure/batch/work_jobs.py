@@ -12,7 +12,6 @@ from localazure.batch import durations
 from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed, written
 from localazure.batch.errors import BatchError
-from localazure.batch.model import PoolKey
 from localazure.batch.work_tables import Job, Tables
 
 _DEFAULTS: Body = {
@@ -206,10 +205,6 @@ class Jobs:
         started = datetime.fromisoformat(job.record["execution"]["startTime"])
         job.deadline = "" if limit is None or limit.days > durations.UNLIMITED_DAYS else written(started + limit)
         job.record["execution"]["poolId"] = job.body["poolInfo"]["poolId"]
-
-
-def pool_of(account: str, pool_id: str) -> PoolKey:
-    return PoolKey(account, pool_id.lower())
 
 
 def _not_now(job: Job) -> BatchError:

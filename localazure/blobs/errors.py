@@ -72,10 +72,6 @@ def invalid_header(name: str) -> BlobError:
     return BlobError(400, "InvalidHeaderValue", f"The value for one of the HTTP headers is not in the correct format: {name}.")
 
 
-def container_not_found() -> BlobError:
-    return BlobError(404, "ContainerNotFound", "The specified container does not exist.")
-
-
 def blob_not_found() -> BlobError:
     return BlobError(404, "BlobNotFound", "The specified blob does not exist.")
 

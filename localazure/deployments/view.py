@@ -8,7 +8,6 @@ from typing import Any
 
 from formats import arm_ids
 from formats.arm_template import Expanded, Output, hashes
-from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.deployments.kind import TYPE
 
@@ -103,7 +102,3 @@ def operation(deployment: Resource, step: Body) -> Body:
             **target,
         },
     }
-
-
-def failure(error: ArmError) -> Body:
-    return error.content()

@@ -6,43 +6,27 @@ of Microsoft.ContainerService 2025-09-01, "Agent Pools - Create Or Update"; arti
 
 from datetime import date
 
+from catalog import spot_price
 from catalog.services.aks import spot
 from catalog.services.aks.systems import default_sku
 from catalog.sizes import SIZES
 from localazure.arm.kind import merged
 from localazure.arm.store import Body
 from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds.agent_pool_rules import FIXED
 from localazure.kinds.managed_cluster_requests import system_of
 
 DEFAULT_SIZE = "Standard_D4s_v5"  # AKS chooses by what the region has; this is the smallest that its page asks of a system pool
 MAX_PODS = {"overlay": 250, "kubenet": 110, "azure": 30}  # Microsoft Learn, articles/aks/azure-cni-overlay.md
 # What keeps its value where an update doesn't name it: what can't change, what AKS decided itself, and the number of nodes.
 KEPT = (
-    "availabilityZones",
+    *FIXED,
     "count",
-    "enableEncryptionAtHost",
     "enableFIPS",
-    "enableNodePublicIP",
-    "enableUltraSSD",
-    "gpuInstanceProfile",
-    "gpuProfile",
-    "kubeletDiskType",
-    "maxPods",
     "mode",
-    "nodePublicIPPrefixID",
     "orchestratorVersion",
-    "osDiskSizeGB",
-    "osDiskType",
     "osSKU",
-    "osType",
-    "podSubnetID",
-    "proximityPlacementGroupID",
-    "scaleSetEvictionPolicy",
     "scaleSetPriority",
-    "spotMaxPrice",
-    "type",
-    "vmSize",
-    "vnetSubnetID",
     "workloadRuntime",
 )
 
@@ -53,7 +37,7 @@ def completed(given: Body, before: Body | None, cluster: Body, as_of: date) -> B
     whole = merged(kept, said(given))
     whole = merged(_defaults(whole, cluster, as_of), whole)
     if whole.get("scaleSetPriority") == "Spot":
-        whole = merged({"scaleSetEvictionPolicy": spot.EVICTION_POLICIES[0], "spotMaxPrice": spot.ANY_PRICE}, whole)
+        whole = merged({"scaleSetEvictionPolicy": spot.EVICTION_POLICIES[0], "spotMaxPrice": spot_price.ANY_PRICE}, whole)
         whole["nodeLabels"] = {**(whole.get("nodeLabels") or {}), spot.LABEL[0]: spot.LABEL[1]}
         taints = list(whole.get("nodeTaints") or [])
         whole["nodeTaints"] = taints if spot.TAINT in taints else [*taints, spot.TAINT]

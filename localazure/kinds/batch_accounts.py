@@ -59,9 +59,7 @@ class BatchAccounts(Kind):
         return {"identity": {"type": "None"}, "properties": defaults}
 
     async def provision(self, change: Change) -> Body:
-        resource = change.resource
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource = change.stored
         if change.previous is None:
             resource.private["keys"] = {name.lower(): _new_key() for name in KEY_NAMES}
         before = (change.previous.properties.get("autoStorage") or {}) if change.previous else {}
@@ -104,11 +102,6 @@ class BatchAccounts(Kind):
         resource.private["storage_keys_read"] = call.services.clock.stamp()
         call.services.store.put(resource)
         return Answer(status=204)
-
-
-def keys_of(account: Resource) -> tuple[str, ...]:
-    """The keys that requests to the account's endpoint may be signed with; none where the account takes no shared key."""
-    return tuple(account.private["keys"].values()) if batch_account_rules.allows_shared_key(account) else ()
 
 
 def replaced(under: Body, patch: Body, whole: tuple[str, ...]) -> Body:

@@ -97,9 +97,7 @@ class BatchApplicationPackages(Kind):
         _check_access(account, storage, change.services)
 
     async def provision(self, change: Change) -> Body:
-        resource = change.resource
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource = change.stored
         storage = _storage(resource, change.services)
         if "blob" not in resource.private:
             resource.private["blob"] = _place(resource)

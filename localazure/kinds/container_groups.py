@@ -83,14 +83,14 @@ class ContainerGroups(Kind):
 
     async def provision(self, change: Change) -> Body:
         """A group that has ended is deployed as new by an update, as the service does; a living one keeps what didn't change."""
-        resource, services = _of(change), change.services
+        resource, services = change.stored, change.services
         ended = views.has_ended(services.runtime.states(resource.key))
         if change.previous is None or ended or _runs_anew(change.previous.properties, resource.properties):
             runs.begin(resource, services)
         return await self._deploy(resource, services)
 
     async def resume(self, change: Change) -> Body:
-        resource = _of(change)
+        resource = change.stored
         if not runs.has_begun(resource):
             runs.begin(resource, change.services)
         return await self._deploy(resource, change.services)
@@ -222,9 +222,3 @@ def _check_diagnostics(change: Change) -> None:
     if not any(hmac.compare_digest(key.encode(), given) for key in workspace.private["keys"].values()):
         message = f"The workspaceKey isn't a key of the Log Analytics workspace '{workspace.id.name}'."
         raise ArmError(400, rules.INVALID, message, target=f"{target}.workspaceKey")
-
-
-def _of(change: Change) -> Resource:
-    if change.resource is None:
-        raise ValueError("a change is provisioned with its stored record")
-    return change.resource

@@ -32,9 +32,7 @@ class Galleries(Kind):
         attached_identities.check(change)
 
     async def provision(self, change: Change) -> Body:
-        resource = change.resource
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource = change.stored
         unique = f"{change.id.subscription}-{change.id.name.upper()}"
         return {**attached_identities.own(resource, change.services), "properties": {"identifier": {"uniqueName": unique}}}
 

@@ -84,9 +84,7 @@ class Jobs(Kind):
         }
 
     async def provision(self, change: Change) -> Body:
-        resource = change.resource
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource = change.stored
         scope = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"
         stream = f"{change.services.settings.url}/{EVENTS}{scope}/jobs/{change.id.name}/eventstream"
         own = attached_identities.own(resource, change.services)

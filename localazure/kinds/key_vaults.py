@@ -86,7 +86,9 @@ class KeyVaults(Kind):
         remains = DELETED.find(change.id.name, change.services) if change.creating else None
         if remains is not None and change.resource is not None:  # what it was comes back; the request's body is not looked at
             change.resource.body = remains.body
-            DELETED.forget(change.id.name, change.services)
+            with change.services.store.together():
+                change.services.store.put(change.resource)
+                DELETED.forget(change.id.name, change.services)
         return {"properties": {"vaultUri": f"https://{change.id.name.lower()}.{_SUFFIX}/"}}
 
     async def remove(self, resource: Resource, services: Services) -> None:

@@ -20,7 +20,6 @@ from localazure.services import Services
 
 VERSION = "1.1"  # of what isn't installed: the line of versions that is current
 _SETTINGS, _PROTECTED = "configurationSettings", "configurationProtectedSettings"
-_FIXED = ("extensionType", "scope")
 
 
 class KubernetesExtensions(Kind):
@@ -40,6 +39,11 @@ class KubernetesExtensions(Kind):
         if str(given).lower() != EXTENSION_TYPE.lower():
             raise not_implemented(f"the extension '{given}'")
         properties["extensionType"] = EXTENSION_TYPE
+        if (change.body.get("identity") or {}).get("type", "None") != "None":
+            # Azure/azure-powershell issues 22455 and 24321: on AKS an extension has the identity that AKS gives it.
+            reason = "Failed to perform resource identity operation. Status: 'BadRequest'."
+            message = f"Identity operation for resource '{change.id.text}' failed with error '{reason}'."
+            raise ArmError(400, "FailedIdentityOperation", message, target="identity")
         if "namespace" in (properties.get("scope") or {}):
             raise ArmError(400, "BadRequest", f"{EXTENSION_TYPE} is installed for a whole cluster.", target="properties.scope")
         if change.previous is not None and properties.get("scope") not in (None, change.previous.properties["scope"]):
@@ -57,7 +61,6 @@ class KubernetesExtensions(Kind):
         secret = {_PROTECTED: kept[_PROTECTED]} if kept.get(_PROTECTED) else {}
         scope = kept.get("scope") or {"cluster": {"releaseNamespace": "azureml"}}
         return {
-            "identity": {"type": "SystemAssigned"},
             "properties": {
                 "autoUpgradeMinorVersion": True,
                 "releaseTrain": "stable",

@@ -86,9 +86,7 @@ class ManagedClusters(Kind):
 
     async def provision(self, change: Change) -> Body:
         """Control plane first, then the pools that the body names; what it named is kept as the pools' own from then on."""
-        cluster, services = change.resource, change.services
-        if cluster is None:
-            raise ValueError("a change is provisioned with its stored record")
+        cluster, services = change.stored, change.services
         properties = cluster.body["properties"]
         identity = managed_cluster_node_group.make(change, properties["nodeResourceGroup"])
         named = {pool["name"]: {key: pool[key] for key in pool if key != "name"} for pool in properties.get(_POOLS) or []}

@@ -81,9 +81,7 @@ class ManagedEnvironments(Kind):
         }
 
     async def provision(self, change: Change) -> Body:
-        resource = change.resource
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource = change.stored
         region, settings = change.body["location"], change.services.settings
         domain = f"{change.id.name.lower()[:20]}-{secrets.token_hex(4)}.{region}.{DOMAIN_SUFFIX}"
         path = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"

@@ -61,9 +61,7 @@ class MlComputes(MlKind):
         return {"properties": {**common, **kept, "properties": merged(own, lasting)}}
 
     async def provision(self, change: Change) -> Body:
-        compute, services = change.resource, change.services
-        if compute is None:
-            raise ValueError("a change is provisioned with its stored record")
+        compute, services = change.stored, change.services
         now = services.clock.stamp()
         made = (compute.service.get("properties") or {}).get("createdOn") or now
         if kind_of(compute.body) == AML_COMPUTE:

@@ -58,7 +58,7 @@ class MlDatastores(MlKind):
                 raise bad_request(f"A datastore of the type {kind} needs '{name}'.", target=f"properties.{name}")
         if change.previous is not None:
             _check_unchanged(change.previous.properties, properties, ("accountName", wanted, "datastoreType"))
-        account = _account(str(properties["accountName"]), change.services)
+        account = account_named(str(properties["accountName"]), change.services)
         if kind != "AzureBlob" or account is None:
             return
         container = f"{account.key}/blobservices/default/containers/{properties['containerName']}".lower()
@@ -85,18 +85,13 @@ class MlDatastores(MlKind):
         credentials = resource.properties.get("credentials") or {}
         kind = str(credentials.get("credentialsType") or "None")
         if resource.id.name.lower() in _OURS and kind == "AccountKey":
-            account = _account(str(resource.properties["accountName"]), call.services)
+            account = account_named(str(resource.properties["accountName"]), call.services)
             key = account.private["keys"]["key1"]["value"] if account else None
             return Answer(body={"secretsType": "AccountKey", "key": key})
         if kind not in _SECRETS:
             raise user_error(f"The datastore '{resource.id.name}' has no credentials.")
         secret = (credentials.get("secrets") or {}).get(_SECRETS[kind])
         return Answer(body={"secretsType": kind, _SECRETS[kind]: secret})
-
-
-def blob_container(workspace: Resource) -> str:
-    """The container of the workspace's default datastore."""
-    return str(workspace.private["blob_container"])
 
 
 async def make_defaults(workspace: Resource, account: Resource | None, workspace_id: str, services: Services) -> None:
@@ -139,7 +134,7 @@ def _id(workspace: Resource, name: str) -> ArmId:
     return parsed
 
 
-def _account(name: str, services: Services) -> Resource | None:
+def account_named(name: str, services: Services) -> Resource | None:
     found = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
     return found[0] if found else None
 

@@ -7,6 +7,7 @@ service's; where a sentence is no quotation of a user, its module says so.
 
 from collections.abc import Mapping
 
+from catalog.providers import MACHINE_LEARNING
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind, merged
 from localazure.arm.store import Body, Resource
@@ -32,7 +33,6 @@ API_VERSIONS = frozenset(
         "2025-01-01-preview",
     }
 )
-NAMESPACE = "Microsoft.MachineLearningServices"
 DELETED = Bin("workspaces")
 
 
@@ -73,7 +73,7 @@ def system_data(resource: Resource, services: Services) -> Body:
 
 def workspace_of(resource_id: str, services: Services) -> Resource:
     """The workspace that an id lies in. LookupError where it has gone meanwhile."""
-    marker = f"/providers/{NAMESPACE.lower()}/workspaces/"
+    marker = f"/providers/{MACHINE_LEARNING.lower()}/workspaces/"
     above, found, below = resource_id.lower().partition(marker)
     workspace = services.store.get(f"{above}{marker}{below.partition('/')[0]}") if found else None
     if workspace is None:

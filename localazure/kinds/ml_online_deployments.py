@@ -76,11 +76,11 @@ class MlOnlineDeployments(MlKind):
         return {"sku": {"name": "Default", "capacity": 1}, "properties": defaults}
 
     async def provision(self, change: Change) -> Body:
-        await change.services.endpoints.deploy(_of(change))
+        await change.services.endpoints.deploy(change.stored)
         return {}
 
     async def resume(self, change: Change) -> Body:
-        await change.services.endpoints.deploy(_of(change), resumed=True)
+        await change.services.endpoints.deploy(change.stored, resumed=True)
         return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:
@@ -121,9 +121,3 @@ def _forget_share(resource: Resource, services: Services) -> None:
             endpoint.properties[what], changed = kept, True
     if changed:
         services.store.put(endpoint)
-
-
-def _of(change: Change) -> Resource:
-    if change.resource is None:
-        raise ValueError("a change is provisioned with its stored record")
-    return change.resource

@@ -68,9 +68,7 @@ class MlOnlineEndpoints(MlKind):
         return {"properties": {"publicNetworkAccess": "Enabled", "traffic": {}, "mirrorTraffic": {}}}
 
     async def provision(self, change: Change) -> Body:
-        resource, endpoints = change.resource, change.services.endpoints
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource, endpoints = change.stored, change.services.endpoints
         given: Body = resource.properties.pop("keys", None) or {}
         if not resource.private:
             resource.private = endpoints.new_keys(given)
@@ -163,6 +161,7 @@ def _check_traffic(change: Change, kind: str) -> None:
     """Shares that fit together, of deployments that have been there for once."""
     below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
     spelt = {each.id.name.lower(): each.id.name for each in below}
+    leaving = {each.id.name.lower() for each in below if each.state == "Deleting"}
     shares: dict[str, dict[str, int]] = {"traffic": {}, "mirrorTraffic": {}}
     for what, given in shares.items():
         said: Body = change.properties.get(what) or {}
@@ -181,6 +180,8 @@ def _check_traffic(change: Change, kind: str) -> None:
         raise refusals.of_problems(found)
     for what, given in shares.items():
         for name, share in given.items():
+            if share > 0 and name.lower() in leaving:
+                raise refusals.invalid(f"The deployment '{name}' is being deleted.", f"properties.{what}.{name}")
             if share > 0 and not change.services.endpoints.serves(f"{change.id.key}/deployments/{name.lower()}"):
                 message = f"The deployment '{name}' can't get traffic: it has not been created successfully."
                 raise refusals.invalid(message, f"properties.{what}.{name}")

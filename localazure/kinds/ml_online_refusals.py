@@ -11,9 +11,9 @@ from catalog.problems import Problem
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.kinds.problem_refusals import refusal
+from localazure.ml.failures import GUIDE
 
 INVALID = "The request is invalid."
-GUIDE = "Please see troubleshooting guide, available here: https://aka.ms/oe-tsg#error-"
 
 
 def invalid(message: str, target: str) -> ArmError:

@@ -13,7 +13,7 @@ from formats import azure_types
 from localazure.arm.store import Resource
 from localazure.blobs import addresses
 from localazure.blobs.errors import BlobError
-from localazure.kinds.ml_datastores import ARTIFACTS
+from localazure.kinds.ml_datastores import ARTIFACTS, account_named
 from localazure.services import Services
 
 _LONG = (
@@ -67,7 +67,7 @@ def _in_datastore(workspace: Resource, datastore: str, path: str, services: Serv
     stored = services.store.get(f"{workspace.key}/datastores/{datastore}")
     if stored is None or stored.properties["datastoreType"] != "AzureBlob":
         return None
-    account = _account(str(stored.properties["accountName"]), services)
+    account = account_named(str(stored.properties["accountName"]), services)
     return BlobPlace(account, str(stored.properties["containerName"]), unquote(path).strip("/")) if account else None
 
 
@@ -75,7 +75,7 @@ def _at_address(uri: str, services: Services) -> BlobPlace | None:
     parts = urlsplit(uri)
     host = (parts.hostname or "").lower()
     if parts.scheme.lower() == "wasbs" and host.endswith(_HOST):
-        account = _account(host.removesuffix(_HOST), services)
+        account = account_named(host.removesuffix(_HOST), services)
         return BlobPlace(account, str(parts.username), unquote(parts.path).strip("/")) if account and parts.username else None
     try:
         if host.endswith(_HOST):
@@ -87,10 +87,5 @@ def _at_address(uri: str, services: Services) -> BlobPlace | None:
             address = asked.address
     except BlobError:
         return None
-    account = _account(address.account, services)
+    account = account_named(address.account, services)
     return BlobPlace(account, address.container, address.blob.strip("/")) if account and address.container else None
-
-
-def _account(name: str, services: Services) -> Resource | None:
-    found = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
-    return found[0] if found else None

@@ -21,7 +21,6 @@ NEEDED: dict[str, AzureType] = {
     "applicationInsights": azure_types.INSIGHTS_COMPONENT,
 }
 _OPTIONAL: dict[str, AzureType] = {"containerRegistry": azure_types.REGISTRY}
-_SAME_REGION = ("storageAccount", "keyVault")
 # pulumi-azure-native 3.29, WorkspaceArgs: "cannot be changed once the workspace has been created"; the last: "encryption"
 FIXED = ("storageAccount", "keyVault", "hbiWorkspace", "encryption", "enableDataIsolation")
 ISOLATION = ("Disabled", "AllowInternetOutbound", "AllowOnlyApprovedOutbound")  # from open to strict
@@ -64,9 +63,6 @@ def _check_dependencies(change: Change) -> None:
         if not given:
             continue
         found = dependency(given, azure_type, change)
-        if name in _SAME_REGION and found.location != change.body["location"]:
-            message = f"The workspace lies in '{change.body['location']}', and '{given}' in '{found.location}'."
-            raise invalid(message, target=f"properties.{name}")
         properties[name] = found.id.text
     account = properties.get("storageAccount")
     found = dependency(account, azure_types.STORAGE_ACCOUNT, change) if account else None

@@ -8,6 +8,7 @@ Sources: Microsoft Learn, machine-learning/concept-soft-delete; REST reference 2
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 
 from formats import azure_types
 from formats.arm_ids import ArmId, parse
@@ -74,9 +75,7 @@ class MlWorkspaces(MlKind):
         }
 
     async def provision(self, change: Change) -> Body:
-        workspace, services = change.resource, change.services
-        if workspace is None:
-            raise ValueError("a change is provisioned with its stored record")
+        workspace, services = change.stored, change.services
         _recover(workspace, services)
         account = services.store.get(str(workspace.properties["storageAccount"]))
         made = (workspace.service.get("properties") or {}).get("workspaceId") or str(uuid.uuid4())
@@ -111,7 +110,9 @@ class MlWorkspaces(MlKind):
 
     async def remove(self, resource: Resource, services: Services) -> None:
         encrypted = (resource.properties.get("encryption") or {}).get("status") == "Enabled"
-        if not encrypted and not resource.private.get("purge"):
+        if encrypted or resource.private.get("purge"):
+            DELETED.forget(resource.key, services)  # what lay below it was put there as it went
+        else:
             DELETED.keep(resource.key, resource, KEPT_DAYS, services)
 
     def view(self, resource: Resource, services: Services) -> Body:
@@ -189,8 +190,10 @@ def _recover(workspace: Resource, services: Services) -> None:
     remains = DELETED.find(workspace.key, services) if recovers else None
     if remains is not None:
         workspace.service, workspace.private = remains.service, remains.private
-        DELETED.restore_parts(workspace.key, services)
-        DELETED.forget(workspace.key, services)
+        with services.store.together():
+            services.store.put(replace(workspace, state="Creating"))
+            DELETED.restore_parts(workspace.key, services)
+            DELETED.forget(workspace.key, services)
 
 
 def storage_account_of(workspace: Resource, services: Services) -> Resource:

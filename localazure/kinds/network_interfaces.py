@@ -127,11 +127,6 @@ def machine_of(nic: Resource, services: Services) -> Resource | None:
     return None
 
 
-def private_address(nic: Resource) -> str:
-    addresses = (nic.service.get("properties") or {}).get("addresses") or ()
-    return str(addresses[0]["address"]) if addresses else ""
-
-
 def _free(subnet: str, change: Change) -> str:
     found = change.services.store.get(subnet)
     taken = {address for _, address in _taken(subnet, change.services)}

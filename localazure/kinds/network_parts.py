@@ -15,7 +15,6 @@ from localazure.services import Services
 
 BASIC_ENDS = date(2025, 9, 30)  # azure.microsoft.com/updates, "Basic SKU public IP addresses will be retired"
 _BASTION_SUBNET = "AzureBastionSubnet"
-_TYPES = ("Tcp", "Udp", "Icmp", "Esp", "Ah", "*")
 
 
 class NetworkSecurityGroups(NetworkKind):

@@ -38,9 +38,7 @@ class TaskRuns(Kind):
         previous = change.previous
         if previous is not None and previous.state == "Succeeded" and _asked(previous) == _asked_by(change.properties):
             return {}
-        resource = change.resource
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource = change.stored
         resource.service.clear()  # of an earlier run: a message of it would stay beside the result of this one
         services = change.services
         registry = change.id.scope.rsplit("/", 1)[-1]

@@ -9,6 +9,7 @@ from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals
 from localazure.kinds import vm_views
+from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import extensions
 from localazure.machines.extensions import Extension, ExtensionError
 from localazure.machines.machine import UP, Machine
@@ -18,9 +19,7 @@ from localazure.services import Services
 class VirtualMachineExtensions(Kind):
     azure_type = azure_types.VIRTUAL_MACHINE_EXTENSION
     parent_type = azure_types.VIRTUAL_MACHINE.arm_type
-    extra_api_versions = frozenset(
-        {"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"}
-    )  # azure-mgmt-compute 39, azure-cli 2.91
+    extra_api_versions = LATER_VERSIONS
     long_running = True
     long_running_delete = True
 

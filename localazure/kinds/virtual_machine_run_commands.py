@@ -9,6 +9,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals
+from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines.machine import UP, Machine
 from localazure.machines.run_commands import PENDING, RUNNING, SUCCEEDED, Script
 from localazure.services import Services
@@ -21,9 +22,7 @@ _LEFT_OUT = ("runAsUser", "runAsPassword")
 class VirtualMachineRunCommands(Kind):
     azure_type = azure_types.VIRTUAL_MACHINE_RUN_COMMAND
     parent_type = azure_types.VIRTUAL_MACHINE.arm_type
-    extra_api_versions = frozenset(
-        {"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"}
-    )  # azure-mgmt-compute 39, azure-cli 2.91
+    extra_api_versions = LATER_VERSIONS
     long_running = True
     long_running_delete = True
 
@@ -96,10 +95,13 @@ class VirtualMachineRunCommands(Kind):
     def _script(self, change: Change, machine: Machine) -> Script:
         properties = change.properties
         given = [*(properties.get("parameters") or ()), *(properties.get("protectedParameters") or ())]
+        parameters = tuple((str(one.get("name") or ""), str(one.get("value") or "")) for one in given)
         output, error = str(properties.get("outputBlobUri") or ""), str(properties.get("errorBlobUri") or "")
         return Script(
             text=str(properties["source"]["script"]),
-            parameters=tuple((str(one.get("name") or ""), str(one.get("value") or "")) for one in given),
+            parameters=parameters,
+            # Those with a name are variables alone, so that a list of processes shows no secret: Azure/run-command-handler-linux.
+            arguments=tuple(value for name, value in parameters if not name),
             seconds=float(properties.get("timeoutInSeconds") or _LONGEST_SECONDS),
             output_url=output,
             error_url=error,

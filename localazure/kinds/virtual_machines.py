@@ -18,6 +18,7 @@ from localazure.batch.nodes.connection import AgentLostError
 from localazure.kinds import attached_identities, vm_disks, vm_rules, vm_views
 from localazure.kinds import vm_refusals as refusals
 from localazure.kinds.network_common import guid
+from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import model, routes
 from localazure.machines.machine import DEALLOCATED, UP
 from localazure.machines.run_commands import Script
@@ -41,14 +42,11 @@ _FIXED = (
     ("storageProfile", "osDisk", "osType"),
     ("securityProfile", "securityType"),
 )
-_NOT_SHOWN = {"customData", "adminPassword"}  # a client that PUTs back what it GETs leaves them out
 
 
 class VirtualMachines(Kind):
     azure_type = azure_types.VIRTUAL_MACHINE
-    extra_api_versions = frozenset(
-        {"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"}
-    )  # azure-mgmt-compute 39, azure-cli 2.91
+    extra_api_versions = LATER_VERSIONS
     long_running = True
     long_running_delete = True
 
@@ -116,12 +114,10 @@ class VirtualMachines(Kind):
         return {"properties": {**spot, "osProfile": profile, "storageProfile": storage}}
 
     async def provision(self, change: Change) -> Body:
-        resource = change.resource
-        if resource is None:
-            raise ValueError("a change is provisioned with its stored record")
+        resource = change.stored
         own = attached_identities.own(resource, change.services)
         resource.service = merged(resource.service, own)
-        if change.previous is not None:
+        if change.services.machines.find(resource.key) is not None and change.previous is not None:
             await change.services.machines.apply(resource)
             return own
         _check_capacity(resource, change.services)
@@ -259,7 +255,8 @@ def _script(body: Body, *, windows: bool) -> Script:
     if not isinstance(lines, list) or not lines:
         raise refusals.missing("script")
     parameters = tuple((str(one.get("name") or ""), str(one.get("value") or "")) for one in body.get("parameters") or ())
-    return Script("\n".join(str(line) for line in lines) + "\n", parameters)
+    values = tuple(value for _, value in parameters)  # as arguments too: Azure/azure-cli issue 7505
+    return Script("\n".join(str(line) for line in lines) + "\n", parameters, values)
 
 
 def _check_capacity(resource: Resource, services: Services) -> None:
@@ -306,11 +303,17 @@ def _check_unchanged(previous: Resource, change: Change) -> None:
         if not same:
             what = path[-1] if path[-1] in ("imageReference", "customData", "adminUsername", "priority") else ".".join(path[-2:])
             raise refusals.change_not_allowed(what)
+    if _luns(change.properties) != _luns(before["properties"]):
+        raise not_implemented("data disks that are attached to a virtual machine that is there, or detached from it")
     zones = change.body.get("zones")
     if zones is not None and zones != (previous.body.get("zones") or []):
         raise ArmError(
             409, "ResourceLocationChangeNotAllowed", "Changing the zones of a virtual machine is not allowed.", target="zones"
         )
+
+
+def _luns(properties: Body) -> list[object]:
+    return [one.get("lun") for one in (properties.get("storageProfile") or {}).get("dataDisks") or ()]
 
 
 def _like(had: object, given: object) -> bool:

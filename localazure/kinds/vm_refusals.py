@@ -129,11 +129,3 @@ def extension_failed(name: str, publisher: str, kind: str, message: str) -> ArmE
         f"'{message}'. More information on troubleshooting is available at https://aka.ms/VMExtension{kind}Troubleshoot. "
     )
     return ArmError(409, "VMExtensionProvisioningError", text)
-
-
-def extension_not_found(publisher: str, kind: str, version: str) -> ArmError:
-    return ArmError(
-        404,
-        "VMExtensionNotFound",
-        f"The VM extension with publisher '{publisher}' and type '{kind}' could not be found at version '{version}'.",
-    )

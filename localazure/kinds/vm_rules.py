@@ -50,6 +50,7 @@ _KEY = re.compile(r"(?:ssh-(?:rsa|ed25519)|ecdsa-sha2-\S+) [A-Za-z0-9+/=]{40,}(?
 _PASSWORD_LENGTHS = {OperatingSystem.LINUX: (6, 72), OperatingSystem.WINDOWS: (8, 123)}
 _PASSWORD_PARTS = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[^A-Za-z0-9]")
 ZONES = ("1", "2", "3")
+LATER_VERSIONS = frozenset({"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"})  # azure-mgmt-compute 39, azure-cli 2.91
 
 
 def check(change: Change) -> None:

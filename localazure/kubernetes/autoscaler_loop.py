@@ -22,7 +22,6 @@ from localazure.kubernetes.client import KubeApi, KubeError
 SETTLE_SECONDS = 0.3  # after the first pod that waits, until others have come, too
 AGAIN_SECONDS = 2.0
 BACKOFF_FIRST, BACKOFF_MOST = timedelta(minutes=5), timedelta(minutes=30)
-DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import NamedTuple
 
-EXPANDERS = ("random", "least-waste", "most-pods", "priority")
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 

@@ -30,7 +30,6 @@ class PodView(NamedTuple):
     affinity: tuple[Any, ...] = ()  # nodeSelectorTerms, one of which has to match
     tolerations: tuple[Mapping[str, Any], ...] = ()
     owner: str = ""  # the kind of its controller
-    owner_uid: str = ""
     safe_to_evict: bool | None = None  # as its annotation says
     local_storage: bool = False
     labels: Mapping[str, str] = {}
@@ -48,7 +47,6 @@ class NodeView(NamedTuple):
     unschedulable: bool = False
     created: datetime | None = None
     annotations: Mapping[str, str] = {}
-    not_ready_since: datetime | None = None
 
 
 def pod(told: Mapping[str, Any]) -> PodView:
@@ -71,7 +69,6 @@ def pod(told: Mapping[str, Any]) -> PodView:
         affinity=tuple(terms),
         tolerations=tuple(spec.get("tolerations") or ()),
         owner=owner.get("kind", ""),
-        owner_uid=owner.get("uid", ""),
         safe_to_evict=None if safe is None else safe == "true",
         local_storage=any("emptyDir" in one or "hostPath" in one for one in spec.get("volumes") or ()),
         labels=meta.get("labels") or {},
@@ -119,7 +116,6 @@ def node(told: Mapping[str, Any]) -> NodeView:
         unschedulable=bool(spec.get("unschedulable")),
         created=moment(meta.get("creationTimestamp")),
         annotations=meta.get("annotations") or {},
-        not_ready_since=None if is_ready else moment(ready.get("lastTransitionTime")),
     )
 
 

@@ -4,15 +4,13 @@ What isn't here (components, parameters, schemas) answers UNIMPLEMENTED, which t
 Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
-import os
 import threading
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import NamedTuple, NoReturn
 
 import grpc
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import plugin_pb2, provider_pb2
 
 from localazure.kubernetes_plugin import objects, state
 from localazure.kubernetes_plugin.api import READ_S, Api, ApiError, UnreachableError
@@ -28,13 +26,10 @@ from localazure.kubernetes_plugin.values import received, sent
 from localazure.kubernetes_plugin.waiting import conditions
 from localazure.kubernetes_plugin.waiting.waiter import Waiting
 from localazure.plugin.answers import answering_errors, diff_response
+from localazure.plugin.base import Plugin, autonaming, configured, texts
 from localazure.plugin.diff import Diff
-from localazure.plugin.naming import Autonaming, Mode
 from localazure.plugin.wire import Properties, from_struct, has_unknown, is_unknown, opened, to_struct
 
-PACKAGE = "pulumi-kubernetes"
-_Options = provider_pb2.CheckRequest.AutonamingOptions
-_MODES = {_Options.PROPOSE: Mode.PROPOSE, _Options.ENFORCE: Mode.ENFORCE, _Options.DISABLE: Mode.DISABLE}
 _FORGET = 'rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment variable set to "true"'
 
 _answers_errors = answering_errors(ApiError, UnreachableError, NoMatchError, ExistsError, LookupError, ValueError)
@@ -48,23 +43,20 @@ class Work(NamedTuple):
     resources: Resources
 
 
-class Provider(provider_pb2_grpc.ResourceProviderServicer):
-    """`kubernetes` for any API server. `stop` is called when the engine cancels."""
+class Provider(Plugin):
+    """`kubernetes` for any API server."""
+
+    package = "pulumi-kubernetes"
 
     def __init__(
         self, environment: Mapping[str, str] | None = None, log: EngineLog | None = None, stop: Callable[[], None] | None = None
     ) -> None:
-        self._environment = os.environ if environment is None else environment
+        super().__init__(environment, stop)
         self._log = log or EngineLog()
-        self._stop = stop
-        self._stopping = threading.Event()
         self._warned = threading.Event()
         self._work: Work | None = None
 
     # The plugin and its configuration
-
-    def GetPluginInfo(self, request: Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:  # noqa: N802, ARG002
-        return plugin_pb2.PluginInfo(version=version(PACKAGE))
 
     def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
         self._log.attach(request.address)
@@ -72,7 +64,7 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
 
     def CheckConfig(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
         configuration = {key: value for key, value in from_struct(request.news).items() if not has_unknown(value)}
-        problems = configuration_problems(_strings(configuration), self._environment)
+        problems = configuration_problems(texts(configuration), self._environment)
         failures = [provider_pb2.CheckFailure(reason=problem) for problem in problems]
         return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
 
@@ -85,23 +77,12 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
 
     @_answers_errors
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
-        given = from_struct(request.args) or {key.split(":")[-1]: value for key, value in request.variables.items()}
-        settings = read_settings(_strings(given), self._environment)
+        settings = read_settings(configured(request), self._environment)
         # Nothing is asked of the cluster yet: many a plan needs nothing of it.
         api = Api(settings.access, read_s=settings.read_s or READ_S) if settings.access else None
         cluster = Cluster(api, settings.problem)
         self._work = Work(settings, cluster, Resources(Waiting(cluster, self._stopping, self._log.status), settings))
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=True)
-
-    def Cancel(self, request: Empty, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
-        self.abandon()
-        if self._stop is not None:
-            self._stop()
-        return Empty()
-
-    def abandon(self) -> None:
-        """Ends waiting for the cluster: what is under way answers with what is known of it."""
-        self._stopping.set()
 
     # Planning
 
@@ -113,7 +94,7 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
         marked = sent(from_struct(request.news, keep_secrets=True))
         inputs, old = opened(marked), opened(sent(from_struct(request.olds)))
         kind = kind_of(token_of(request.urn), inputs)
-        inputs = named(inputs, old, request.urn.split("::")[-1], request.randomSeed, _autonaming(request))
+        inputs = named(inputs, old, request.urn.split("::")[-1], request.randomSeed, autonaming(request))
         if not objects.namespace(inputs) and not is_unknown(inputs.get("metadata")) and self._cluster.namespaced(kind):
             inputs["metadata"] = {**objects.metadata(inputs), "namespace": self._settings.namespace}
         failures = [provider_pb2.CheckFailure(reason=each) for each in _problems(inputs)]
@@ -310,17 +291,6 @@ def _problems(inputs: Properties) -> list[str]:
     except ValueError as error:
         found.append(str(error))
     return found
-
-
-def _strings(configuration: Properties) -> dict[str, str]:
-    """Configuration as text: booleans of an explicit provider arrive as booleans or as JSON."""
-    return {key: value if isinstance(value, str) else str(value) for key, value in configuration.items()}
-
-
-def _autonaming(request: provider_pb2.CheckRequest) -> Autonaming:
-    if not request.HasField("autonaming"):
-        return Autonaming()
-    return Autonaming(_MODES[request.autonaming.mode], request.autonaming.proposed_name)
 
 
 def _refuse(token: str) -> NoReturn:

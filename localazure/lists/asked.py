@@ -9,7 +9,7 @@ from datetime import date
 from fractions import Fraction
 
 from catalog import offers, prices
-from catalog.lifecycle import Status
+from catalog.lifecycle import SOLD
 from catalog.problems import errors
 from catalog.size_use import Service, SizeUse
 from catalog.sizes import SIZES
@@ -17,8 +17,6 @@ from catalog.sizes.model import Size, same_family
 from localazure.arm.store import Store
 from localazure.lists.deviations import Deviations
 from localazure.services import SUBSCRIPTION
-
-SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

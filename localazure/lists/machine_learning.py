@@ -7,13 +7,13 @@ ListQuotas and VirtualMachineSizeGet. A family at low priority has no limit of i
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from catalog.providers import MACHINE_LEARNING
 from catalog.size_use import Service
 from localazure.lists.asked import Asked, gpus_as_told
 
 FAMILY_VCPUS = 1000
 TOTAL_VCPUS = 10_000
 SPOT_VCPUS = 1000
-_NAMESPACE = "Microsoft.MachineLearningServices"
 
 
 class _Row(NamedTuple):
@@ -65,10 +65,10 @@ def _rows(asked: Asked) -> Iterator[_Row]:
 
 
 def _document(row: _Row, asked: Asked, what: str) -> dict[str, Any]:
-    scope = f"providers/{_NAMESPACE}/locations/{asked.region}"
+    scope = f"providers/{MACHINE_LEARNING}/locations/{asked.region}"
     return {
         "id": asked.resource(f"{scope}/{what}/{row.path}" if row.path else scope),
-        "type": f"{_NAMESPACE}/{row.type}/{what}",
+        "type": f"{MACHINE_LEARNING}/{row.type}/{what}",
         "limit": row.limit,
         "unit": "Count",
         "name": {"value": row.name, "localizedValue": row.shown},

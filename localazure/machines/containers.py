@@ -8,8 +8,10 @@ machine does.
 
 import asyncio
 import hashlib
+import re
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from formats import image_reference
@@ -35,6 +37,7 @@ _DAEMON = "docker: Error response from daemon: "
 _NO_GPUS = f'{_DAEMON}could not select device driver "" with capabilities: [[gpu]].'
 _POLICIES = {"no": "Never", "always": "Always", "unless-stopped": "Always", "on-failure": "OnFailure"}
 _NOT_FOUND = 127
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")  # of containers and volumes: a folder's, too
 _DOCKERS = "docker"  # the key of containers among those that see the machine's GPUs
 
 
@@ -181,7 +184,7 @@ class Docker:
 
     async def _run(self, machine: Machine, asked: Body) -> Body:
         name = str(asked.get("name") or f"container_{secrets.token_hex(4)}")
-        if not all(letter.isalnum() or letter in "_.-" for letter in name):
+        if not _NAME.fullmatch(name):
             raise DockerError(f"{_DAEMON}Invalid container name ({name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed.", 125)
         if name in machine.record["containers"]:
             other = machine.record["containers"][name]["id"]
@@ -218,7 +221,7 @@ class Docker:
         mounts = tuple(Mount(one.name, target.rstrip("/")) for one, target in zip(volumes, targets, strict=True))
         spec = ContainerSpec(
             name=name,
-            image=_in(image, kept["workdir"]),
+            image=replace(image, workdir=kept["workdir"] or image.workdir),
             command=_command(image, kept),
             env=kept["env"],
             machines_env=machine.identity_variables,
@@ -257,6 +260,9 @@ class Docker:
 
     def _volume(self, machine: Machine, number: int, source: str) -> Volume:
         if not source.startswith("/"):
+            if not _NAME.fullmatch(source):
+                what = 'includes invalid characters for a local volume name, only "[a-zA-Z0-9][a-zA-Z0-9_.-]" are allowed'
+                raise DockerError(f'{_DAEMON}create {source}: "{source}" {what}.', 125)
             return Volume(name=f"v{number}", shared=machine.root / "var/lib/docker/volumes" / source / "_data")
         known = source.startswith((str(machine.root), *(f"{one}/" for one in paths.LED))) or source in paths.LED
         folder = paths.inside(source, machine.root)
@@ -309,20 +315,6 @@ def identity_of(machine: Machine, chosen: str, services: "Services") -> tuple[st
 
 def _group(machine: Machine, name: str) -> str:
     return f"{machine.key}/docker/{name}"
-
-
-def _in(image: Image, workdir: str) -> Image:
-    if not workdir:
-        return image
-    return Image(
-        digest=image.digest,
-        root=image.root,
-        environment=image.environment,
-        entrypoint=image.entrypoint,
-        cmd=image.cmd,
-        env=image.env,
-        workdir=workdir,
-    )
 
 
 def _command(image: Image, kept: Body) -> tuple[str, ...]:

@@ -98,12 +98,36 @@ def _version(machine: Machine, extension: Extension) -> str:
 
 
 async def _custom_script(machine: Machine, extension: Extension, services: "Services") -> str:
-    """Files are brought, then the command or the script runs, once."""
+    """Files are brought, then the command or the script runs, once: one that an earlier server has begun is waited for."""
+    try:
+        run = machine.begun("extension", extension.name)
+        if run:
+            ended = await machine.ended(run)
+        else:
+            machine.record["number"] += 1
+            machine.around.save(machine)
+            run = f"extension/{machine.record['number']}"
+            ended = await machine.run(run, await _script_of(machine, extension, _folder(machine, run), services))
+    except AgentLostError:
+        ended = None
+    if ended is None:
+        raise ExtensionError("Enable failed: the machine was stopped while the script ran.")
+    machine.forget(run)
+    folder = _folder(machine, run)
+    shown = f"[stdout]\n{_last(folder / 'stdout')}\n[stderr]\n{_last(folder / 'stderr')}\n"
+    if ended.code != 0:
+        what = f"command terminated with exit status={ended.code}" if ended.code is not None else ended.message or ended.why
+        raise ExtensionError(f"Enable failed: failed to execute command: {what}\n{shown}")
+    return f"Enable succeeded: \n{shown}"
+
+
+def _folder(machine: Machine, run: str) -> Path:
+    return machine.root / _FOLDER / run.rpartition("/")[2]
+
+
+async def _script_of(machine: Machine, extension: Extension, folder: Path, services: "Services") -> Command:
+    """What is to run, with its files in place."""
     both = {**extension.settings, **extension.protected}
-    command, script = str(both.get("commandToExecute") or ""), str(both.get("script") or "")
-    machine.record["number"] += 1
-    run = f"extension/{machine.record['number']}"
-    folder = machine.root / _FOLDER / str(machine.record["number"])
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for url in both.get("fileUris") or ():
         target = folder / (urlsplit(str(url)).path.rsplit("/", 1)[-1] or "file")
@@ -115,22 +139,11 @@ async def _custom_script(machine: Machine, extension: Extension, services: "Serv
                 f"Enable failed: processing file downloads failed: failed to download file {bare}: {error}"
             ) from error
         target.chmod(0o700)
-    text = _script_text(script) if script else f"{command}\n"
+    script = str(both.get("script") or "")
+    text = _script_text(script) if script else f"{both.get('commandToExecute') or ''}\n"
     argv = machine.written_script(folder / ".command.sh", text)
-    out, err = folder / "stdout", folder / "stderr"
-    asked = Command(
-        argv, machine.environment(), str(folder), str(out), str(err), seconds=_SECONDS, keep=True, context={"extension": run}
-    )
-    try:
-        ended = await machine.run(run, asked)
-    except AgentLostError:
-        raise ExtensionError("Enable failed: the machine was stopped while the script ran.") from None
-    machine.forget(run)
-    shown = f"[stdout]\n{_last(out)}\n[stderr]\n{_last(err)}\n"
-    if ended.code != 0:
-        what = f"command terminated with exit status={ended.code}" if ended.code is not None else ended.message or ended.why
-        raise ExtensionError(f"Enable failed: failed to execute command: {what}\n{shown}")
-    return f"Enable succeeded: \n{shown}"
+    out, err, context = str(folder / "stdout"), str(folder / "stderr"), {"extension": extension.name}
+    return Command(argv, machine.environment(), str(folder), out, err, seconds=_SECONDS, keep=True, context=context)
 
 
 def check_script(extension: Extension) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from localazure.arm.store import Body
-from localazure.batch.nodes import connection, node_agent
+from localazure.batch.nodes import connection
 from localazure.batch.nodes.connection import AgentLostError, Command, Connection, Ended
 from localazure.batch.task_environment import machines_path
 from localazure.batch.threads import to_its_end
@@ -127,11 +127,11 @@ class Machine:
         self.around.save(self)
 
     async def start(self) -> None:
-        """Comes up, from whatever state; cloud-init goes on afterwards."""
+        """Comes up, from whatever state; cloud-init goes on afterwards. Where this server ends meanwhile, the next goes on."""
         self.enter(STARTING)
         try:
             await self._up()
-        except BaseException:
+        except Exception:
             self.enter(STOPPED)
             raise
 
@@ -237,6 +237,10 @@ class Machine:
     async def run(self, run: str, command: Command) -> Ended:
         """Runs a command to its end. AgentLostError where the machine stops meanwhile."""
         return await self._agent().run(run, command)
+
+    def begun(self, what: str, name: str) -> str:
+        """The command, known by what it is for, that an earlier server has begun; "" for none. AgentLostError as of `run`."""
+        return next((run for run, context in self._agent().adopted.items() if context.get(what) == name), "")
 
     async def ended(self, run: str) -> Ended | None:
         """Waits for a command that an earlier server began; None where the machine doesn't know it."""
@@ -376,6 +380,3 @@ def new_record(settings: MachineSettings, now: str) -> Body:
         "action": None,  # the run command of the action that goes on
         "number": 0,  # of the last command
     }
-
-
-NOT_RUN = (node_agent.NOT_FOUND, node_agent.NOT_STARTED)

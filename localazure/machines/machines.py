@@ -15,6 +15,7 @@ from formats import azure_types
 from localazure.arm.store import Resource
 from localazure.batch.nodes import connection
 from localazure.containers.runtime import Runtime
+from localazure.folder import same_secret
 from localazure.machines import machine as one_machine
 from localazure.machines import model
 from localazure.machines.containers import Docker
@@ -58,7 +59,7 @@ class Machines:
 
     def by_secret(self, secret: str) -> Machine | None:
         """Whose programs ask."""
-        return next((one for one in self._machines.values() if one.record["secret"] == secret), None)
+        return next((one for one in self._machines.values() if same_secret(one.record["secret"], secret)), None)
 
     async def create(self, resource: Resource) -> Machine:
         """A new machine, which runs when this returns; its first start goes on in the background."""
@@ -74,10 +75,7 @@ class Machines:
 
     async def apply(self, resource: Resource) -> None:
         """Another body of a machine that is there: identities count at once, another size starts it anew."""
-        machine = self._machines.get(resource.key)
-        if machine is None:
-            await self.create(resource)
-            return
+        machine = self._machine(resource.key)
         before, machine.settings = machine.settings, model.read(resource)
         if before.size_name.lower() != machine.settings.size_name.lower() and machine.power in UP:
             await self.docker.machine_stops(machine)

@@ -5,7 +5,7 @@ document in the store. Quotas and a region's capacity are the service's; a clust
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats import azure_types
@@ -53,8 +53,8 @@ class Clusters:
         self.records.pop(key, None)
         self._services.store.delete_document(_DOCUMENTS + key)
 
-    def started(self) -> None:
-        """Takes up what an earlier server left."""
+    def started(self, on_nodes: Collection[str]) -> None:
+        """Takes up what an earlier server left. `on_nodes`: the jobs that are at work; a node that has another one is free."""
         store = self._services.store
         for name, record in store.documents(_DOCUMENTS).items():
             key = name.removeprefix(_DOCUMENTS)
@@ -70,6 +70,8 @@ class Clusters:
             for node in record["nodes"]:
                 if node["state"] == PREPARING:
                     self._bring_up(key, node)
+                elif node["state"] == RUNNING and node["job"] not in on_nodes:
+                    ml_cluster.enter(node, IDLE, self._now())
             self.look(key)
 
     async def close(self) -> None:

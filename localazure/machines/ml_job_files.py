@@ -33,6 +33,7 @@ LITERAL = "literal"
 OWN_OUTPUTS = "outputs"  # of the working folder: goes to the artifacts without being asked
 _MAY_WRITE = frozenset({roles.STORAGE_BLOB_DATA_CONTRIBUTOR, roles.STORAGE_BLOB_DATA_OWNER})
 _VALID = timedelta(days=7)
+_NAME = re.compile(r"[A-Za-z0-9_]+")
 _REFERENCE = re.compile(r"\$\{\{\s*(inputs|outputs|search_space)\.([A-Za-z0-9_]+)\s*\}\}")
 _NAMED = re.compile(r"azureml:(?P<name>[^:/]+):(?P<version>[^:/]+)")
 
@@ -73,9 +74,12 @@ class Laid(NamedTuple):
 
 
 def check(properties: Body) -> str:
-    """What of the job's inputs and outputs isn't imitated; "" where nothing is."""
+    """What of the job's inputs and outputs isn't imitated; "" where nothing is. ArmError for a name that none can have."""
     for kind, given in (("inputs", properties.get("inputs")), ("outputs", properties.get("outputs"))):
         for name, value in (given or {}).items():
+            if not _NAME.fullmatch(name):  # it becomes part of a path
+                message = f"'{name}' is no name of {kind}; one has letters, digits and underscores."
+                raise ArmError(400, "UserError", message, target=f"properties.{kind}")
             of_type = str(value.get("jobInputType") or value.get("jobOutputType") or "")
             if of_type.lower() not in (*FOLDERS, *FILES, *((LITERAL,) if kind == "inputs" else ())):
                 return f"the {kind[:-1]} '{name}' of the type '{of_type}'"

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 CONTAINER = "job"
 LOG = "user_logs/std_log.txt"
-PREPARATION_LOG = "system_logs/data_capability/data-capability.log"
 _NODES = "node"
 LOOK_SECONDS = 0.15
 
@@ -82,7 +82,7 @@ class Run:
         line = files.command(str(self.job.properties.get("command") or ""), laid.words)
         spec = ContainerSpec(
             name=CONTAINER,
-            image=_in(image, files.WORKING),
+            image=replace(image, workdir=files.WORKING),
             command=("/bin/sh", "-c", paths.in_image(line, image.root, image.workdir)),
             env=self._variables(laid),
             machines_env=self._identity_variables(secret),
@@ -263,15 +263,3 @@ def _ended(state: Body | None) -> Ended:
         state is None or current.get("detailStatus") == "Stopped" or any(one["name"] == "Killing" for one in state["events"])
     )
     return Ended(int(current.get("exitCode", 137)), stopped)
-
-
-def _in(image: Image, workdir: str) -> Image:
-    return Image(
-        digest=image.digest,
-        root=image.root,
-        environment=image.environment,
-        entrypoint=image.entrypoint,
-        cmd=image.cmd,
-        env=image.env,
-        workdir=workdir,
-    )

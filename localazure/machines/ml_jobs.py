@@ -7,6 +7,7 @@ sorts of documents in the store, so that the next server goes on. Idle time is t
 
 import asyncio
 import logging
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from localazure.arm.store import Body, Resource
 from localazure.batch import durations
 from localazure.blobs.errors import BlobError
 from localazure.containers.runtime import Runtime
-from localazure.folder import random_secret
+from localazure.folder import random_secret, same_secret
 from localazure.machines import ml_cluster, ml_job_files
 from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_run import Ended, Run
@@ -38,6 +39,7 @@ class JobRunner:
     def __init__(self, services: "Services", folder: Path) -> None:
         self._services = services
         self._folder = folder
+        self._files = folder.parent / "ml-job-files"
         self._runtime = Runtime(folder)
         self._clusters = Clusters(services, Jobs(self._waiting, self._assign))
         self._jobs: dict[str, Body] = {}
@@ -146,7 +148,8 @@ class JobRunner:
 
     def by_secret(self, secret: str) -> "Run | None":
         """Whose programs ask for a token."""
-        found = next((key for key, one in self._jobs.items() if one["secret"] == secret and one["status"] in _ON_NODE), None)
+        on_nodes = ((key, one["secret"]) for key, one in self._jobs.items() if one["status"] in _ON_NODE)
+        found = next((key for key, ours in on_nodes if same_secret(ours, secret)), None)
         return self._run_of(found) if found else None
 
     # Faults on purpose
@@ -155,7 +158,7 @@ class JobRunner:
         """Takes low-priority nodes away: of a cluster, or one of them (`COMPUTE/NODE`). Their jobs wait for another."""
         wanted, _, node_id = name.partition("/")
         taken: list[str] = []
-        for key, record in self._clusters.records.items():
+        for key, record in list(self._clusters.records.items()):
             scale = self._clusters.scale(key)
             if scale is None or not scale.low_priority or key.rsplit("/", 1)[-1] != wanted.lower():
                 continue
@@ -166,7 +169,7 @@ class JobRunner:
 
     async def _preempt(self, key: str, node: Body) -> None:
         job_key = node["job"]
-        if job_key:
+        if job_key and self._jobs[job_key]["status"] != "CancelRequested":
             self._jobs[job_key].update(status="Queued", node="", sent=0)  # before its container ends: that end isn't the job's
             self._save_job(job_key)
         self._clusters.preempt(key, node)
@@ -176,7 +179,7 @@ class JobRunner:
     # This server
 
     async def started(self) -> None:
-        """Takes up clusters and jobs: what runs goes on, what was being prepared begins anew."""
+        """Takes up clusters and jobs: what runs goes on, what was being prepared begins anew, what has ended is kept."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         store = self._services.store
         for name, kept in store.documents(_JOBS).items():
@@ -186,11 +189,15 @@ class JobRunner:
             else:
                 self._jobs[key] = kept
         running = ("Running", "CancelRequested")
+        on_nodes = {key for key, one in self._jobs.items() if one["status"] in (*_ON_NODE, "CancelRequested")}
+        at_work = {run.folder for key in on_nodes if (run := self._run_of(key)) is not None}
+        for folder in self._files.glob("[!.]*/"):  # the server before was killed while it took a job's files away
+            if folder not in at_work:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         await self._runtime.adopt([key for key, one in self._jobs.items() if one["status"] in running])
-        for key, kept in self._jobs.items():
-            if kept["status"] in (*_ON_NODE, "CancelRequested"):
-                self._go(key, taken_up=kept["status"] in running)
-        self._clusters.started()
+        for key in on_nodes:
+            self._go(key, taken_up=self._jobs[key]["status"] in running)
+        self._clusters.started(on_nodes)
         self._services.machines.each_tick(self._clusters.look_at_all)
 
     async def stopping(self) -> None:
@@ -240,12 +247,18 @@ class JobRunner:
         if run is None:
             await self._end(job_key, "Failed", _SYSTEM, "The compute or the workspace of the job is gone.")
             return
+        if kept["status"] == "Finalizing":
+            await self._finalised(job_key)
+            return
         spec, volumes, laid = await run.prepared(kept["secret"], {"id": kept["node"]}) if not taken_up else (None, None, None)
         if spec is not None and volumes is not None:
             if kept["status"] == "CancelRequested":
                 await self._end(job_key, "Canceled", "", "")
                 return
             await run.start(spec, volumes)
+            if kept["status"] == "CancelRequested":  # meanwhile
+                await self._end(job_key, "Canceled", "", "")
+                return
             kept.update(status="Running", started=self._now())
             kept["puts"] = [
                 [str(put.folder), put.place.account.id.text, put.place.container, put.place.path] for put in laid.puts
@@ -287,12 +300,17 @@ class JobRunner:
         kept["exit"] = ended.code
         kept["status"] = "Finalizing"
         self._save_job(job_key)
+        await self._finalised(job_key)
+
+    async def _finalised(self, job_key: str) -> None:
+        """Keeps what the job has written; then it is over."""
+        kept = self._jobs[job_key]
         await ml_job_files.put_out(self._puts(kept), self._services)
-        if ended.code == 0:
+        if kept["exit"] == 0:
             await self._end(job_key, "Completed", "", "")
             return
         message = (
-            f"Execution failed. User process '/bin/sh' exited with status code {ended.code}. Please check log file "
+            f"Execution failed. User process '/bin/sh' exited with status code {kept['exit']}. Please check log file "
             "'user_logs/std_log.txt' for error details."
         )
         await self._end(job_key, "Failed", _USER, message)
@@ -333,7 +351,7 @@ class JobRunner:
             compute,
             workspace,
             self._runtime,
-            self._folder.parent / "ml-job-files" / f"{job.id.name}-{kept['secret'][:8]}",
+            self._files / f"{job.id.name}-{kept['secret'][:8]}",
             self._services,
         )
 

@@ -36,7 +36,8 @@ class Script(NamedTuple):
     """What is to run."""
 
     text: str
-    parameters: tuple[tuple[str, str], ...] = ()  # names may be empty: then the value is an argument alone
+    parameters: tuple[tuple[str, str], ...] = ()  # each is a variable; names may be empty
+    arguments: tuple[str, ...] = ()
     seconds: float = ACTION_SECONDS
     output_url: str = ""
     error_url: str = ""
@@ -245,8 +246,7 @@ class RunCommands:
         self, machine: Machine, run: str, folder: Path, script: Script, running: Callable[[], None] = lambda: None
     ) -> Ended:
         """`running` is called when the machine is asked to run it, with all that it needs in place."""
-        arguments = tuple(f"{name}={value}" if name else value for name, value in script.parameters)
-        argv = await asyncio.to_thread(machine.written_script, folder / "script.sh", script.text, arguments)
+        argv = await asyncio.to_thread(machine.written_script, folder / "script.sh", script.text, script.arguments)
         named = {name: value for name, value in script.parameters if name}
         env = {**machine.environment(), **named}
         out, err = str(folder / "stdout"), str(folder / "stderr")

@@ -58,6 +58,7 @@ class RunningOnCluster:
         self._cluster = cluster
         self._files = files
         self._readiness: Probe | None = None
+        self._followed: dict[str, Generation] = {}  # by id: whose pods take requests
         self._watches: dict[str, Watch] = {}  # by the pod's uid
         self._following: asyncio.Task[None] | None = None
 
@@ -73,24 +74,23 @@ class RunningOnCluster:
         """Pods go on being restarted, as at the service, until the deployment is updated or deleted."""
 
     async def discard(self, generation: Generation) -> None:
+        self._followed.pop(generation.id, None)
         await asyncio.to_thread(shutil.rmtree, self.folder(generation), ignore_errors=True)
 
     # Changes
 
     async def begin(self, generation: Generation, plan: Plan, readiness: Probe) -> None:
         """Rolls a generation out. ArmError where it doesn't get ready; Kubernetes then leaves the pods before it as they are."""
-        self.live.scoring_path = str(generation.score[1]).encode()
         self._follow(generation, readiness)
         await self._apply(generation, plan, readiness)
         await self._until_rolled_out(generation, readiness)
         before, self.serving = self.serving, generation
         if before is not None and before.id != generation.id:
             await self._until_gone(self._cluster(), before)  # its pods read their model until their end
-            await asyncio.to_thread(shutil.rmtree, self.folder(before), ignore_errors=True)
+            await self.discard(before)
 
     def take_up(self, generation: Generation, readiness: Probe) -> None:
         self.serving = generation
-        self.live.scoring_path = str(generation.score[1]).encode()
         self._follow(generation, readiness)
 
     async def scale(self, plan: Plan, _: object, readiness: Probe) -> None:
@@ -245,7 +245,7 @@ class RunningOnCluster:
 
     def _follow(self, generation: Generation, readiness: Probe) -> None:
         self._readiness = readiness
-        self._score, self._ready = generation.score, generation.readiness
+        self._followed[generation.id] = generation
         if self._following is None:
             self._following = asyncio.create_task(self._run(), name=f"pods of {self._name}")
 
@@ -264,15 +264,15 @@ class RunningOnCluster:
         """The instances are the pods that run and have a port."""
         gone = [self._watches.pop(uid) for uid in list(self._watches) if uid not in pods]
         for uid, pod in pods.items():
-            if uid in self._watches or pod["status"].get("phase") != "Running":
+            generation = self._followed.get(pod["metadata"]["labels"].get(GENERATION, ""))
+            if uid in self._watches or generation is None or pod["status"].get("phase") != "Running":
                 continue
             ports = ((read_json(cluster.folder / "pods" / uid / "pod.json") or {}).get("ports") or {}).get(CONTAINER) or {}
-            score, ready = ports.get(str(self._score[0])), ports.get(str(self._ready[0]))
-            if score and ready and self._readiness is not None:
-                instance = Instance(pod["metadata"]["name"], Upstream(int(score)))
-                self._watches[uid] = Watch(
-                    instance, Upstream(int(ready)), str(self._ready[1]), self._readiness, self.live.changed
-                )
+            (score, scoring), (ready, path) = generation.score, generation.readiness
+            if ports.get(str(score)) and ports.get(str(ready)) and self._readiness is not None:
+                instance = Instance(pod["metadata"]["name"], Upstream(int(ports[str(score)])), str(scoring).encode())
+                upstream = Upstream(int(ports[str(ready)]))
+                self._watches[uid] = Watch(instance, upstream, str(path), self._readiness, self.live.changed)
         self.live.instances = [watch.instance for watch in self._watches.values()]
         await asyncio.gather(*(watch.stop() for watch in gone))
 

@@ -50,8 +50,8 @@ def no_deployment(name: str, endpoint: str) -> RefusedError:
     return RefusedError(404, "DeploymentNotFound", f"The endpoint '{endpoint}' has no deployment '{name}'.")
 
 
-def slow_body(seconds: float) -> RefusedError:
-    return RefusedError(408, "RequestBodyTimeout", f"The request's body didn't arrive: nothing came for {seconds:g} seconds.")
+def slow_body(why: str) -> RefusedError:
+    return RefusedError(408, "RequestBodyTimeout", f"The request's body didn't arrive: {why}.")
 
 
 def timed_out(seconds: float, *, kubernetes: bool) -> RefusedError:
@@ -61,6 +61,11 @@ def timed_out(seconds: float, *, kubernetes: bool) -> RefusedError:
 
 def too_large(limit: int) -> RefusedError:
     return RefusedError(413, "RequestTooLarge", f"The request's body is larger than {limit} bytes, the most that is taken.")
+
+
+def no_memory(limit: int) -> RefusedError:
+    message = f"The bodies of all requests under way have {limit} bytes, the most that are held at a time. Try again later."
+    return RefusedError(503, "TooManyBytesPending", message)
 
 
 def too_many(name: str, *, kubernetes: bool) -> RefusedError:

@@ -1,15 +1,15 @@
 """The router in front of all online endpoints: `/ml/<region>/<endpoint>/…` to a container of one of its deployments.
 
 A request is let in by the gate, read to its end, given to a deployment by traffic or by its name in `azureml-model-deployment`,
-and to the instance that has least to do. A request for which nobody listened goes to another instance; one that was sent and lost
-isn't sent again. Mirrored copies go out beside it, and nobody hears of their answers. It is the outermost part of the server, so
-that a request passes nothing that is ARM's.
+and to the instance that has least to do; it is given up where its client goes away. A request for which nobody listened goes to
+another instance; one that was sent and lost isn't sent again. Mirrored copies go out beside it; nobody hears of their answers.
+It is the outermost part of the server, so that a request passes nothing that is ARM's.
 """
 
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from localazure.ml import bodies, refusals
 from localazure.ml.gate import Gate
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import RefusedError
-from localazure.ml.slots import LiveDeployment, NotReadyError, Place, TooManyError
+from localazure.ml.slots import Instance, LiveDeployment, NotReadyError, Place, TooManyError
 from localazure.ml.upstream import Answer, Headers, LostError, NobodyListensError
 
 PREFIX = "/ml/"
@@ -53,6 +53,7 @@ class Router:
     def __init__(self, find: Find, gate: Gate) -> None:
         self._find = find
         self._gate = gate
+        self._memory = bodies.Memory()
         self._copies: set[asyncio.Task[None]] = set()
 
     def around(self, app: ASGIApp) -> ASGIApp:
@@ -85,19 +86,26 @@ class Router:
         given = _Given(scope["headers"])
         self._gate.check(endpoint, given.authorization)
         own += [(b"x-ms-client-request-id", given.client_request_id)] if given.client_request_id else []
-        body = await bodies.whole(receive, given.length)
-        deployment = _chosen(endpoint, given.deployment)
-        request = _Request(scope["method"].encode(), below, scope["query_string"], [*given.passed, own[0]], body)
-        shadow = None if given.deployment else endpoint.next_shadow()
-        if shadow is not None:
-            self._copy(shadow, request)
-        own.append((DEPLOYMENT, deployment.name.encode()))
+        with self._memory.share() as share:
+            body = await bodies.whole(receive, given.length, share)
+            deployment = _chosen(endpoint, given.deployment)
+            request = _Request(scope["method"].encode(), below, scope["query_string"], [*given.passed, own[0]], body)
+            shadow = None if given.deployment else endpoint.next_shadow()
+            if shadow is not None:
+                self._copy(shadow, request)
+            own.append((DEPLOYMENT, deployment.name.encode()))
+            async with _listened_to(scope):
+                await self._scored(endpoint, deployment, request, scope, send, own)
+
+    async def _scored(
+        self, endpoint: LiveEndpoint, deployment: LiveDeployment, request: "_Request", scope: Scope, send: Send, own: Headers
+    ) -> None:
         deadline = asyncio.get_running_loop().time() + deployment.settings.timeout_seconds
         with _told(endpoint, deployment):
             place = deployment.enter()
             try:
                 async with asyncio.timeout_at(deadline):
-                    answer = await _asked(deployment, place, request, deadline)
+                    answer = await _asked(place, request, deadline)
                 try:
                     await _pass_on(answer, scope, send, own, deadline, kubernetes=endpoint.kubernetes)
                 finally:
@@ -151,8 +159,8 @@ class _Request(NamedTuple):
     headers: Headers
     body: bytes
 
-    def target(self, deployment: LiveDeployment) -> bytes:
-        path = deployment.scoring_path if self.path == SCORE else quote(self.path, safe=_SAFE).encode()
+    def target(self, instance: Instance) -> bytes:
+        path = instance.scoring_path if self.path == SCORE else quote(self.path, safe=_SAFE).encode()
         return path + b"?" + self.query if self.query else path
 
 
@@ -169,12 +177,12 @@ def _chosen(endpoint: LiveEndpoint, named: bytes) -> LiveDeployment:
     return deployment
 
 
-async def _asked(deployment: LiveDeployment, place: Place, request: _Request, deadline: float) -> Answer:
+async def _asked(place: Place, request: _Request, deadline: float) -> Answer:
     """The head of the first answer: an instance where nobody listens is passed over."""
     while True:
         instance = await place.instance(deadline)
         try:
-            return await instance.upstream.ask(request.method, request.target(deployment), request.headers, request.body)
+            return await instance.upstream.ask(request.method, request.target(instance), request.headers, request.body)
         except NobodyListensError:
             place.nobody_listens()
 
@@ -210,6 +218,25 @@ def _head(answer: Answer, *, kubernetes: bool) -> tuple[int, Headers]:
     return MODEL_ERROR, headers
 
 
+@contextlib.asynccontextmanager
+async def _listened_to(scope: Scope) -> AsyncIterator[None]:
+    """ClientGoneError where the client goes away meanwhile: a request that nobody waits for keeps nobody else waiting."""
+    gone: list[Callable[[], None]] = scope.get(bodies.GONE, [])
+    loop = asyncio.get_running_loop()
+    leaving = asyncio.timeout(None)
+    try:
+        async with leaving:
+            gone.append(lambda: leaving.reschedule(loop.time()))
+            try:
+                yield
+            finally:
+                gone.clear()
+    except TimeoutError:
+        if not leaving.expired():
+            raise
+        raise bodies.ClientGoneError from None
+
+
 @contextlib.contextmanager
 def _told(endpoint: LiveEndpoint, deployment: LiveDeployment) -> Iterator[None]:
     """What goes wrong between here and the container, in the service's words."""
@@ -232,7 +259,7 @@ async def _copied(shadow: LiveDeployment, request: _Request) -> None:
         place = shadow.enter()
         try:
             async with asyncio.timeout_at(deadline):
-                answer = await _asked(shadow, place, request, deadline)
+                answer = await _asked(place, request, deadline)
                 try:
                     async for _ in answer.chunks():
                         pass

@@ -67,7 +67,6 @@ class Running:
             raise
         before, old = self.serving, self._watches
         self.serving, self._watches = generation, watches
-        self.live.scoring_path = str(generation.score[1]).encode()
         self.live.instances = [watch.instance for watch in watches.values()]
         self.live.changed()
         if before is not None:
@@ -78,7 +77,6 @@ class Running:
     def take_up(self, generation: Generation, readiness: Probe) -> None:
         """A generation that an earlier server started. Its instances are ready when a probe says so."""
         self.serving = generation
-        self.live.scoring_path = str(generation.score[1]).encode()
         self._watches = {name: self._watch(generation, name, readiness) for name in generation.ports}
         self.live.instances = [watch.instance for watch in self._watches.values()]
 
@@ -125,7 +123,8 @@ class Running:
     # Parts
 
     def _watch(self, generation: Generation, name: str, readiness: Probe) -> Watch:
-        instance = Instance(name, Upstream(generation.scoring_port(name)))
+        path = str(generation.score[1]).encode()
+        instance = Instance(name, Upstream(generation.scoring_port(name)), path)
         upstream = Upstream(generation.readiness_port(name))
         return Watch(instance, upstream, str(generation.readiness[1]), readiness, self.live.changed)
 

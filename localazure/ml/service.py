@@ -135,8 +135,7 @@ class OnlineEndpoints:
         except Exception:
             await running.halt(generation)
             raise
-        self._remember(deployment.key, SERVING, generation)
-        self._remember(deployment.key, NEXT, None)
+        self._services.store.put_document(f"{_DOCUMENT}{deployment.key}", {SERVING: generation.document()})  # and no NEXT
         self._share_of(deployment)
 
     async def remove(self, deployment: Resource) -> None:
@@ -223,9 +222,8 @@ class OnlineEndpoints:
     def _new(self, deployment: Resource, live: LiveDeployment) -> AnyRunning:
         if deployment.properties["endpointComputeType"] != KUBERNETES:
             return Running(live, self._containers)
-        name = f"{deployment.id.scope.rsplit('/', 1)[-1]}-{deployment.id.name}".lower()
         key, services = deployment.key, self._services
-        return RunningOnCluster(live, name, lambda: clusters.of_deployment(key, services), self._folder / "files")
+        return RunningOnCluster(live, _plain_name(key), lambda: clusters.of_deployment(key, services), self._folder / "files")
 
     def _take_up(self, deployment: Resource, generation: Generation) -> None:
         running = self._of(deployment)
@@ -247,20 +245,18 @@ class OnlineEndpoints:
     def _record(self, key: str) -> dict[str, Body]:
         return self._services.store.document(f"{_DOCUMENT}{key}") or {}
 
-    def _remember(self, key: str, what: str, generation: Generation | None) -> None:
-        record = {name: each for name, each in self._record(key).items() if name != what}
-        if generation is not None:
-            record[what] = generation.document()
-        self._services.store.put_document(f"{_DOCUMENT}{key}", record)
+    def _remember(self, key: str, what: str, generation: Generation) -> None:
+        self._services.store.put_document(f"{_DOCUMENT}{key}", {**self._record(key), what: generation.document()})
 
     def _initializer_log(self, key: str) -> InitializerLog:
-        return InitializerLog(self._folder / "logs" / f"{_file_name(key)}-storage-initializer.log")
+        return InitializerLog(self._folder / "logs" / f"{_plain_name(key)}-storage-initializer.log")
 
     def _build_log(self, key: str) -> Path:
-        return self._folder / "logs" / f"{_file_name(key)}-build.log"
+        return self._folder / "logs" / f"{_plain_name(key)}-build.log"
 
 
-def _file_name(key: str) -> str:
-    """A name that a person recognises and that no two deployments share."""
+def _plain_name(key: str) -> str:
+    """A name that a person recognises and that no two deployments share, for files and, as it has no more than 63 characters, for
+    a cluster's objects and labels."""
     _, _, names = key.rpartition("/onlineendpoints/")
-    return f"{names.replace('/deployments/', '-')}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    return f"{names.replace('/deployments/', '-')[:54]}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"

@@ -36,6 +36,7 @@ class Instance:
 
     name: str
     upstream: Upstream
+    scoring_path: bytes = b"/score"
     ready: bool = False
     in_flight: int = 0
     last: int = 0  # which of the deployment's requests it got last
@@ -49,7 +50,6 @@ class LiveDeployment:
     name: str
     settings: Settings
     instances: list[Instance] = field(default_factory=list[Instance])
-    scoring_path: bytes = b"/score"
     pending: int = 0
     _given: int = 0  # requests that an instance has got
     _waiters: deque[asyncio.Future[Instance]] = field(default_factory=deque[asyncio.Future[Instance]])
@@ -68,6 +68,9 @@ class LiveDeployment:
     def changed(self) -> None:
         """A place became free: the requests that wait get it in the order in which they came."""
         while self._waiters:
+            if self._waiters[0].done():  # it gave up, and hasn't been told yet
+                self._waiters.popleft()
+                continue
             instance = self._free()
             if instance is None:
                 return

@@ -4,59 +4,51 @@ What isn't here (components, parameters, schemas) answers UNIMPLEMENTED, which t
 Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
-import os
 import threading
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import grpc
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import plugin_pb2, provider_pb2
 
 from formats.azure_types import BY_TOKEN, AzureType
 from localazure.plugin.answers import answering_errors, diff_response
+from localazure.plugin.base import Plugin, autonaming, configured, texts
 from localazure.plugin.check import input_problems, with_defaults
 from localazure.plugin.diff import diff
 from localazure.plugin.errors import AzureError
-from localazure.plugin.naming import Autonaming, Mode
 from localazure.plugin.projection import preview_outputs
 from localazure.plugin.settings import Settings, configuration_problems, read_settings
-from localazure.plugin.wire import Properties, from_struct, has_unknown, to_struct
+from localazure.plugin.wire import from_struct, has_unknown, to_struct
 
 if TYPE_CHECKING:
     from localazure.plugin.connection import Connection
 
-PACKAGE = "pulumi-azure-native"
 _STABLE_OUTPUTS = ("name", "location")  # can't change by an update, so a preview may show them
-_Options = provider_pb2.CheckRequest.AutonamingOptions
-_MODES = {_Options.PROPOSE: Mode.PROPOSE, _Options.ENFORCE: Mode.ENFORCE, _Options.DISABLE: Mode.DISABLE}
 
 _answers_errors = answering_errors(AzureError, LookupError, ValueError)
 
 
-class Provider(provider_pb2_grpc.ResourceProviderServicer):
-    """`azure-native` for the embedded Azure. `stop` is called when the engine cancels."""
+class Provider(Plugin):
+    """`azure-native` for the embedded Azure."""
+
+    package = "pulumi-azure-native"
 
     def __init__(self, environment: Mapping[str, str] | None = None, stop: Callable[[], None] | None = None) -> None:
-        self._environment = os.environ if environment is None else environment
-        self._stop = stop
-        self._stopping = threading.Event()
+        super().__init__(environment, stop)
         self._settings: Settings | None = None
         self._connecting = threading.Lock()
         self._connected: Connection | None = None
 
     # The plugin and its configuration
 
-    def GetPluginInfo(self, request: Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:  # noqa: N802, ARG002
-        return plugin_pb2.PluginInfo(version=version(PACKAGE))
-
     def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
         return Empty()
 
     def CheckConfig(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
         configuration = from_struct(request.news)
-        problems = [] if has_unknown(configuration) else configuration_problems(_strings(configuration), self._environment)
+        problems = [] if has_unknown(configuration) else configuration_problems(texts(configuration), self._environment)
         failures = [provider_pb2.CheckFailure(reason=problem) for problem in problems]
         return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
 
@@ -65,19 +57,8 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
 
     @_answers_errors
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
-        given = from_struct(request.args) or {key.split(":")[-1]: value for key, value in request.variables.items()}
-        self._settings = read_settings(_strings(given), self._environment)
+        self._settings = read_settings(configured(request), self._environment)
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=False)
-
-    def Cancel(self, request: Empty, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
-        self.abandon()
-        if self._stop is not None:
-            self._stop()
-        return Empty()
-
-    def abandon(self) -> None:
-        """Ends waiting for Azure: what is under way answers with what is known of it."""
-        self._stopping.set()
 
     # Planning
 
@@ -90,7 +71,7 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
             from_struct(request.news),
             from_struct(request.olds),
             seed=request.randomSeed,
-            autonaming=_autonaming(request),
+            autonaming=autonaming(request),
             default_location=self._configured.location,
             group_location=lambda group: self._connection.group_location(group),
         )
@@ -166,17 +147,6 @@ def _type_of(urn: str) -> AzureType:
         known = ", ".join(sorted(BY_TOKEN))
         raise LookupError(f"the resource type '{token}' is not implemented by this stand-in of azure-native; it has {known}")
     return BY_TOKEN[token]
-
-
-def _strings(configuration: Properties) -> dict[str, str]:
-    """Configuration as text: values of other types arrive as JSON, booleans of an explicit provider as booleans."""
-    return {key: value if isinstance(value, str) else str(value) for key, value in configuration.items()}
-
-
-def _autonaming(request: provider_pb2.CheckRequest) -> Autonaming:
-    if not request.HasField("autonaming"):
-        return Autonaming()
-    return Autonaming(_MODES[request.autonaming.mode], request.autonaming.proposed_name)
 
 
 def _timeout(given_s: float) -> dict[str, float]:

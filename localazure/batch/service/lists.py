@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from starlette.responses import Response
 
-from catalog.lifecycle import Status
+from catalog.lifecycle import SOLD, Status
 from catalog.services.batch import node_agents
 from catalog.services.vm_image_rows import IMAGES
 from formats.azure_types import BATCH_APPLICATION, BATCH_APPLICATION_PACKAGE
@@ -25,7 +25,6 @@ _STATES = (
     *("creating", "idle", "leavingPool", "offline", "preempted", "rebooting", "reimaging", "running", "starting"),
     *("startTaskFailed", "unknown", "unusable", "waitingForStartTask", "deallocated", "deallocating", "upgradingOS"),
 )
-_OFFERED = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
 
 
 class Lists:
@@ -75,9 +74,9 @@ class Lists:
         day = request_date(None, asked.account, checks.group_of(asked.account.id, self._services.store), self._services.clock)
         for image in IMAGES:
             agent = node_agents.for_distribution(image.distribution)
-            if agent is None or not image.reference.sku or image.lifecycle.status(day) not in _OFFERED:
+            if agent is None or not image.reference.sku or image.lifecycle.status(day) not in SOLD:
                 continue
-            if agent.lifecycle.status(day) not in _OFFERED:
+            if agent.lifecycle.status(day) not in SOLD:
                 continue
             entry: Body = {
                 "nodeAgentSKUId": agent.sku,

@@ -4,11 +4,11 @@ In: the log of a run, as a shim writes it: each line behind its time. Out: bytes
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from localazure.containers.followed_log import FollowedLog
 from localazure.containers.shim_log import STAMP
 
 _POLL_SECONDS = 0.05
@@ -39,9 +39,9 @@ async def told(log: Path, asked: Asked, ended: Callable[[], bool]) -> AsyncItera
 
 
 async def _all(log: Path, asked: Asked, ended: Callable[[], bool]) -> AsyncIterator[bytes]:
-    reader = _Reader(log)
+    reader = FollowedLog(log, whole=False)
     over = ended()
-    lines = await asyncio.to_thread(reader.read_on)
+    lines = await asyncio.to_thread(reader.lines)
     if asked.tail is not None:
         lines = lines[len(lines) - min(asked.tail, len(lines)) :]
     while True:
@@ -53,46 +53,7 @@ async def _all(log: Path, asked: Asked, ended: Callable[[], bool]) -> AsyncItera
         if not lines:
             await asyncio.sleep(_POLL_SECONDS)
         over = ended()
-        lines = await asyncio.to_thread(reader.read_on)
-
-
-class _Reader:
-    """Where a reader of the log is: behind `_last`, what was read last."""
-
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        self._place = 0
-        self._inode = 0
-        self._last = b""
-
-    def read_on(self) -> list[bytes]:
-        """The lines since the last time; the newest may not be whole yet."""
-        try:
-            with self._log.open("rb") as file:
-                status = os.fstat(file.fileno())
-                if self._inode and status.st_ino != self._inode:  # its older half was dropped: this is the newer one
-                    self._place = self._behind(file.read())
-                self._inode = status.st_ino
-                file.seek(self._place)
-                content = file.read()
-        except FileNotFoundError:
-            return []
-        if not content:
-            return []
-        self._place += len(content)
-        lines = _lines(content)
-        self._last = lines[-1]
-        return lines
-
-    def _behind(self, content: bytes) -> int:
-        found = content.rfind(self._last) if self._last else -1
-        return 0 if found < 0 else found + len(self._last)
-
-
-def _lines(content: bytes) -> list[bytes]:
-    """Ended by line feeds alone."""
-    found = content.split(b"\n")
-    return [line + b"\n" for line in found[:-1]] + ([found[-1]] if found[-1] else [])
+        lines = await asyncio.to_thread(reader.lines)
 
 
 def _shown(line: bytes, asked: Asked) -> bytes:

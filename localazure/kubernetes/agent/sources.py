@@ -4,11 +4,8 @@ A 404 is `MissingError` in the kubelet's words. Nothing is kept: what a containe
 """
 
 import base64
-from typing import Any
 
 from localazure.kubernetes.client import KubeApi
-
-Body = dict[str, Any]
 
 
 class MissingError(Exception):

@@ -10,7 +10,6 @@ from catalog.services.aks.device_plugin import CONFIG_LABEL
 from localazure.kubernetes.infrastructure import flags, signals
 from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
 
-PROGRAM = "config-manager"
 _NEEDED = ("node-name", "config-file-srcdir", "config-file-dst")
 
 

@@ -14,7 +14,6 @@ from azure.storage.blob import BlobServiceClient
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 VERSION = "2024-01-01"
-STORAGE = "https://storage.azure.com"
 
 
 class Token:

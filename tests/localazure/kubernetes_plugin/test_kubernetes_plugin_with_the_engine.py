@@ -1,10 +1,7 @@
 """A small program on the real engine and a control plane: what the gRPC tests can't show is whether the engine understands."""
 
 import json
-import shlex
-import subprocess
 import sys
-import uuid
 from pathlib import Path
 
 import pytest
@@ -12,6 +9,7 @@ import pytest
 from localazure.kubernetes_plugin import install
 from tests.support.embedded import CHECKOUT
 from tests.support.kubernetes import ControlPlane
+from tests.support.small_stack import RUN, SmallStack
 
 PROGRAM = """
 import pulumi
@@ -43,20 +41,15 @@ k.core.v1.ConfigMap("there", metadata=inside, data={"a": "1"}, opts=pulumi.Resou
 pulumi.export("namespace", team.metadata.name)
 pulumi.export("token", token.data)
 """
-LIMIT_S = 120
-RUN = ("--yes", "--skip-preview")
 
 
-class Stack:
+class Stack(SmallStack):
     """One stack of the program above, with an engine of its own."""
 
     def __init__(self, folder: Path, engine_bin: Path, kubeconfig: str) -> None:
-        self.folder = folder
         install(folder / "home", Path(sys.executable), CHECKOUT)
         (folder / "backend").mkdir()
-        (folder / "Pulumi.yaml").write_text("name: small\nruntime: python\n")
-        (folder / "__main__.py").write_text(PROGRAM)
-        self.environment = {
+        environment = {
             "HOME": str(folder),
             "PATH": f"{Path(sys.executable).parent}:{engine_bin}:/usr/bin:/bin",
             "PULUMI_HOME": str(folder / "home"),
@@ -65,21 +58,8 @@ class Stack:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         }
-        self.run("stack", "init", f"s{uuid.uuid4().hex[:8]}")
+        super().__init__(folder, environment, PROGRAM)
         self.run("config", "set", "--secret", "kubeconfig", kubeconfig)
-
-    def run(self, *arguments: str, expected: int = 0) -> str:
-        done = subprocess.run(
-            ["pulumi", *arguments, "--non-interactive"],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
-        assert done.returncode == expected, f"{shlex.join(arguments[:3])}\n{done.stdout}\n{done.stderr}"
-        return done.stdout + done.stderr
 
     def kept(self) -> tuple[str, str]:
         """The state's text, and the name of the namespace."""
@@ -90,11 +70,6 @@ class Stack:
             if each["urn"].endswith("::team")
         )
         return text, namespace
-
-    def operations(self) -> dict[str, str]:
-        """What a preview would do to which resource, by name."""
-        steps = json.loads(self.run("preview", "--json"))["steps"]
-        return {step["urn"].split("::")[-1]: step["op"] for step in steps if step["op"] not in ("same", "read")}
 
 
 @pytest.mark.slow

@@ -1,10 +1,18 @@
 """Jobs of Azure ML on clusters that have no node until one waits: code, environment, inputs, log, outputs, ends and evictions."""
 
-from typing import Any
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from catalog import roles
+from localazure.machines.ml_clusters import Clusters, Jobs
+from localazure.machines.ml_job_files import Laid
+from localazure.machines.ml_job_run import Ended
+from localazure.machines.ml_jobs import JobRunner
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
@@ -151,6 +159,8 @@ def test_how_jobs_fail(world: World) -> None:
         ({"resources": {"instanceCount": 2}}, "jobs on more than one node"),
         ({"identity": {"identityType": "UserIdentity"}}, "jobs that run as the user"),
         ({"inputs": {"x": {"jobInputType": "triton_thing", "uri": "azureml://x"}}}, "triton_thing"),
+        ({"inputs": {"../x": {"jobInputType": "literal", "value": "1"}}}, "'../x' is no name of inputs"),
+        ({"outputs": {"../x": {"jobOutputType": "uri_folder"}}}, "'../x' is no name of outputs"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -159,6 +169,78 @@ def test_what_isnt_run_is_refused_before_it_waits(world: World, changed: dict[st
     answer = world.try_job(cluster, "true", **changed)
     assert answer.status_code in (400, 501), answer.text
     assert what.lower() in answer.text.lower()
+
+
+class Told:
+    """What a runner needs of the embedded Azure, and one of its runs, whose container is canceled in the moment it starts."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        nothing: Any = SimpleNamespace(documents=lambda _: {}, put_document=lambda *_: None, get=lambda _: None)
+        self.runner = JobRunner(cast(Any, SimpleNamespace(store=nothing, clock=SimpleNamespace(stamp=lambda: "now"))), tmp_path)
+        self.job = SimpleNamespace(properties={})
+        self.begun = 0
+        self.runner._run_of = lambda _: cast(Any, self)
+
+    def end_of(self, **kept: Any) -> str:
+        self.runner._jobs["j"] = {"compute": "c", "secret": "s", "node": "n", "sent": 0, "exit": None, "puts": [], **kept}
+        asyncio.run(self.runner._on_node("j", taken_up=False))
+        return self.runner._jobs["j"]["status"]
+
+    async def prepared(self, *_: Any) -> tuple[Any, Any, Laid]:
+        self.begun += 1
+        return object(), object(), Laid({}, {}, ())
+
+    async def start(self, *_: Any) -> None:
+        self.runner._jobs["j"]["status"] = "CancelRequested"
+
+    async def followed(self, *_: Any) -> Ended:
+        return Ended(137, stopped=True)
+
+    async def remove(self) -> None:
+        pass
+
+
+def test_a_job_that_is_canceled_while_its_container_starts_does_not_run_again(tmp_path: Path) -> None:
+    assert Told(tmp_path).end_of(status="Preparing") == "Canceled"
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "Completed"), (3, "Failed")])
+def test_a_job_whose_server_was_killed_while_its_outputs_were_kept_does_not_run_again(
+    tmp_path: Path, code: int, status: str
+) -> None:
+    told = Told(tmp_path)
+    assert told.end_of(status="Finalizing", exit=code) == status
+    assert told.begun == 0
+
+
+def test_files_of_a_job_that_was_over_when_the_server_was_killed_go(tmp_path: Path) -> None:
+    for name in ("over-secret", ".plain-root"):
+        (tmp_path / "ml-job-files" / name).mkdir(parents=True)
+    store = SimpleNamespace(documents=lambda _: {}, of_type=lambda _: [])
+    services = SimpleNamespace(store=store, machines=SimpleNamespace(each_tick=lambda _: None))
+    asyncio.run(JobRunner(cast(Any, services), tmp_path / "ml-jobs").started())
+    assert [each.name for each in (tmp_path / "ml-job-files").iterdir()] == [".plain-root"]
+
+
+def test_a_node_whose_job_had_ended_when_the_server_was_killed_is_free() -> None:
+    nodes = [
+        {"id": each, "number": 0, "state": "running", "since": "2026-11-22T10:00:00Z", "job": each} for each in ("on", "over")
+    ]
+    record = {"nodes": nodes, "target": 2, "since": "", "allocation": "Steady", "errors": []}
+    compute = SimpleNamespace(properties={"properties": {"scaleSettings": {"maxNodeCount": 2}}}, location="westeurope")
+    store = SimpleNamespace(
+        documents=lambda _: {"ml-clusters/c": record}, get=lambda _: compute, of_type=lambda _: [], put_document=lambda *_: None
+    )
+    now = datetime(2026, 11, 22, 10, tzinfo=UTC)
+    clock = SimpleNamespace(now=lambda: now, stamp=now.isoformat)
+
+    async def told() -> None:
+        clusters = Clusters(cast(Any, SimpleNamespace(store=store, clock=clock)), Jobs(lambda _: [], lambda *_: None))
+        clusters.started({"on"})
+        assert [(node["id"], node["state"]) for node in nodes] == [("on", "running"), ("over", "idle")]
+        await clusters.close()
+
+    asyncio.run(told())
 
 
 def test_an_evicted_node_lets_its_job_begin_anew(world: World) -> None:

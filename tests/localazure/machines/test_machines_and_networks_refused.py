@@ -132,7 +132,11 @@ def test_quota_restriction_and_capacity_have_azures_codes(network: Network, inte
     finally:
         azure.command("fault", "clear")
     again = network.try_machine(body, "nowhere")  # it is there, failed, and can be made again
-    assert azure.finished(again)["status"] == "Succeeded"
+    ended = azure.finished(again)
+    assert ended["status"] == "Succeeded", ended["error"]
+    made = azure.get(f"{network.group}/providers/Microsoft.Compute/virtualMachines/nowhere", COMPUTE).json()["properties"]
+    assert made["vmId"]
+    assert azure.get(made["storageProfile"]["osDisk"]["managedDisk"]["id"], "2024-03-02").status_code == 200
     azure.finished(azure.delete(f"{network.group}/providers/Microsoft.Compute/virtualMachines/nowhere", COMPUTE))
 
 
@@ -168,7 +172,17 @@ def test_a_put_of_what_get_answers_changes_nothing_and_another_size_starts_the_m
     assert azure.finished(azure.put(machine.id, body, COMPUTE))["status"] == "Succeeded"
     body["properties"]["hardwareProfile"]["vmSize"] = "Standard_NC8as_T4_v3"
     assert azure.finished(azure.put(machine.id, body, COMPUTE))["status"] == "Succeeded"
-    assert azure.get(machine.id, COMPUTE).json()["properties"]["hardwareProfile"]["vmSize"] == "Standard_NC8as_T4_v3"
+    silent = {name: body[name] for name in ("location", "identity", "properties") if name in body}
+    del silent["properties"]["osProfile"], silent["properties"]["storageProfile"]["osDisk"]
+    before = azure.get(machine.id, COMPUTE).json()["properties"]
+    assert azure.finished(azure.put(machine.id, silent, COMPUTE))["status"] == "Succeeded"
+    after = azure.get(machine.id, COMPUTE).json()["properties"]
+    assert after["hardwareProfile"]["vmSize"] == "Standard_NC8as_T4_v3"
+    assert (after["osProfile"], after["storageProfile"]) == (before["osProfile"], before["storageProfile"]), (
+        "what isn't said stays"
+    )
+    body["properties"]["storageProfile"]["dataDisks"] = [{"lun": 0, "createOption": "Empty", "diskSizeGB": 4}]
+    assert ml.refused(azure.put(machine.id, body, COMPUTE))[0] == 501
     assert machine.out("cat /opt/here") == "1\n"
     assert machine.out("cat /proc/self/stat | cut -d' ' -f4") != boot, "another process runs its commands"
 

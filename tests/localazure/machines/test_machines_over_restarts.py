@@ -1,7 +1,12 @@
 """Machines over the end of the embedded Azure: a killed one's are adopted with what they run, and `stop` leaves nothing."""
 
+import asyncio
 import subprocess
+from types import SimpleNamespace
+from typing import Any, cast
 
+from localazure import kinds  # noqa: F401 - machines and kinds need each other, and kinds come first
+from localazure.machines.machine import STARTING, Machine
 from tests.localazure.conftest import new_group
 from tests.support.embedded import EmbeddedAzure, until
 from tests.support.machines import COMPUTE, PLAIN, Network
@@ -14,6 +19,20 @@ def processes_of(azure: EmbeddedAzure) -> list[str]:
     return [line for line in shown.splitlines() if str(azure.state / "machines") in line]
 
 
+def test_a_machine_that_comes_up_as_the_server_ends_is_left_to_the_next() -> None:
+    async def told() -> None:
+        around = SimpleNamespace(now=lambda: "now", save=lambda _: None)
+        machine = Machine(cast(Any, None), {"power": "stopped"}, cast(Any, around))
+        machine._up = lambda: asyncio.sleep(60)
+        starting = asyncio.create_task(machine.start())
+        await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.wait([starting])
+        assert machine.power == STARTING
+
+    asyncio.run(told())
+
+
 def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azure: EmbeddedAzure) -> None:
     network = Network(own_azure, new_group(own_azure))
     machine = network.machine(image=PLAIN, custom_data=CONFIG, identity={"type": "SystemAssigned"})
@@ -23,6 +42,9 @@ def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azu
     sync = machine.command("waited-for", "while [ ! -e /opt/go ]; do sleep 0.05; done; echo also")
     assert sync.status_code == 201
     until(lambda: machine.told("waited-for")["executionState"] == "Running", "the other one runs too")
+    command = {"commandToExecute": "echo once >> /opt/count; while [ ! -e /opt/go ]; do sleep 0.05; done"}
+    extension = machine.extension("script", "Microsoft.Azure.Extensions", "CustomScript", settings=command)
+    until(lambda: machine.out("cat /opt/count 2>/dev/null") == "once\n", "so does an extension's script")
     own_azure.kill9()
     own_azure.start()
     assert machine.power == "running"
@@ -30,6 +52,8 @@ def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azu
     told = machine.until_told("lasting", "Failed")
     assert (told["output"], told["exitCode"]) == ("begun\nover\n", 5)
     assert own_azure.finished(sync)["status"] == "Succeeded"
+    assert own_azure.finished(extension)["status"] == "Succeeded"
+    assert machine.out("cat /opt/count") == "once\n"
     assert machine.told("waited-for")["output"] == "also\n"
     assert machine.out("cloud-init status --wait >/dev/null; tail -1 /opt/boots") == "done\n"
 

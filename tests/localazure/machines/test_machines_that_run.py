@@ -1,5 +1,6 @@
 """Virtual machines that run: cloud-init, scripts, power, extensions, containers and identities, each seen on the machine."""
 
+import asyncio
 import base64
 import json
 import subprocess
@@ -9,6 +10,8 @@ import pytest
 from azure.mgmt.compute import ComputeManagementClient, models
 
 from catalog import roles
+from localazure import kinds  # noqa: F401 - machines and kinds need each other, and kinds come first
+from localazure.machines.containers import Docker, DockerError
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
@@ -67,8 +70,9 @@ def test_a_machine_shows_that_it_runs_and_what_on(machine: TestMachine) -> None:
 
 def test_a_script_gets_parameters_and_shows_both_streams(machine: TestMachine) -> None:
     parameters = [{"name": "SIZE", "value": "7"}, {"name": "", "value": "bare"}]
-    message = machine.run('echo "$SIZE $1 $2"', "echo trouble >&2", "exit 3", parameters=parameters)
-    assert message == "Enable succeeded: \n[stdout]\n7 SIZE=7 bare\n\n[stderr]\ntrouble\n"
+    message = machine.run('echo "$SIZE $@"', "echo trouble >&2", "exit 3", parameters=parameters)
+    # Azure/azure-cli issue 7505: the values, and each a variable
+    assert message == "Enable succeeded: \n[stdout]\n7 7 bare\n\n[stderr]\ntrouble\n"
 
 
 def test_a_script_shows_the_last_4096_bytes(machine: TestMachine) -> None:
@@ -125,6 +129,10 @@ def test_a_managed_run_command_tells_how_it_went(machine: TestMachine) -> None:
     ml.done(machine.azure, machine.command("fine", "echo out; echo err >&2"))
     told = machine.told("fine")
     assert (told["executionState"], told["exitCode"], told["output"], told["error"]) == ("Succeeded", 0, "out\n", "err\n")
+    script = 'echo "$SIZE $TOKEN $@"; tr "\\0" " " < /proc/$$/cmdline | grep -c hush'
+    given = {"parameters": [{"name": "SIZE", "value": "7"}, {"name": "", "value": "bare"}]}
+    ml.done(machine.azure, machine.command("told", script, **given, protectedParameters=[{"name": "TOKEN", "value": "hush"}]))
+    assert machine.told("told")["output"] == "7 hush bare\n0\n", "a list of processes shows no secret"
     ml.done(machine.azure, machine.command("bad", "exit 9", asyncExecution=False))
     assert (machine.told("bad")["executionState"], machine.told("bad")["exitCode"]) == ("Failed", 9)
     answer = machine.command("strict", "exit 9", treatFailureAsDeploymentFailure=True)
@@ -280,6 +288,15 @@ def images(azure: EmbeddedAzure) -> dict[str, Any]:
     answer = azure.put(f"{registry}/taskRuns/build", task, "2019-06-01-preview")
     ml.done(azure, answer)
     return {"registry": registry, "server": f"{name}.azurecr.local", "name": name, "identity": ml.put_identity(azure, group)}
+
+
+def test_names_of_containers_and_volumes_lead_nowhere_else() -> None:
+    nothing: Any = None
+    docker = Docker(nothing, nothing, nothing)
+    with pytest.raises(DockerError, match="Invalid container name"):
+        asyncio.run(docker._run(nothing, {"name": ".."}))
+    with pytest.raises(DockerError, match="invalid characters for a local volume name"):
+        docker._volume(nothing, 0, "a/../../b")
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from localazure.ml.bodies import GONE
 from localazure.ml.gate import Gate
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import access_denied
@@ -119,7 +120,8 @@ class Scene:
         return servers
 
     async def ask(self, body: Any = b"", path: str = "/ml/westeurope/e/score", method: str = "POST", **given: Any) -> Answered:
-        """`chunks`: the body's parts as they come; `gone`: then the client leaves; `headers`: beside that of the key."""
+        """`chunks`: the body's parts as they come; `gone`: then the client leaves; `headers`: beside that of the key;
+        `leaving`: what is called where the client goes away later."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         parts: list[bytes] = given.get("chunks") or [content]
         headers = {"authorization": f"Bearer {KEY.decode()}", "host": "localhost", **given.get("headers", {})}
@@ -151,6 +153,7 @@ class Scene:
             "query_string": query.encode(),
             "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
             "localazure.abort": lambda: setattr(answered, "aborted", True),
+            GONE: given.get("leaving", []),
         }
         await self.router.answer(scope, receive, send)
         return answered

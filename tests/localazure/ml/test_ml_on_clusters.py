@@ -117,6 +117,11 @@ def test_wrong_settings_are_refused(arm: InProcessArm, changed: dict[str, Any], 
     assert message in found[2]
 
 
+def test_an_extension_on_aks_has_no_identity_of_its_own(arm: InProcessArm) -> None:
+    found = refusal(arm.put(EXTENSION, {**extension(), "identity": {"type": "SystemAssigned"}}, EXTENSIONS))
+    assert found[:2] == (400, "FailedIdentityOperation")
+
+
 def test_a_highly_available_router_needs_three_nodes(arm: InProcessArm) -> None:
     small = CLUSTER.replace("/gpu", "/small")
     arm.succeeded(arm.put(small, cluster(dnsPrefix="small")))

@@ -1,10 +1,18 @@
 """Workspaces of Azure Machine Learning: what they need and show, what of them never changes, what a deleted one leaves."""
 
 import uuid
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from formats.arm_ids import parse
+from localazure.arm.store import Resource, Store
+from localazure.kinds import ml_workspaces
+from localazure.kinds.ml_kind import DELETED
+from localazure.kinds.ml_workspace_rules import RECOVER
 from tests.localazure.conftest import new_group
 from tests.support.embedded import EmbeddedAzure, until
 from tests.support.ml_resources import (
@@ -101,7 +109,6 @@ def test_what_it_depends_on_has_to_be_named(azure: EmbeddedAzure, parts: dict[st
         ({"kind": "Hub"}, "does not implement a workspace of the kind 'Hub'"),
         ({"identity": {"type": "None"}}, "A workspace has a managed identity"),
         ({"properties": {"bogus": 1}}, "'properties.bogus' is not a property"),
-        ({"location": "northeurope"}, "The workspace lies in 'northeurope'"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -164,8 +171,28 @@ def test_one_that_is_deleted_for_good_leaves_its_name_free(azure: EmbeddedAzure,
     body = workspace_body(azure, group)
     path = f"{group}/providers/{TYPE}/{new_name()}"
     done(azure, azure.put(path, body, ML))
+    environment = f"{path}/environments/purged/versions/1"
+    done(azure, azure.put(environment, {"properties": {"image": "mcr.microsoft.com/azureml/minimal:1"}}, ML))
     azure.finished(azure.client.delete(path, params={"api-version": ML, "forceToPurge": "true"}))
     done(azure, azure.put(path, body, ML))
+    azure.finished(azure.delete(path, ML))
+    body["properties"]["allowRecoverSoftDeletedWorkspace"] = True
+    done(azure, azure.put(path, body, ML))
+    assert azure.get(environment, ML).status_code == 404, "it was the purged one's"
+
+
+def test_what_is_kept_of_a_workspace_goes_as_the_one_that_comes_back_is_written(tmp_path: Path) -> None:
+    services: Any = SimpleNamespace(
+        store=Store(tmp_path / "azure.sqlite"), clock=SimpleNamespace(as_of=date(2026, 11, 22), stamp=lambda: "now")
+    )
+    parsed = parse(f"/subscriptions/s/resourceGroups/g/providers/{TYPE}/w")
+    assert parsed is not None
+    kept = Resource(id=parsed, body={}, service={"properties": {"workspaceId": "first"}}, private={"blob_container": "c"})
+    DELETED.keep(parsed.key, kept, 14, services)
+    ml_workspaces._recover(Resource(id=parsed, body={"properties": {RECOVER: True}}), services)
+    written = services.store.get(parsed.key)  # what a server finds that comes after a kill
+    assert (written.service, written.private, written.state) == (kept.service, kept.private, "Creating")
+    assert DELETED.find(parsed.key, services) is None
 
 
 def test_a_name_in_another_group_is_another_workspace_and_a_group_takes_its_workspaces_along(

@@ -211,6 +211,10 @@ def test_a_slow_model_is_given_up_and_too_many_requests_are_turned_away(world: W
     with one.client(key) as client:
         answer = client.post(one.uri, json={"sleep": 1.5})
         assert (answer.status_code, answer.json()["error"]["code"]) == (408, "ScoreRequestTimeout")
+    for _ in range(2):  # all that the deployment takes
+        with one.client(key) as client, pytest.raises(httpx.ReadTimeout):
+            client.post(one.uri, json={"sleep": 0.9}, timeout=httpx.Timeout(10, read=0.05))
+    until(lambda: ask(0) != 429, "clients that went away keep no places", 0.4)
 
 
 def test_a_token_of_the_endpoint_and_one_of_entra_open_it(world: World, both: Endpoint) -> None:

@@ -15,7 +15,7 @@ from formats.conda_file import CondaFileError
 from localazure.arm.kind import Caller
 from localazure.arm.store import Resource, Store
 from localazure.lists.deviations import Deviations
-from localazure.ml import conda, durations
+from localazure.ml import conda, durations, service
 from localazure.ml.gate import Gate, own_token
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import RefusedError
@@ -113,6 +113,14 @@ def test_a_token_of_an_endpoint_opens_that_one_until_it_ends(scene: Scene) -> No
 )
 def test_a_duration_is_read_as_arm_spells_it(text: str, seconds: float | None) -> None:
     assert durations.seconds(text) == seconds
+
+
+def test_no_two_deployments_share_the_name_of_an_object_in_a_cluster() -> None:
+    first, second = (service._plain_name(f"/w/onlineendpoints/{each}") for each in ("a-b/deployments/cee", "a/deployments/b-cee"))
+    assert first.startswith("a-b-cee-")
+    assert second.startswith("a-b-cee-")
+    assert first != second
+    assert len(service._plain_name(f"/w/onlineendpoints/{'e' * 32}/deployments/{'d' * 32}")) == 63  # the longest label
 
 
 def test_a_conda_file_is_what_pip_can_bring_of_it() -> None:

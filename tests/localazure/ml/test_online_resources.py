@@ -1,10 +1,17 @@
 """Online endpoints and deployments as ARM's resources: what is answered, and what is refused before anything runs."""
 
 from collections.abc import Iterator
+from datetime import date
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from formats.arm_ids import parse
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Change
+from localazure.arm.store import Resource
+from localazure.kinds import ml_online_endpoints
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import Endpoint, World
 from tests.support import ml_resources as ml
@@ -202,6 +209,21 @@ def test_a_deployment_that_failed_stays_gets_no_traffic_and_is_deleted(world: Wo
         assert client.post(one.uri, json={}).json()["error"]["code"] == "NoDeploymentWithTraffic"
     one.delete("blue")
     assert world.azure.get(world.path(one.name, "blue"), ml.ML).status_code == 404
+
+
+def test_a_deployment_that_is_being_deleted_gets_no_traffic_any_more() -> None:
+    workspace = "/subscriptions/s/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w"
+    endpoint, leaving = parse(f"{workspace}/onlineEndpoints/e"), parse(f"{workspace}/onlineEndpoints/e/deployments/blue")
+    assert endpoint is not None
+    assert leaving is not None
+    services: Any = SimpleNamespace(
+        store=SimpleNamespace(of_type=lambda *_: [Resource(id=leaving, body={}, state="Deleting")]),
+        endpoints=SimpleNamespace(serves=lambda _: True),
+    )
+    given = {"properties": {"traffic": {"blue": 100}}}
+    change = Change(id=endpoint, body=given, previous=None, as_of=date(2026, 11, 22), services=services)
+    with pytest.raises(ArmError, match="The deployment 'blue' is being deleted"):
+        ml_online_endpoints._check_traffic(change, "Managed")
 
 
 def test_a_deployment_needs_the_endpoint_that_it_lies_below(world: World) -> None:

@@ -6,10 +6,18 @@ Statuses: Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints
 import asyncio
 import random
 from collections import Counter
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from localazure.ml import bodies
+from localazure.folder import write_json
+from localazure.ml import failures
+from localazure.ml.generations import Generation
+from localazure.ml.pod_forms import CONTAINER, GENERATION
+from localazure.ml.pods import Cluster, RunningOnCluster
+from localazure.ml.settings import PROBE, probe
+from localazure.ml.slots import LiveDeployment, Settings
 from localazure.ml.traffic import Deck
 from tests.localazure.ml.routing import Scene, play
 
@@ -49,7 +57,7 @@ def test_a_request_reaches_a_container_with_its_body_and_without_the_key() -> No
 def test_the_scoring_route_of_a_custom_container_and_other_paths_are_the_containers_own() -> None:
     async def told(scene: Scene) -> None:
         (blue,) = await scene.deploy("blue")
-        scene.endpoint.deployments["blue"].scoring_path = b"/v2/predict"
+        scene.endpoint.deployments["blue"].instances[0].scoring_path = b"/v2/predict"
         scene.endpoint.share({"blue": 100}, None)
         await scene.ask(b"1")
         await scene.ask(b"", "/ml/westeurope/e/swagger.json?version=3", "GET")
@@ -59,19 +67,26 @@ def test_the_scoring_route_of_a_custom_container_and_other_paths_are_the_contain
     play(told)
 
 
-def test_a_chunked_body_arrives_whole_and_a_connection_is_used_again() -> None:
-    async def told(scene: Scene) -> None:
-        (blue,) = await scene.deploy("blue")
-        scene.endpoint.share({"blue": 100}, None)
-        for _ in range(3):
-            answer = await scene.ask(chunks=[b"a" * 70_000, b"", b"b" * 70_000])
-            assert answer.body == b"a" * 70_000 + b"b" * 70_000
-        assert blue.connections == 1
-        assert (await scene.ask({"close": True})).status == 200
-        assert (await scene.ask(b"next")).body == b"next"
-        assert blue.connections == 2
+def test_pods_of_two_generations_are_each_asked_at_their_own_route(tmp_path: Path) -> None:
+    def away() -> Cluster:
+        raise failures.of("InferencingClientCallFailed", "for tests")
 
-    play(told)
+    async def told() -> None:
+        live = LiveDeployment("blue", Settings(timeout_seconds=5, concurrent=1, wait_seconds=0))
+        running = RunningOnCluster(live, "e-blue", away, tmp_path)
+        pods: dict[str, Any] = {}
+        for name, path in (("old", "/score"), ("new", "/v2/predict")):
+            (tmp_path / "pods" / name).mkdir(parents=True)
+            write_json(tmp_path / "pods" / name / "pod.json", {"ports": {CONTAINER: {"5001": 9}}})
+            pods[name] = {"metadata": {"name": name, "labels": {GENERATION: name}}, "status": {"phase": "Running"}}
+            running.take_up(
+                Generation(name, "d", "f", [5001, path], [5001, "/"]), probe({"readinessProbe": PROBE}, "readinessProbe")
+            )
+        await running._took(cast(Any, Cluster(cast(Any, None), "n", tmp_path, {}, "i")), pods)
+        assert [(each.name, each.scoring_path) for each in live.instances] == [("old", b"/score"), ("new", b"/v2/predict")]
+        await running.close()
+
+    asyncio.run(told())
 
 
 @pytest.mark.parametrize("name", ["green", "GREEN"])
@@ -245,39 +260,18 @@ def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
     play(told)
 
 
-def test_a_body_that_is_too_large_or_never_comes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "MOST_BYTES", 1000)
-    monkeypatch.setattr(bodies, "IDLE_SECONDS", 0.05)
-
+def test_a_place_that_becomes_free_as_the_first_in_the_queue_gives_up_goes_to_the_second() -> None:
     async def told(scene: Scene) -> None:
-        (blue,) = await scene.deploy("blue")
-        scene.endpoint.share({"blue": 100}, None)
-        declared = await scene.ask(b"", headers={"content-length": "1001"})
-        chunked = await scene.ask(chunks=[b"a" * 600, b"b" * 600])
-        assert (declared.status, chunked.status) == (413, 413)
-        assert declared.json["error"]["code"] == "RequestTooLarge"
-        incoming = [{"type": "http.request", "body": b"a", "more_body": True}]
-
-        async def receive() -> object:
-            return incoming.pop() if incoming else await asyncio.Event().wait()
-
-        with pytest.raises(bodies.refusals.RefusedError) as refused:
-            await bodies.whole(receive, b"10")  # type: ignore[arg-type]
-        assert refused.value.status == 408
-        assert not blue.requests
-        assert (await scene.ask(b"good")).status == 200
-
-    play(told)
-
-
-def test_a_client_that_goes_away_leaves_nothing_behind() -> None:
-    async def told(scene: Scene) -> None:
-        (blue,) = await scene.deploy("blue", concurrent=1)
-        scene.endpoint.share({"blue": 100}, None)
-        answer = await scene.ask(chunks=[b"a", b"b"], gone=True, headers={"content-length": "5"})
+        await scene.deploy("blue", concurrent=1)
         live = scene.endpoint.deployments["blue"]
-        assert answer.status == 0
-        assert (live.pending, live.instances[0].in_flight, blue.requests) == (0, 0, [])
+        deadline = asyncio.get_running_loop().time() + 5
+        place = live.enter()
+        await place.instance(deadline)
+        first, second = (asyncio.create_task(live.one(deadline)) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        place.leave()  # before the first has heard of it
+        assert (await second).in_flight == 1
 
     play(told)
 

@@ -13,6 +13,7 @@ from localazure.plugin.servicer import Provider
 from localazure.plugin.wire import from_struct, to_struct
 from tests.localazure.plugin import fake_arm
 from tests.localazure.plugin.fake_arm import FakeArm
+from tests.support.embedded import EmbeddedAzure
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 
@@ -108,6 +109,20 @@ def offline(unconfigured: Engine) -> Engine:
 def engine(unconfigured: Engine, arm: FakeArm) -> Engine:
     unconfigured.configure(**configuration(arm.host))
     return unconfigured
+
+
+def connect(engine: Engine, azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Configured for the embedded Azure in place of a fake one."""
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
+    engine.configure(
+        subscriptionId=SUBSCRIPTION,
+        tenantId=azure.tenant_id,
+        clientId=azure.client_id,
+        clientSecret=azure.client_secret,
+        metadataHost=f"localhost:{azure.port}",
+        disableInstanceDiscovery="true",
+    )
+    return engine
 
 
 def configuration(host: str) -> dict[str, str]:

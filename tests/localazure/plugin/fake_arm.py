@@ -22,8 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from formats import arm_ids
-from formats.azure_types import BY_ARM_TYPE
+from formats import arm_ids, azure_types
 from localazure.shapes import api_versions, default_api_version
 from tests.oracle import arm_types
 
@@ -32,6 +31,7 @@ CLIENT = "22222222-2222-2222-2222-222222222222"
 PRINCIPAL = "33333333-3333-3333-3333-333333333333"
 SECRET = "the-client-secret"
 PATIENCE_S = 20.0
+BY_ARM_TYPE = {each.arm_type.lower(): each for each in azure_types.ALL}
 
 
 @dataclass

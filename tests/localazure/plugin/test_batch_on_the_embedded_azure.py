@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine
+from tests.localazure.plugin.conftest import Engine, connect
 from tests.support.batch_bodies import PENDING, T4, new_name, put_identity, put_storage
 from tests.support.embedded import EmbeddedAzure, until
 
@@ -22,16 +22,7 @@ HPC = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "ver
 
 @pytest.fixture
 def engine(unconfigured: Engine, azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
-    unconfigured.configure(
-        subscriptionId=SUBSCRIPTION,
-        tenantId=azure.tenant_id,
-        clientId=azure.client_id,
-        clientSecret=azure.client_secret,
-        metadataHost=f"localhost:{azure.port}",
-        disableInstanceDiscovery="true",
-    )
-    return unconfigured
+    return connect(unconfigured, azure, monkeypatch)
 
 
 def machine(**more: Any) -> dict[str, Any]:

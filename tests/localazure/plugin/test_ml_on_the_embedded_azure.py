@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine
+from tests.localazure.plugin.conftest import Engine, connect
 from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import T4, put_insights, put_storage, put_vault, put_workspace, upload
 
@@ -21,16 +21,7 @@ CLUSTER = {"computeType": "AmlCompute", "properties": {"vmSize": T4, "scaleSetti
 
 @pytest.fixture
 def engine(unconfigured: Engine, azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
-    unconfigured.configure(
-        subscriptionId=SUBSCRIPTION,
-        tenantId=azure.tenant_id,
-        clientId=azure.client_id,
-        clientSecret=azure.client_secret,
-        metadataHost=f"localhost:{azure.port}",
-        disableInstanceDiscovery="true",
-    )
-    return unconfigured
+    return connect(unconfigured, azure, monkeypatch)
 
 
 def live(engine: Engine, token: str, inputs: dict[str, Any], edit: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, left_behind
+from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, connect, left_behind
 from tests.support.embedded import EmbeddedAzure
 
 GROUP = "azure-native:resources:ResourceGroup"
@@ -28,19 +28,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 @pytest.fixture
 def connected(unconfigured: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[[EmbeddedAzure], Engine]:
-    def connect(azure: EmbeddedAzure) -> Engine:
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
-        unconfigured.configure(
-            subscriptionId=SUBSCRIPTION,
-            tenantId=azure.tenant_id,
-            clientId=azure.client_id,
-            clientSecret=azure.client_secret,
-            metadataHost=f"localhost:{azure.port}",
-            disableInstanceDiscovery="true",
-        )
-        return unconfigured
-
-    return connect
+    return lambda azure: connect(unconfigured, azure, monkeypatch)
 
 
 @pytest.mark.parametrize(("token", "inputs", "edit"), CASES, ids=[case[0] for case in CASES])

@@ -4,15 +4,13 @@ The project's own program and its life are in `tests/stack`.
 """
 
 import json
-import shlex
-import subprocess
-import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.small_stack import RUN, SmallStack
 from tests.support.stack import connected_environment, connection_keys
 
 PROGRAM = """
@@ -42,40 +40,18 @@ authorization.RoleAssignment(
 pulumi.export("storeId", store.id)
 pulumi.export("groupLocation", resources.get_resource_group_output(resource_group_name=group.name).location)
 """
-LIMIT_S = 120
-RUN = ("--yes", "--skip-preview")
 
 
-class SmallStack:
+class Connected(SmallStack):
+    """With the embedded Azure."""
+
     def __init__(self, folder: Path, azure: EmbeddedAzure, engine_bin: Path) -> None:
-        self.folder = folder
-        self.environment = connected_environment(azure, engine_bin)
-        (folder / "Pulumi.yaml").write_text("name: small\nruntime: python\n")
-        (folder / "__main__.py").write_text(PROGRAM)
-        self.run("stack", "init", f"s{uuid.uuid4().hex[:8]}")
+        super().__init__(folder, connected_environment(azure, engine_bin), PROGRAM)
         self.set(**connection_keys(azure))
 
     def set(self, **values: str) -> None:
         for key, value in values.items():
             self.run("config", "set", key, value)
-
-    def run(self, *arguments: str, expected: int = 0) -> str:
-        done = subprocess.run(
-            ["pulumi", *arguments, "--non-interactive"],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
-        assert done.returncode == expected, f"{shlex.join(arguments)}\n{done.stdout}\n{done.stderr}"
-        return done.stdout + done.stderr
-
-    def operations(self) -> dict[str, str]:
-        """What a preview would do to which resource, by name."""
-        steps = json.loads(self.run("preview", "--json"))["steps"]
-        return {step["urn"].split("::")[-1]: step["op"] for step in steps if step["op"] not in ("same", "read")}
 
     def resource(self, name: str) -> dict[str, Any]:
         exported = json.loads(self.run("stack", "export"))
@@ -84,13 +60,13 @@ class SmallStack:
 
 
 @pytest.fixture
-def stack(tmp_path: Path, azure: EmbeddedAzure, engine_bin: Path) -> SmallStack:
-    return SmallStack(tmp_path, azure, engine_bin)
+def stack(tmp_path: Path, azure: EmbeddedAzure, engine_bin: Path) -> Connected:
+    return Connected(tmp_path, azure, engine_bin)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_stack_lives_from_preview_to_destroy(stack: SmallStack) -> None:
+def test_a_stack_lives_from_preview_to_destroy(stack: Connected) -> None:
     assert set(stack.operations().values()) == {"create"}
     stack.run("up", *RUN)
     assert json.loads(stack.run("stack", "output", "--json"))["groupLocation"] == "westeurope"
@@ -109,7 +85,7 @@ def test_a_stack_lives_from_preview_to_destroy(stack: SmallStack) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: SmallStack, azure: EmbeddedAzure) -> None:
+def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: Connected, azure: EmbeddedAzure) -> None:
     lost = azure.command("fault", "lose-answer", "--method", "PUT", "--path", "*/storageAccounts/*", "--count", "0")
     assert lost.returncode == 0
     shown = stack.run("up", *RUN, expected=1)
@@ -137,7 +113,7 @@ def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: SmallSt
     stack.run("destroy", *RUN)
 
 
-def test_a_real_subscription_is_refused_in_one_clear_message(stack: SmallStack) -> None:
+def test_a_real_subscription_is_refused_in_one_clear_message(stack: Connected) -> None:
     stack.run("config", "set", "azure-native:subscriptionId", "8a8b7d1c-0000-4000-8000-000000000001")
     shown = stack.run("preview", expected=1)
     assert f"subscription {SUBSCRIPTION} alone" in shown
