@@ -27,6 +27,9 @@ class Status(StrEnum):
     UNKNOWN = "unknown"  # no source speaks of that day: it was first seen later, or the sources doubt that it is sold
 
 
+SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
+
+
 class Lifecycle(NamedTuple):
     """The dated facts about one thing.
 

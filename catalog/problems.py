@@ -1,7 +1,7 @@
 """A problem: one thing that is wrong with what a user asked for, in the form in which every room reports it.
 
-In: nothing. Out: `Problem`, `Code`, `render`, which turns a list of problems into the one message a user reads, and `as_data` and
-`from_data`, which carry a problem through JSON.
+In: nothing. Out: `Problem`, `Code`, `impossible`, `render`, which turns a list of problems into the one message a user reads, and
+`as_data` and `from_data`, which carry a problem through JSON.
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,6 +53,11 @@ class Problem(NamedTuple):
         if self.source:
             parts.append(f"source: {self.source}")
         return "; ".join(parts)
+
+
+def impossible(path: str, message: str, value: object, allowed: str, fix: str, source: object) -> Problem:
+    """What a service never takes, by a source."""
+    return Problem(path, message, value, allowed, fix, source=str(source), code=Code.IMPOSSIBLE)
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

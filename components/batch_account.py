@@ -6,6 +6,8 @@ whose machines are in the user's own subscription, keys of one's own, private en
 whole: `python -m operations package push` brings them in.
 """
 
+from __future__ import annotations
+
 from typing import cast
 
 import pulumi

@@ -118,12 +118,6 @@ class AccountFacts:
         )
 
 
-def check(args: BatchAccountSettings, context: Context) -> list[Problem]:
-    """Everything that is wrong with the arguments, what has to be read included."""
-    spec, problems = resolve(args, context)
-    return [*problems, *look_up(spec)[1]]
-
-
 def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountSpec, list[Problem]]:
     """What is declared, and what is wrong with the arguments. Pure; what an existing account has is for `look_up` to say."""
     given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs(create=True)

@@ -6,6 +6,8 @@ node and costs nothing until a task waits. Nodes have no keys: they reach regist
 user accounts, certificates, which ended, inbound ports, data disks.
 """
 
+from __future__ import annotations
+
 import pulumi
 from pulumi_azure_native import batch
 

@@ -3,6 +3,8 @@
 In: a `BatchPoolSpec`, and the arguments for what is wired. Out: inputs of `batch.Pool`.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -74,12 +74,12 @@ def without_secrets(mounts: Mapping[str, MountArgs], storage: str) -> list[dict[
     return found
 
 
-def configuration(mounts: Mapping[str, MountArgs], args: Surroundings) -> list[batch.MountConfigurationArgs] | None:
+def configuration(mounts: Mapping[str, MountArgs], args: Surroundings) -> "list[batch.MountConfigurationArgs] | None":
     """In the order of their paths, so that writing them in another order changes nothing."""
     return [_one(place, mount, args) for place, mount in sorted(mounts.items())] or None
 
 
-def _one(place: str, mount: MountArgs, args: Surroundings) -> batch.MountConfigurationArgs:
+def _one(place: str, mount: MountArgs, args: Surroundings) -> "batch.MountConfigurationArgs":
     if "azure_blob" in mount:
         blob = mount["azure_blob"]
         own = args["storage"]["name"] if "storage" in args else ""

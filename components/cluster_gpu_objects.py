@@ -33,7 +33,6 @@ class DeclaredObjects:
     """What was declared."""
 
     namespace: str
-    namespace_object: pulumi.Resource  # for what else is put there
     jobs: dict[str, str]  # name in Kubernetes, by the name in the stack file
     resources: list[pulumi.Resource]
 
@@ -99,7 +98,6 @@ def declare(
     jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room]))
     return DeclaredObjects(
         namespace=spec.namespace,
-        namespace_object=room[0],
         jobs={job: each.name for job, each in spec.jobs.items()},
         resources=[*there, *room, *jobs, *_services(name, spec, images, storage, service_account, after(opts, [*there, *room]))],
     )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from catalog.problems import Problem
 from catalog.services.aks import dcgm, device_plugin, spot
+from catalog.services.aks.pool import LABEL as AKS_POOL_LABEL
 from catalog.services.gpu_sharing import SharingRequest
 from catalog.sizes import SIZES
 from catalog.sizes.model import Gpu
@@ -34,7 +35,6 @@ from components.workloads import Workload
 from formats.tags import NODE_POOL
 
 GPU_TAINT = "sku=gpu:NoSchedule"  # as AKS's pages write it
-AKS_POOL_LABEL = "kubernetes.azure.com/agentpool"  # on every node, by AKS
 
 
 class GpuPool(NamedTuple):

@@ -4,6 +4,8 @@ The service took GPUs until 2025-07-14; groups without them go on. Left out: pol
 an own key, standby pools, security contexts.
 """
 
+from __future__ import annotations
+
 import pulumi
 from pulumi_azure_native import containerinstance
 

@@ -4,6 +4,8 @@ In: a `ContainerGroupSpec` and what the group stands on. Out: arguments of the p
 marked as one here, so that the engine encrypts it also where the settings gave it in clear.
 """
 
+from __future__ import annotations
+
 import base64
 from collections.abc import Mapping, Sequence
 

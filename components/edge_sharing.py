@@ -6,6 +6,8 @@ ARM nor Kubernetes can declare it: the device's users, and MPS itself, which com
 modules.
 """
 
+from __future__ import annotations
+
 import json
 
 import pulumi

@@ -22,7 +22,7 @@ from components.typed_dicts import check as check_type
 from components.workloads import Workload
 from formats import edge_deployment
 from formats import kubeconfig as kubeconfigs
-from formats.edge_deployment import EdgeJobInFile
+from formats.edge_deployment import VISIBLE, EdgeJobInFile
 from formats.kubeconfig import KubeconfigError
 from formats.stack_file import SECRET
 
@@ -224,7 +224,7 @@ def _placement(said: EdgeSharingSettings, job: EdgeJob, settings: EdgeJobSetting
     limits = kubernetes_jobs.mps_variables(settings, sharing) if visible != NO_GPU else {}
     return Placement(
         namespace=said["namespace"],
-        environment={kubernetes_jobs.VISIBLE_VARIABLE: visible, **limits},
+        environment={VISIBLE: visible, **limits},
         host_ipc=job.host_ipc,
         host_pid=job.host_pid,
         pull_secret=PULL_SECRET if "pull_from" in said else "",

@@ -4,6 +4,8 @@ Each part is created or is one that the company already has; what exists is look
 Left out: key vault, network, budget. One foundation a stack: its parts are named after the stack.
 """
 
+from __future__ import annotations
+
 import shlex
 
 import pulumi

@@ -46,9 +46,9 @@ class FoundationSettings(TypedDict):
     log_workspace: NotRequired[PartArgs]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
     storage: NotRequired[PartArgs]
-    """The storage account for data and models. Where the stack has a Batch account, an Azure Machine Learning workspace or
-    virtual machines, the identity gets the role Storage Blob Data Contributor on it, unless `assign_roles` is false. Default:
-    none."""
+    """The storage account for data and models. Where the stack has a Batch account, an Azure Machine Learning workspace, virtual
+    machines or a service on a cluster that fetches its model, the identity gets the role Storage Blob Data Contributor on it,
+    unless `assign_roles` is false. Default: none."""
 
 
 class FoundationArgs(FoundationSettings):
@@ -116,9 +116,9 @@ class Found:
     """What had to be read: Azure's answers for the existing parts, None where there is none, and the state of the sources."""
 
     image_tags: dict[Workload, str]  # the hash of each workload's folder
-    identity: managedidentity.GetUserAssignedIdentityResult | None = None
-    registry: containerregistry.GetRegistryResult | None = None
-    log_workspace: operationalinsights.GetWorkspaceResult | None = None
+    identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
+    registry: "containerregistry.GetRegistryResult | None" = None
+    log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
 
 
 def check(args: FoundationArgs, context: Context) -> list[Problem]:

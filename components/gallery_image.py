@@ -5,6 +5,8 @@ a machine is prepared is in examples/gallery-image. Left out: building it, shari
 take.
 """
 
+from __future__ import annotations
+
 import pulumi
 from pulumi_azure_native import compute
 
@@ -30,7 +32,7 @@ REPLACING = [
     *(f"definition: {path}" for path in REPLACING_DEFINITION),
     *(f"version: {path}" for path in REPLACING_VERSION),
 ]
-_GENERATIONS = {VmGeneration.GEN1: compute.HyperVGeneration.V1, VmGeneration.GEN2: compute.HyperVGeneration.V2}
+_GENERATIONS = {VmGeneration.GEN1: "V1", VmGeneration.GEN2: "V2"}
 
 
 class GalleryImage(pulumi.ComponentResource):

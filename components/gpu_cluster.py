@@ -6,6 +6,8 @@ own identity, and pods can speak as the stack's. Device plugin with the sharing 
 jobs come with it. Left out: Windows pools, networks, ingress, Container insights and the workspace of managed Prometheus.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import pulumi
@@ -24,7 +26,7 @@ from components import (
 )
 from components import gpu_cluster_inputs as inputs
 from components.context import resolve_stack
-from components.gpu_cluster_args import SERVICE_PRINCIPAL, GpuClusterArgs, resolve
+from components.gpu_cluster_args import SERVICE_PRINCIPAL, GpuClusterArgs, may_speak, resolve
 from components.gpu_cluster_existing import ClusterFacts
 from components.gpu_cluster_immutable import REPLACING_CLUSTER, REPLACING_POOL
 from components.gpu_cluster_pools import GpuPoolSpec
@@ -74,7 +76,7 @@ class GpuCluster(pulumi.ComponentResource):
         context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
         spec, problems = resolve(name, args, context)
         images = args["registry"]["workload_images"] if "registry" in args else {}
-        speaks = spec.workload_identity and args.get("identity_is_own", False)
+        speaks = may_speak(spec) and args.get("identity_is_own", False)
         of_services = cluster_gpu_objects.missing_of_services(spec.objects, identity=speaks, storage="storage" in args)
         refuse([*stack_problems, *problems, *cluster_gpu_objects.missing_images(spec.objects, images), *of_services])
         facts, problems = gpu_cluster_existing.look_up(spec)
@@ -270,7 +272,7 @@ class GpuCluster(pulumi.ComponentResource):
     def _workload_identity(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
         """A service account whose tokens Entra takes for the stack's identity. Someone else's identity isn't changed."""
         spec, args = self._spec, self._args
-        if cluster.declared is None or not (spec.workload_identity and args.get("identity_is_own", False)):
+        if cluster.declared is None or not (may_speak(spec) and args.get("identity_is_own", False)):
             return
         identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
         found = identity_id.apply(arm_ids.parse)

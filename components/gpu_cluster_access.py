@@ -13,9 +13,9 @@ from typing import Any, cast
 import yaml
 
 from catalog import roles
+from catalog.services.aks.access import SERVER_APP
 from components.gpu_cluster_settings import Login
 
-SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # of AKS in Entra, the same for every cluster: whom a token is for
 KUBELOGIN_PAGE = "https://azure.github.io/kubelogin/install.html"
 _ARGUMENTS = {
     Login.AZURE_CLI: ("--login", "azurecli"),

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from catalog import names, regions
 from catalog.prices import packaged
+from catalog.prices.hourly_cost import HourlyCost, Machines
 from catalog.problems import Problem, errors
 from catalog.services.aks import clusters, kubernetes_versions, network
-from catalog.services.aks.clusters import ClusterCost, Nodes
 from components import cluster_gpu_objects_args, existing, gpu_cluster_pools, gpu_cluster_rules
 from components.cluster_gpu_objects_args import ClusterObjectsSpec
 from components.context import Context, StackArgs, Surroundings, check_tags, resolve_day
@@ -133,8 +133,8 @@ class GpuClusterSpec:
     objects: ClusterObjectsSpec
     tags: dict[str, str]
     expires_at: str | None  # instant in UTC, RFC 3339
-    cost: ClusterCost  # with all nodes that there can be
-    idle_cost: ClusterCost  # with those that stay
+    cost: HourlyCost  # with all nodes that there can be
+    idle_cost: HourlyCost  # with those that stay
 
     @property
     def dns_prefix(self) -> str:
@@ -147,11 +147,16 @@ class GpuClusterSpec:
 
     @property
     def hourly_cost(self) -> float | None:
-        return float(self.cost.usd_hour) if self.cost.usd_hour is not None else None
+        return self.cost.number
 
     @property
     def idle_hourly_cost(self) -> float | None:
-        return float(self.idle_cost.usd_hour) if self.idle_cost.usd_hour is not None else None
+        return self.idle_cost.number
+
+
+def may_speak(spec: GpuClusterSpec) -> bool:
+    """Whether pods of the namespace can be let speak as an identity of the stack, which an existing cluster isn't changed for."""
+    return spec.workload_identity and spec.existing is None
 
 
 def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuClusterSpec, list[Problem]]:
@@ -285,10 +290,11 @@ def _cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date)
 
 def _cost(
     system: SystemPool, pools: Mapping[str, GpuPoolSpec], tier: str, location: str, *, mine: bool, most: bool
-) -> ClusterCost:
+) -> HourlyCost:
     """List price of all nodes that there can be, or of those that stay; of an existing cluster the stack's own pools alone."""
-    of_system = [Nodes(system.size, max(system.max_nodes, system.nodes) if most else system.nodes)] if mine else []
+    of_system = [Machines(system.size, max(system.max_nodes, system.nodes) if most else system.nodes)] if mine else []
     of_pools = [
-        Nodes(pool.size, pool.request.max_count if most else pool.request.min_count, pool.objects.spot) for pool in pools.values()
+        Machines(each.size, each.request.max_count if most else each.request.min_count, each.objects.spot)
+        for each in pools.values()
     ]
     return clusters.hourly([*of_system, *of_pools], tier if mine else "", location, packaged())

@@ -4,6 +4,8 @@ In: the spec of a cluster with its id. Out: `ClusterFacts`, and a problem where 
 reached.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from pulumi_azure_native import containerservice

@@ -3,6 +3,8 @@
 In: a `GpuClusterSpec`, and the arguments for what is wired. Out: inputs of `containerservice`'s resources.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
-from catalog import offers
+from catalog import offers, spot_price
 from catalog.prices import packaged
 from catalog.problems import Code, Problem
 from catalog.services.aks import pools, spot
@@ -31,7 +31,6 @@ from components.gpu_cluster_immutable import (
     pool_name,
 )
 from components.gpu_cluster_settings import (
-    ANY_PRICE,
     DEFAULT_MAX_NODES,
     DEFAULT_MIN_NODES,
     DEFAULT_TAINTS,
@@ -155,7 +154,7 @@ def _request(name: str, said: GpuPoolArgs, path: str, size: Size | None, cluster
     if of_spot is not None and of_spot.get("enabled", True):
         bid = Spot(
             eviction_policy=EVICTION[Eviction(of_spot.get("eviction", Eviction.DELETE))],
-            max_price=of_spot.get("max_price", ANY_PRICE),
+            max_price=of_spot.get("max_price", spot_price.ANY_PRICE),
         )
     return PoolRequest(
         path=path,
@@ -244,22 +243,22 @@ def _words(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
         match = _TAINT.fullmatch(taint)
         if match is None or match["effect"] not in _EFFECTS:
             allowed = f"key=value:Effect, the effect one of {', '.join(_EFFECTS)}"
-            yield _wrong(f"{path}.taints[{index}]", "this is no taint", taint, allowed, f"write {DEFAULT_TAINTS[0]}")
+            yield Problem(f"{path}.taints[{index}]", "this is no taint", taint, allowed, f"write {DEFAULT_TAINTS[0]}")
     for key, value in said.get("labels", {}).items():
         here = f"{path}.labels.{key}"
         if _LABEL_KEY.fullmatch(key) is None or _LABEL_VALUE.fullmatch(value) is None:
             allowed = "key and value of at most 63 letters, digits, dots, hyphens and underscores"
-            yield _wrong(here, "this is no label of Kubernetes", value, allowed, "shorten it, or choose other characters")
+            yield Problem(here, "this is no label of Kubernetes", value, allowed, "shorten it, or choose other characters")
         elif key == NODE_POOL or any(key.split("/")[0].endswith(of_aks.rstrip("/")) for of_aks in _OF_AKS):
-            yield _wrong(
+            yield Problem(
                 here, "this label is written by AKS or by this program", value, "labels of your own", "choose another key"
             )
     for index, zone in enumerate(said.get("zones", [])):
         if _ZONE.fullmatch(zone) is None:
-            yield _wrong(f"{path}.zones[{index}]", "this is no availability zone", zone, '"1", "2" or "3"', 'write "1"')
+            yield Problem(f"{path}.zones[{index}]", "this is no availability zone", zone, '"1", "2" or "3"', 'write "1"')
     if "max_surge" in said and _SURGE.fullmatch(said["max_surge"]) is None:
         allowed = "a number, or a percentage up to 100%"
-        yield _wrong(f"{path}.max_surge", "this says no number of nodes", said["max_surge"], allowed, 'write "1", or "33%"')
+        yield Problem(f"{path}.max_surge", "this says no number of nodes", said["max_surge"], allowed, 'write "1", or "33%"')
 
 
 def _numbers(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
@@ -274,8 +273,4 @@ def _numbers(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
             continue
         if value > most or (least is not None and value < least):
             allowed = f"{least} to {most}" if least is not None else f"at most {most}"
-            yield _wrong(f"{path}.{key}", f"AKS doesn't take this as the {what}", value, allowed, f"write {most} or less")
-
-
-def _wrong(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix)
+            yield Problem(f"{path}.{key}", f"AKS doesn't take this as the {what}", value, allowed, f"write {most} or less")

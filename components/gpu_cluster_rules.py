@@ -92,18 +92,18 @@ def _system_pool(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pro
     elif size is None:
         yield from system_pools.check(pool.size, f"{path}.size")
     if pool.nodes < 1:
-        yield _wrong(f"{path}.nodes", "a system pool never scales to zero", pool.nodes, "1 and more", "write 1")
+        yield Problem(f"{path}.nodes", "a system pool never scales to zero", pool.nodes, "1 and more", "write 1")
     if pool.max_nodes < pool.nodes:
         message = "the highest number of nodes is below the lowest"
-        yield _wrong(f"{path}.max_nodes", message, pool.max_nodes, f"{pool.nodes} and more", "raise it, or leave it out")
+        yield Problem(f"{path}.max_nodes", message, pool.max_nodes, f"{pool.nodes} and more", "raise it, or leave it out")
     if pool.max_nodes > system_pools.MOST_NODES:
         allowed = f"at most {system_pools.MOST_NODES}"
-        yield _wrong(f"{path}.max_nodes", "AKS makes no pool of so many nodes", pool.max_nodes, allowed, "lower it")
+        yield Problem(f"{path}.max_nodes", "AKS makes no pool of so many nodes", pool.max_nodes, allowed, "lower it")
     if pool.os_sku not in _SYSTEM_OS:
         known = systems.OS_SKUS.get(pool.os_sku)
         windows = known is not None and known.operating_system is OperatingSystem.WINDOWS
         message = "a system pool runs Linux" if windows else "this program's system pools run Ubuntu or AzureLinux"
-        yield _wrong(f"{path}.os_sku", message, pool.os_sku, ", ".join(_SYSTEM_OS), "write Ubuntu, or leave it out")
+        yield Problem(f"{path}.os_sku", message, pool.os_sku, ", ".join(_SYSTEM_OS), "write Ubuntu, or leave it out")
 
 
 def _way_in(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
@@ -111,12 +111,12 @@ def _way_in(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]
     yield from access.check(spec.access.local_accounts, spec.access.login, f"{path}.login")
     host = spec.access.authority_host
     if host and _HOST.fullmatch(host) is None:
-        yield _wrong(f"{path}.authority_host", "this is no address of an authority", host, "https://…/", "end it with a slash")
+        yield Problem(f"{path}.authority_host", "this is no address of an authority", host, "https://…/", "end it with a slash")
     for kind, ids in said.get("access", {}).get("admins", {}).items():
         for index, admin in enumerate(cast(list[str], ids)):
             if _OBJECT_ID.fullmatch(admin) is None:
                 fix = "`az ad signed-in-user show --query id`, or `az ad group show --group <name> --query id`, says it"
-                yield _wrong(f"{path}.admins.{kind}[{index}]", "this is no object id of Entra", admin, "a GUID", fix)
+                yield Problem(f"{path}.admins.{kind}[{index}]", "this is no object id of Entra", admin, "a GUID", fix)
 
 
 def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
@@ -153,7 +153,7 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
         if found is None or not found.is_type(PRIVATE_DNS_ZONE):
             allowed = f"system, none, or /subscriptions/<id>/resourceGroups/<name>/providers/{PRIVATE_DNS_ZONE}/<name>"
             fix = "`az network private-dns zone show --query id` says it"
-            yield _wrong(f"{path}.private_dns_zone", "this is no private DNS zone", zone, allowed, fix)
+            yield Problem(f"{path}.private_dns_zone", "this is no private DNS zone", zone, allowed, fix)
     if spec.outbound in (Outbound.OWN_NAT_GATEWAY, Outbound.OWN_ROUTES) and "subnet_id" not in said:
         yield Problem(
             path=f"{spec.path}.outbound",
@@ -200,7 +200,7 @@ def _subnet(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]
     if found is None or not found.is_type(SUBNET):
         allowed = f"/subscriptions/<id>/resourceGroups/<name>/providers/{SUBNET.replace('/s', '/<name>/s')}/<name>"
         fix = "`az network vnet subnet show --query id` says it"
-        yield _wrong(f"{spec.path}.subnet_id", "this is no id of a subnet", subnet, allowed, fix)
+        yield Problem(f"{spec.path}.subnet_id", "this is no id of a subnet", subnet, allowed, fix)
 
 
 def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
@@ -217,7 +217,7 @@ def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
         )
     if spec.idle_minutes is not None and not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
         allowed = f"1 to {MOST_IDLE_MINUTES}"
-        yield _wrong(f"{spec.path}.idle_minutes", "nodes don't wait so long", spec.idle_minutes, allowed, "write 10")
+        yield Problem(f"{spec.path}.idle_minutes", "nodes don't wait so long", spec.idle_minutes, allowed, "write 10")
 
 
 def _ml_extension(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
@@ -230,7 +230,3 @@ def _ml_extension(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pr
             fewest_nodes=spec.system.nodes,
             fewest_vcpus=vcpus * spec.system.nodes if vcpus is not None else None,
         )
-
-
-def _wrong(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix)

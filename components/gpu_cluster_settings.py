@@ -17,7 +17,6 @@ DEFAULT_SYSTEM_NODES = 1
 DEFAULT_MIN_NODES = 0
 DEFAULT_MAX_NODES = 1
 DEFAULT_TAINTS = ("sku=gpu:NoSchedule",)
-ANY_PRICE = -1.0
 
 
 class Tier(StrEnum):
@@ -299,8 +298,9 @@ class GpuClusterSettings(ClusterObjectsSettings):
     """Plain: true lets pods of the namespace speak as the stack's identity, without a secret. Default: true where the stack has
     made one, else false."""
     ml_extension: NotRequired[bool]
-    """Plain: true checks that the cluster fits Azure Machine Learning's extension, which is put on by a command of its own, and
-    refuses it with what is missing. Default: false."""
+    """Plain: true checks that the cluster fits Azure Machine Learning's extension, put on by a command of one's own, and refuses
+    it with what is missing. A compute under `ml_workspace` that attaches the cluster puts it on by itself, and checks the same.
+    Default: false."""
     on_cluster: NotRequired[bool]
     """Plain: false puts nothing onto the cluster: no device plugin, so no pod sees a GPU. Default: true."""
     tags: NotRequired[dict[str, str]]

@@ -4,6 +4,8 @@ In: a cluster that is declared or exists. Out: role assignments, and a Kubernete
 Without local accounts AKS hands out a kubeconfig that asks a person; what is used here runs kubelogin, and holds no secret.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

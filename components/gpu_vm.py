@@ -6,12 +6,14 @@ workspace of Azure Machine Learning can attach it. Left out: disks for data, loa
 exist already.
 """
 
+from __future__ import annotations
+
 import pulumi
 from pulumi_azure_native import compute, devtestlab, network
 
 from catalog import roles
 from catalog.services import driver_extension
-from catalog.services.machines import shutdown
+from catalog.services.machines import shutdown, smi
 from catalog.services.machines.drivers import Wanted
 from catalog.size_use import OperatingSystem
 from components import gpu_vm_inputs as inputs
@@ -171,7 +173,7 @@ class GpuVm(pulumi.ComponentResource):
         script = gpu_vm_proof.windows_script(self._spec.proved_gpus) if windows else gpu_vm_proof.wait_script()
         compute.VirtualMachineRunCommandByVirtualMachine(
             f"{self._name}-proof",
-            run_command_name="prove-driver",
+            run_command_name=smi.PROOF_COMMAND,
             vm_name=machine.name,
             resource_group_name=self._group,
             location=self._spec.location,

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NotRequired
 
-from catalog import names, offers, regions
+from catalog import names, offers, regions, spot_price
 from catalog.prices import packaged
 from catalog.problems import Problem
+from catalog.services.machine_learning.compute import SERVICE_TAG
 from catalog.services.machines import costs, drivers, security, shutdown
 from catalog.services.machines.costs import Cost, MachineUse
 from catalog.services.machines.drivers import DriverRequest, Wanted, Way
@@ -27,7 +28,6 @@ from components.gallery_image_args import ImageOfPool
 from components.gpu_vm_image import VmImageChoice
 from components.gpu_vm_network import NetworkSpec
 from components.gpu_vm_settings import (
-    ANY_PRICE,
     DEFAULT_DISK_GB,
     DEFAULT_SHUTDOWN,
     DEFAULT_USER,
@@ -115,12 +115,12 @@ class GpuVmSpec:
     @property
     def hourly_cost(self) -> float | None:
         """USD while it runs, its disk aside."""
-        return _number(self.cost.running)
+        return self.cost.running.number
 
     @property
     def idle_cost(self) -> float | None:
         """USD while it is deallocated."""
-        return _number(self.cost.stays)
+        return self.cost.stays.number
 
     @property
     def network_names(self) -> list[tuple[AzureType, str]]:
@@ -220,6 +220,7 @@ def of_workspace(spec: GpuVmSpec) -> VmOfWorkspace:
         os_type=spec.operating_system.value,
         ubuntu=known is not None and known.distribution in _UBUNTU,
         admin_user=spec.user,
+        open_to_service=any(SERVICE_TAG in rule.sources for rule in spec.network.rules),
     )
 
 
@@ -228,7 +229,7 @@ def _spot(args: GpuVmSettings) -> SpotSpec | None:
     if said is None or not said.get("enabled", True):
         return None
     eviction = EVICTION[Evicted(said.get("eviction", Evicted.DEALLOCATE))]
-    return SpotSpec(max_price=said.get("max_price", ANY_PRICE), eviction=eviction)
+    return SpotSpec(max_price=said.get("max_price", spot_price.ANY_PRICE), eviction=eviction)
 
 
 def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: VmImageChoice) -> bool:
@@ -292,7 +293,3 @@ def _cost(size: Size | None, use: SizeUse, choice: VmImageChoice, disk: DiskArgs
         bastion=network.bastion.value if network.bastion is not Bastion.NONE else "",
     )
     return costs.cost(asked, packaged())
-
-
-def _number(found: costs.Sum) -> float | None:
-    return float(found.usd_hour) if found.usd_hour is not None else None

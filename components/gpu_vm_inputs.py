@@ -3,6 +3,8 @@
 In: a spec, and the arguments with what is wired. Out: inputs of the machine. Nothing is decided here.
 """
 
+from __future__ import annotations
+
 import pulumi
 from pulumi_azure_native import compute
 

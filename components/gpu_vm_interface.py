@@ -4,6 +4,8 @@ In: the spec of a machine. Out: a `Way`: the interface, and where the machine is
 in, is decided in `gpu_vm_network`.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import pulumi

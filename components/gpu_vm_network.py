@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from catalog.problems import Code, Problem, Severity
+from catalog.services.machine_learning.compute import SERVICE_TAG
 from catalog.size_use import OperatingSystem
 from components.gpu_vm_settings import DEFAULT_ADDRESS_SPACE, Bastion, GpuVmSettings, VmOutbound
 from formats import arm_ids, azure_types
@@ -102,8 +103,11 @@ def _mended(text: str) -> str:
 def _rules(ranges: tuple[str, ...], bastion: Bastion, bastion_subnet: str, port: str) -> tuple[Rule, ...]:
     """Who signs on is let in; everybody else isn't, also from the same network."""
     found: list[Rule] = []
-    if ranges:
-        found.append(Rule("sign-on", 100, True, ranges, port))
+    people = tuple(each for each in ranges if each != SERVICE_TAG)
+    if people:
+        found.append(Rule("sign-on", 100, True, people, port))
+    if SERVICE_TAG in ranges:  # Azure takes no tag among ranges
+        found.append(Rule("machine-learning", 105, True, (SERVICE_TAG,), port))
     if bastion is not Bastion.NONE:
         found.append(Rule("bastion", 110, True, (bastion_subnet if bastion is Bastion.BASIC else _AZURE_ITSELF,), port))
     return (*found, Rule("nothing-else", 4096, False, ("*",)))
@@ -116,13 +120,14 @@ def _ranges(said: GpuVmSettings, path: str) -> Iterator[Problem]:
         message = "nobody from outside comes to a machine without a public address"
         yield Problem(here, message, value=ranges, allowed="with public_address: true", fix="remove it, or use a Bastion")
     for index, text in enumerate(ranges):
+        if text == SERVICE_TAG:
+            continue
         try:
             network = ipaddress.ip_network(text)
         except ValueError:
             fix = "write the range of your office, or your own address followed by /32"
-            yield Problem(
-                f"{here}[{index}]", "this is no range of addresses", value=text, allowed="such as 203.0.113.0/24", fix=fix
-            )
+            allowed = f"such as 203.0.113.0/24, or {SERVICE_TAG}"
+            yield Problem(f"{here}[{index}]", "this is no range of addresses", value=text, allowed=allowed, fix=fix)
             continue
         if network.prefixlen == 0:
             message = "this range is everybody, and a machine that everybody reaches is attacked within minutes"

@@ -6,9 +6,9 @@ In: the settings of a machine and what is resolved of them. Out: problems.
 import re
 from collections.abc import Iterator
 from datetime import date
-from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from catalog import spot_price
 from catalog.problems import Code, Problem, Severity
 from catalog.services import vm_images
 from catalog.services.machines import admins, power, security, shutdown
@@ -16,7 +16,6 @@ from catalog.services.vm_image_rows import IMAGES
 from catalog.size_use import OperatingSystem
 from catalog.sizes.model import Size
 from components.gpu_vm_settings import (
-    ANY_PRICE,
     DEFAULT_SHUTDOWN,
     AdminArgs,
     DiskArgs,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from components.gpu_vm_args import GpuVmSpec
 
 DISK_GB = (30, 4095)  # of a disk that a system starts from
-PRICE_DECIMALS = 5
 _ZONE = re.compile(r"[123]")
 _MAIL = re.compile(r"[^@\s;,]+@[^@\s;,]+\.[^@\s;,]+")
 _SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
@@ -114,25 +112,9 @@ def _zone_and_spot(said: GpuVmSettings, path: str) -> Iterator[Problem]:
     if "zone" in said and _ZONE.fullmatch(said["zone"]) is None:
         message = "this is no availability zone"
         yield Problem(f"{path}.zone", message, value=said["zone"], allowed='"1", "2" or "3"', fix='write "1"')
-    price = said.get("spot", {}).get("max_price", ANY_PRICE)
-    if not _is_price(price):
-        yield Problem(
-            path=f"{path}.spot.max_price",
-            message="the highest Spot price is -1 or an amount of US dollars with at most five decimals",
-            value=price,
-            allowed=f"-1, or more than 0 with at most {PRICE_DECIMALS} decimals",
-            fix="write -1, which pays up to the price of an ordinary machine",
-            code=Code.IMPOSSIBLE,
-        )
-
-
-def _is_price(price: float) -> bool:
-    try:
-        amount = Decimal(str(price)).normalize()
-    except InvalidOperation:
-        return False
-    exponent = amount.as_tuple().exponent
-    return amount == Decimal(str(ANY_PRICE)) or (isinstance(exponent, int) and amount > 0 and exponent >= -PRICE_DECIMALS)
+    price = said.get("spot", {}).get("max_price", spot_price.ANY_PRICE)
+    if not spot_price.is_possible(price):
+        yield spot_price.refused(f"{path}.spot.max_price", price)
 
 
 def _disk(said: DiskArgs, path: str) -> Iterator[Problem]:

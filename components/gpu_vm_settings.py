@@ -15,7 +15,6 @@ DEFAULT_USER = "gpu"
 DEFAULT_DISK_GB = 128  # of ubuntu-hpc, whose Docker keeps images on this disk; other images: as large as they are
 DEFAULT_ADDRESS_SPACE = "10.71.0.0/24"
 DEFAULT_SHUTDOWN = "19:00"
-ANY_PRICE = -1.0
 
 
 class Driver(StrEnum):
@@ -163,7 +162,8 @@ class GpuVmSettings(TypedDict):
     """True gives it a public address, which `allowed_ranges` reach by SSH, or by remote desktop with Windows. Without one it is
     reached by run-command, as `run --on vm` does, or by a Bastion. Default: false."""
     allowed_ranges: NotRequired[list[str]]
-    """With `public_address`: who may sign on, as ranges such as 203.0.113.7/32. Everybody is refused. Default: nobody."""
+    """With `public_address`: who may sign on, as ranges such as 203.0.113.7/32; AzureMachineLearning is the service's own
+    addresses, from which a workspace signs on that attaches the machine. Everybody is refused. Default: nobody."""
     bastion: NotRequired[Bastion]
     """A Bastion in its own network, by which one signs on without a public address: developer is free, for one at a time from the
     portal; basic costs by the hour for as long as it is there, used or not. Default: none."""

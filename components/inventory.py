@@ -30,6 +30,7 @@ from components.container_group_args import ContainerGroupSpec
 from components.context import resolve_stack
 from components.foundation_args import FoundationSpec
 from components.gpu_cluster_args import GpuClusterSpec
+from components.inventory_ml import MachinesUse
 from components.job_environment_args import JobEnvironmentSpec
 from components.serverless_gpu_job_args import ServerlessGpuJobSpec
 from components.settings import PROJECT, Settings, pure_problems, read
@@ -57,19 +58,6 @@ class PackageUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemPoolUse:
-    """Machines without a GPU, which so aren't among the catalog's sizes: of a cluster's system pool, or of Azure Machine
-    Learning."""
-
-    size: str
-    region: str
-    nodes: int  # that there can be
-    family: str  # the quota that their vCPUs count against; empty: not known
-    vcpus: int | None  # of one; None: not known
-    path: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     day: date  # at which the stack is judged
     location: str
@@ -78,8 +66,8 @@ class Inventory:
     # Machines by service: of a container group one a GPU, by its SKU; of a job one a replica, by its workload profile; of a pool,
     # Batch's or a cluster's, all nodes that there can be.
     uses: tuple[SizeUse, ...]
-    system_pools: tuple[SystemPoolUse, ...]  # of clusters that are created
-    ml_machines: tuple[SystemPoolUse, ...]  # of computes and managed deployments, with a fifth for the upgrades of the latter
+    system_pools: tuple[MachinesUse, ...]  # of clusters that are created
+    ml_machines: tuple[MachinesUse, ...]  # of computes and managed deployments, with a fifth for the upgrades of the latter
     names: tuple[Name, ...]  # of what is created
     batch_account: str  # name of the account of the pools; empty where there is none
     batch_account_id: str  # ARM id of an existing one; empty where it is created
@@ -114,7 +102,7 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
             *inventory_ml.uses(of_ml),
         ),
         system_pools=tuple(_system_pool(spec) for spec in clusters.values() if spec.existing is None),
-        ml_machines=tuple(SystemPoolUse(**each._asdict()) for each in inventory_ml.without_gpu(of_ml)),
+        ml_machines=tuple(inventory_ml.without_gpu(of_ml)),
         names=(
             *_foundation_names(foundation),
             *_group_names(groups),
@@ -207,8 +195,8 @@ def _cluster_uses(clusters: Mapping[str, GpuClusterSpec]) -> list[SizeUse]:
     ]
 
 
-def _system_pool(spec: GpuClusterSpec) -> SystemPoolUse:
-    return SystemPoolUse(
+def _system_pool(spec: GpuClusterSpec) -> MachinesUse:
+    return MachinesUse(
         size=spec.system.size,
         region=spec.location,
         nodes=max(spec.system.nodes, spec.system.max_nodes),

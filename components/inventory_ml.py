@@ -4,7 +4,7 @@ In: `MlParts`, and the settings of the workspace. Out: uses of sizes, and names 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from catalog.services.machine_learning import endpoints
 from catalog.size_use import Service, SizeUse
@@ -15,8 +15,10 @@ from formats import azure_types
 from formats.azure_types import AzureType
 
 
-class Machines(NamedTuple):
-    """Machines that the catalog has no size of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinesUse:
+    """Machines without a GPU, which so aren't among the catalog's sizes: of a cluster's system pool, or of Azure Machine
+    Learning."""
 
     size: str
     region: str
@@ -33,7 +35,7 @@ def uses(parts: MlParts) -> Iterator[SizeUse]:
         yield from vm.uses
 
 
-def without_gpu(parts: MlParts) -> Iterator[Machines]:
+def without_gpu(parts: MlParts) -> Iterator[MachinesUse]:
     """Machines of the workspace and its endpoints without a GPU, with those that upgrades of a deployment have to have room
     for."""
     for use in _of_ml(parts):
@@ -41,7 +43,7 @@ def without_gpu(parts: MlParts) -> Iterator[Machines]:
             known = endpoints.managed_cpu(use.size)
             nodes = endpoints.reserved(use.nodes) if use.service is Service.ML_ENDPOINT else use.nodes
             family, vcpus = (known.quota_family, known.vcpus) if known is not None else ("", None)
-            yield Machines(use.size, use.region, nodes, family, vcpus, use.path)
+            yield MachinesUse(size=use.size, region=use.region, nodes=nodes, family=family, vcpus=vcpus, path=use.path)
 
 
 def _of_ml(parts: MlParts) -> Iterator[SizeUse]:

@@ -4,6 +4,8 @@ It is created, or is one that the company already has, which is looked up and ne
 dedicated profiles, ingress, which jobs have no use for. The profiles are serverless: they cost nothing while no job runs.
 """
 
+from __future__ import annotations
+
 import pulumi
 from pulumi_azure_native import app
 

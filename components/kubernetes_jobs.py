@@ -18,11 +18,9 @@ from catalog.sizes.model import Gpu
 from components.kubernetes_job_settings import DEFAULT_RETRIES, JobSettings
 from components.kubernetes_objects import Manifest
 from components.workloads import Workload, image_problems, not_built
+from formats.edge_deployment import MEMORY, PERCENTAGE, VISIBLE
 
-PERCENTAGE_VARIABLE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
-MEMORY_VARIABLE = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
-VISIBLE_VARIABLE = "NVIDIA_VISIBLE_DEVICES"
-GPU_VARIABLES = (VISIBLE_VARIABLE, PERCENTAGE_VARIABLE, MEMORY_VARIABLE)  # with `all`, a job would see what others were given
+GPU_VARIABLES = (VISIBLE, PERCENTAGE, MEMORY)  # with `all`, a job would see what others were given
 LOGICAL_NAME = "app.kubernetes.io/name"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "azure-gpu"}
 NO_WAITING = {"pulumi.com/skipAwait": "true"}
@@ -114,8 +112,8 @@ def mps_variables(said: JobSettings, sharing: SharingRequest) -> dict[str, str]:
         return {}
     percentage = said.get("active_thread_percentage", sharing.active_thread_percentage)
     memory = said.get("pinned_memory_limit", sharing.pinned_memory_limit)
-    variables = {PERCENTAGE_VARIABLE: f"{percentage:g}"} if percentage is not None else {}
-    return {**variables, **({MEMORY_VARIABLE: f"0={memory}"} if memory else {})}  # 0: the first GPU that the program sees
+    variables = {PERCENTAGE: f"{percentage:g}"} if percentage is not None else {}
+    return {**variables, **({MEMORY: f"0={memory}"} if memory else {})}  # 0: the first GPU that the program sees
 
 
 def mps_problems(said: JobSettings, sharing: SharingRequest, gpu: Gpu | None, path: str) -> list[Problem]:

@@ -4,6 +4,8 @@ In: a manifest, and options with the provider of its cluster. Out: the resource.
 what is declared can be held against Kubernetes' own schemas without an engine.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, cast
 

@@ -8,16 +8,17 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
+from catalog.services.machine_learning import scoring
 from components.workloads import Workload
+from formats.tags import MODEL_STORE
 
-DEFAULT_PORT = 5001  # as Azure Machine Learning's inference server has it
-DEFAULT_ROUTE = "/"  # answers "Healthy" there
+DEFAULT_PORT = scoring.PORT
+DEFAULT_ROUTE = scoring.LIVENESS_ROUTE  # answers "Healthy" there
 DEFAULT_REPLICAS = 1
-DEFAULT_GPUS = 1
 DEFAULT_CPU_PERCENT = 70
 DEFAULT_START_MINUTES = 10
 DEFAULT_UNAVAILABLE = 1
-DEFAULT_CONTAINER = "models"
+DEFAULT_CONTAINER = MODEL_STORE
 
 
 class Reach(StrEnum):

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pulumi
 
 from catalog.problems import Problem
+from catalog.services.machine_learning.scoring import MODEL_FOLDER_VARIABLE
 from components import kubernetes_jobs
 from components.kubernetes_job_settings import JobSettings
 from components.kubernetes_jobs import LOGICAL_NAME, MANAGED_BY, Placement, too_small
@@ -28,7 +29,6 @@ from components.kubernetes_service_settings import (
 )
 from components.workloads import Workload
 
-MODEL_VARIABLE = "AZUREML_MODEL_DIR"
 MODEL_FOLDER = "/models"
 SERVED_AT = 80  # the Service's own port
 # Signs on with the pod's own token and copies a folder. By its exact tag, as public repositories use it; no digest was read.
@@ -129,9 +129,9 @@ def _problems(said: ClusterServiceSettings, spec: ServiceSpec, path: str) -> Ite
         )
     if "model" in said and not spec.model_path:
         yield Problem(path=f"{path}.model.path", message="this names no folder", value=said["model"]["path"], fix="name one")
-    if spec.has_model and MODEL_VARIABLE in spec.job.environment:
+    if spec.has_model and MODEL_FOLDER_VARIABLE in spec.job.environment:
         message, fix = "where the model is, the pod is told already", "remove it, or remove `model`"
-        yield Problem(path=f"{path}.environment.{MODEL_VARIABLE}", message=message, fix=fix)
+        yield Problem(path=f"{path}.environment.{MODEL_FOLDER_VARIABLE}", message=message, fix=fix)
 
 
 def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool) -> Iterator[Problem]:
@@ -202,7 +202,7 @@ def _deployment(spec: ServiceSpec, image: pulumi.Input[str], account: str, ident
     starts = {**check, "failureThreshold": max(spec.start_minutes * 60 // spec.period_seconds, 1)} if spec.period_seconds else {}
     environment = [
         *container.get("env", []),
-        *([_is(MODEL_VARIABLE, f"{MODEL_FOLDER}/{spec.model_path}")] if spec.has_model else []),
+        *([_is(MODEL_FOLDER_VARIABLE, f"{MODEL_FOLDER}/{spec.model_path}")] if spec.has_model else []),
     ]
     served = {
         **container,

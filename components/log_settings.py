@@ -3,6 +3,8 @@
 In: the resource whose logs they are, and the workspace. Out: the setting, or nothing where the stack has no workspace.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import pulumi

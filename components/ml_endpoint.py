@@ -7,6 +7,8 @@ alone. Nobody signs on by a key unless asked, and deployments fetch image and mo
 schedules of Azure Monitor, an address of one's own.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import pulumi
@@ -19,7 +21,7 @@ from catalog.problems import Problem
 from components import log_settings, role_of_identity
 from components import ml_endpoint_inputs as inputs
 from components.context import resolve_stack
-from components.ml_endpoint_args import MlEndpointArgs, MlEndpointSpec, quota_text, resolve
+from components.ml_endpoint_args import MlEndpointArgs, MlEndpointSpec, quota_text, resolve, surroundings_problems
 from components.ml_endpoint_deployments import DeploymentSpec
 from components.ml_endpoint_known import LOOKUP, OUTPUTS, kept, scoring_uri_of
 from components.ml_endpoint_settings import EndpointIdentity, EndpointNetwork
@@ -292,17 +294,7 @@ def _missing(spec: MlEndpointSpec, args: MlEndpointArgs) -> list[Problem]:
     if "ml_workspace" not in args:
         message, fix = "an endpoint stands in a workspace, and there is none", "write ml_workspace: create"
         found.append(Problem(path=spec.path, message=message, fix=fix))
-    if spec.identity is EndpointIdentity.STACK and "identity_id" not in args:
-        found.append(
-            Problem(
-                path=f"{spec.path}.identity",
-                message="the stack has no identity",
-                value=spec.identity.value,
-                allowed="system, or an identity in the foundation",
-                fix="write foundation: {identity: create}, or identity: system",
-            )
-        )
-    return found
+    return [*found, *surroundings_problems(spec, identity="identity_id" in args)]
 
 
 def _member(found: Any, name: str) -> str:

@@ -4,15 +4,16 @@ In: `MlEndpointSettings`, and the workspace it stands in. Out: a `MlEndpointSpec
 deployment is resolved in `ml_endpoint_deployments`, and judged in `ml_endpoint_rules`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
 from catalog import names, spelling
 from catalog.prices import packaged
+from catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from catalog.problems import Code, Problem, Severity
-from catalog.services.machine_learning import costs, deployments, endpoints, traffic
+from catalog.services.machine_learning import deployments, endpoints, traffic
 from catalog.services.machine_learning.compute import KUBERNETES
-from catalog.services.machine_learning.costs import MachineCost, Machines
 from catalog.services.machine_learning.deployments import MANAGED, EndpointRequest
 from catalog.services.machine_learning.traffic import WHOLE, TrafficRequest
 from catalog.size_use import Service, SizeUse
@@ -65,8 +66,8 @@ class MlEndpointSpec:
     logs: bool
     tags: dict[str, str]
     expires_at: str | None  # instant in UTC, RFC 3339
-    cost: MachineCost  # with all the instances that there can be; nothing on Kubernetes, whose nodes cost
-    idle: MachineCost  # with those that stay while nobody asks
+    cost: HourlyCost  # with all the instances that there can be; nothing on Kubernetes, whose nodes cost
+    idle: HourlyCost  # with those that stay while nobody asks
     uses: tuple[SizeUse, ...]  # of managed deployments, with the most instances
 
     @property
@@ -121,8 +122,8 @@ def resolve(
         location_path="location",
         kind=kind,
         compute="" if kind == MANAGED else compute_name,
-        auth=Auth(args.get("auth", Auth.ENTRA)),
-        network=EndpointNetwork(args.get("network", _usual_network(workspace))),
+        auth=Auth(args.get("auth", Auth.ENTRA if kind == MANAGED else Auth.AML_TOKEN)),
+        network=EndpointNetwork(args.get("network", _usual_network(kind, workspace))),
         identity=EndpointIdentity(args["identity"]) if "identity" in args else None,
         description=args.get("description", ""),
         deployments=every,
@@ -139,7 +140,7 @@ def resolve(
     for each, said in args["deployments"].items():
         problems += ml_endpoint_rules.of_deployment(said, every[each], spec.name, workspace, compute, day)
         problems += check_tags(said.get("tags", {}), f"{every[each].path}.tags")
-    problems += [*ml_endpoint_rules.of_sizes(uses, day), *_sharing_problems(args, spec)]
+    problems += [*ml_endpoint_rules.of_sizes(uses, day), *_named_twice(spec), *_sharing_problems(args, spec)]
     return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 
@@ -150,8 +151,9 @@ def _end(args: MlEndpointSettings, every: dict[str, DeploymentSpec], day: date, 
     return resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "an endpoint")
 
 
-def _usual_network(workspace: WorkspaceOfEndpoint | None) -> EndpointNetwork:
-    return EndpointNetwork.PUBLIC if workspace is None or workspace["public"] else EndpointNetwork.PRIVATE
+def _usual_network(kind: str, workspace: WorkspaceOfEndpoint | None) -> EndpointNetwork:
+    private = kind == MANAGED and workspace is not None and not workspace["public"]
+    return EndpointNetwork.PRIVATE if private else EndpointNetwork.PUBLIC
 
 
 def _use(spec: DeploymentSpec, location: str) -> SizeUse:
@@ -172,10 +174,10 @@ def _traffic(args: MlEndpointSettings) -> dict[str, int]:
     return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in said.items()}}
 
 
-def _cost(every: dict[str, DeploymentSpec], location: str, *, most: bool) -> MachineCost:
+def _cost(every: dict[str, DeploymentSpec], location: str, *, most: bool) -> HourlyCost:
     managed = [spec for spec in every.values() if spec.managed]
     machines = [Machines(spec.instance_type, spec.most if most else spec.least) for spec in managed]
-    return costs.hourly(machines, location, packaged())
+    return of_machines(machines, location, packaged())
 
 
 def _endpoint_problems(
@@ -202,19 +204,40 @@ def _endpoint_problems(
             compute_kind=compute["kind"].value if compute is not None else "",
         )
         said = {problem.path for problem in found}
-        found += [one for one in deployments.endpoint_problems(asked, day) if one.path not in said]
-    private = spec.network is EndpointNetwork.PRIVATE
-    if private and workspace is not None and workspace["public"] and not workspace["existing"]:
+        found += [_in_our_words(one, spec) for one in deployments.endpoint_problems(asked, day) if one.path not in said]
+    if spec.network is EndpointNetwork.PRIVATE and not spec.managed:
+        found.append(
+            Problem(
+                path=f"{spec.path}.network",
+                message="on Kubernetes the router of the compute's extension says from where an endpoint is asked",
+                value=spec.network.value,
+                allowed="with compute: managed alone",
+                fix="remove it, and write extension.internal: true for the compute, as it is by default",
+            )
+        )
+    elif spec.network is EndpointNetwork.PRIVATE and workspace is not None and not workspace["reached_privately"]:
         found.append(
             Problem(
                 path=f"{spec.path}.network",
                 message="a private endpoint is reached through the workspace's private endpoint, and the workspace has none",
                 value=spec.network.value,
                 allowed="public, which still lets nobody in who can't sign on",
-                fix="write network: private for the workspace too, with its subnet_id, or leave it out here",
+                fix="add private_endpoint: {subnet_id: <id>} to the workspace, or leave it out here",
             )
         )
     return found
+
+
+def _in_our_words(problem: Problem, spec: MlEndpointSpec) -> Problem:
+    """What is wrong with how people sign on, or with the compute, as a stack file says it."""
+    if problem.path == f"{spec.path}.compute":
+        return problem._replace(value=spec.compute or None)
+    if problem.path != f"{spec.path}.auth":
+        return problem
+    allowed, fix = problem.allowed, problem.fix
+    for ours, azures in AUTH_MODES.items():
+        allowed, fix = allowed.replace(azures, ours), fix.replace(azures, f"auth: {ours}")
+    return problem._replace(value=spec.auth.value, allowed=allowed, fix=fix)
 
 
 def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Problem:
@@ -229,6 +252,21 @@ def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Pr
         instead=close,
         code=Code.NOT_FOUND,
     )
+
+
+def _named_twice(spec: MlEndpointSpec) -> Iterator[Problem]:
+    """Azure takes a deployment's name in any letter case for the same."""
+    first: dict[str, str] = {}
+    for name, deployment in spec.deployments.items():
+        taken = first.setdefault(name.lower(), name)
+        if taken != name:
+            yield Problem(
+                path=deployment.path,
+                message=f"{taken} has this name in Azure too",
+                value=name,
+                allowed="a name that no other deployment has",
+                fix="rename one of the two",
+            )
 
 
 def _sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Problem]:
@@ -267,6 +305,18 @@ def _shares(spec: MlEndpointSpec, path: str) -> list[Problem]:
             mirror_path=f"{spec.path}.mirror",
         )
     )
+
+
+def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Problem]:
+    """What the endpoint needs of the foundation and doesn't find there."""
+    if spec.identity is EndpointIdentity.STACK and not identity:
+        yield Problem(
+            path=f"{spec.path}.identity",
+            message="the stack has no identity",
+            value=spec.identity.value,
+            allowed="system, or an identity in the foundation",
+            fix="write foundation: {identity: create}, or identity: system",
+        )
 
 
 def quota_text(spec: DeploymentSpec) -> str:

@@ -3,6 +3,8 @@
 In: a `DeploymentSpec`, and the workspace with its assets. Out: arguments for the resources of pulumi-azure-native.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +25,7 @@ SKU = "Default"  # of every deployment; its capacity is the number of instances
 
 def seconds(number: float) -> str:
     """As ISO 8601 has it: PT5S, PT0.5S."""
-    return f"PT{number:g}S"
+    return f"PT{number:.3f}".rstrip("0").rstrip(".") + "S"
 
 
 def minutes(number: int) -> str:

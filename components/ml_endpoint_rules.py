@@ -20,7 +20,7 @@ from catalog.size_use import SizeUse
 from catalog.sizes import SIZES
 from components.ml_endpoint_deployments import METRIC_KEYS, DeploymentSpec
 from components.ml_endpoint_settings import Egress, MlDeploymentArgs
-from components.ml_surroundings import ComputeOfEndpoint, WorkspaceOfEndpoint
+from components.ml_surroundings import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
 
 EXISTING = ("/", "azureml:")  # how the id of an asset begins that the stack hasn't put into the workspace
 _OF_MANAGED = "on machines that Azure manages"
@@ -71,6 +71,8 @@ def of_sizes(uses: Mapping[str, SizeUse], day: date) -> Iterator[Problem]:
 
 def _machines(spec: DeploymentSpec, compute: ComputeOfEndpoint | None) -> Iterator[Problem]:
     path = f"{spec.path}.instance_type"
+    if compute is not None and compute["kind"] is not ComputeKind.KUBERNETES:
+        return  # which is said of the compute
     if not spec.instance_type:
         if spec.managed or compute is not None:
             yield _no_machines(spec, path, compute)

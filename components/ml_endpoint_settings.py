@@ -168,11 +168,13 @@ class MlEndpointSettings(TypedDict):
     compute: NotRequired[str]
     """managed: machines that Azure runs; or the name of a Kubernetes compute under `computes`. Default: managed."""
     auth: NotRequired[Auth]
-    """entra: a token of Entra and a role on the endpoint, nothing to keep secret; key: one of two keys that never expire;
-    aml_token: a token of the workspace's, for some hours. Another one makes a new endpoint. Default: entra."""
+    """entra: a token of Entra and a role on the endpoint, nothing to keep secret, not on Kubernetes; key: one of two keys that
+    never expire; aml_token: a token of the workspace's, for some hours. Another one makes a new endpoint. Default: entra, on
+    Kubernetes aml_token."""
     network: NotRequired[EndpointNetwork]
     """From where it is asked. public: from everywhere, by those who can sign on; private: through the workspace's private
-    endpoint alone. Default: private in a workspace that isn't public, else public."""
+    endpoint alone. Not on Kubernetes, where the extension's router says it. Default: private in a workspace that isn't public,
+    else public."""
     identity: NotRequired[EndpointIdentity]
     """As whom deployments fetch image and model. stack: the stack's identity, whose roles are there before; system: one that
     comes with the endpoint, and gets the roles then. Another one makes a new endpoint. Default: stack where it has one, else

@@ -36,6 +36,8 @@ class VmOfWorkspace(TypedDict):
     """Plain: true where its image is known to be Ubuntu."""
     admin_user: str
     """Plain: the user that one signs on as by SSH."""
+    open_to_service: bool
+    """Plain: whether Azure Machine Learning's own addresses reach it by SSH."""
 
 
 class ClusterOfWorkspace(TypedDict):
@@ -130,6 +132,8 @@ class WorkspaceOfEndpoint(TypedDict):
     """Plain: true where it isn't the stack's own and others may have endpoints in it."""
     public: bool
     """Plain: false where the workspace is reached through private endpoints alone."""
+    reached_privately: bool
+    """Plain: false where it has no private endpoint, as far as the stack knows."""
     managed_network: bool
     """Plain: true where the workspace has a network that Azure manages, which egress of deployments can be kept in."""
     computes: dict[str, ComputeOfEndpoint]

@@ -7,6 +7,8 @@ environments and code never change. Deleted workspaces and vaults keep their nam
 Left out: compute instances, registries of models, feature stores, keys of one's own, private DNS zones.
 """
 
+from __future__ import annotations
+
 from typing import Any, cast
 
 import pulumi
@@ -67,7 +69,9 @@ class MlWorkspace(pulumi.ComponentResource):
         super().__init__("azuregpu:index:MlWorkspace", name, None, opts)
         context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
         spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
-        problems += surroundings_problems(spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args)
+        problems += surroundings_problems(
+            spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
+        )
         refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
         spec, problems = ml_workspace_existing.look_up(spec)
         refuse(problems)
@@ -81,7 +85,7 @@ class MlWorkspace(pulumi.ComponentResource):
         computes = ml_workspace_children.computes(spec, args, place)
         store = ml_workspace_children.model_store(spec, args, place)
         self.computes = {key: each.id for key, each in computes.items()}
-        self.models = {key: each.id for key, each in ml_workspace_children.models(spec, place, store).items()}
+        self.models = {key: each.id for key, each in ml_workspace_children.models(spec, args, place, store).items()}
         environments = ml_workspace_children.environments(spec, args, place)
         self.environments = {key: each.id for key, each in environments.items()}
         self.code = {key: each.id for key, each in ml_workspace_children.code(spec, place).items()}
@@ -132,6 +136,7 @@ class MlWorkspace(pulumi.ComponentResource):
             vault=self._vault(identity.tenant_id),
             registry=args["registry"]["id"] if "registry" in args else None,
             insights=self._insights(),
+            known=self._known_names(),
         )
         assigns = args.get("assign_roles", True)
         before = ml_workspace_roles.before(self._name, spec, scopes, identity.principal_id, self._child) if assigns else []
@@ -172,6 +177,12 @@ class MlWorkspace(pulumi.ComponentResource):
             declared=workspace,
             parent=self,
         )
+
+    def _known_names(self) -> frozenset[str]:
+        names = [self._args["storage"]["name"] if "storage" in self._args else ""]
+        names += [self._args["registry"]["name"] if "registry" in self._args else ""]
+        names += [self._spec.key_vault.existing.name if self._spec.key_vault.existing else ""]
+        return frozenset(name.lower() for name in names)
 
     @property
     def _identity_name(self) -> str:

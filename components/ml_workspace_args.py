@@ -11,7 +11,8 @@ from datetime import date
 from typing import NotRequired
 
 from catalog import names, regions
-from catalog.problems import Problem
+from catalog.problems import Code, Problem, Severity
+from catalog.services.machine_learning import workspaces
 from components import existing, ml_workspace_assets, ml_workspace_computes, ml_workspace_rules
 from components.context import Context, StackArgs, Surroundings, check_tags, resolve_day
 from components.foundation_args import PartArgs, resolve_part
@@ -25,7 +26,7 @@ from components.ml_surroundings import (
     VmOfWorkspace,
     WorkspaceOfEndpoint,
 )
-from components.ml_workspace_assets import Assets
+from components.ml_workspace_assets import Assets, EnvironmentSpec
 from components.ml_workspace_attached import KubernetesSpec, MachineSpec, OfWorkspace
 from components.ml_workspace_computes import ComputeSpec, MachinesSpec
 from components.ml_workspace_settings import (
@@ -74,6 +75,7 @@ class MlWorkspaceSpec:
     location: str
     location_path: str
     network: Network
+    reached_privately: bool  # by a private endpoint; where that isn't known, it is taken for granted
     managed_network: ManagedNetwork
     outbound_rules: dict[str, OutboundRuleArgs]
     firewall: Firewall
@@ -136,15 +138,24 @@ def resolve(
     location = regions.normalise(args.get("location", context.location))
     location_path = f"{PATH}.location" if "location" in args else "location"
     tags = {**context.tags(as_of), **args.get("tags", {})}
+    network = Network(args.get("network", Network.PUBLIC))
     managed = ManagedNetwork(args.get("managed_network", ManagedNetwork.NONE))
+    reached_privately = found is not None or network is Network.PRIVATE or "private_endpoint" in args
     of = OfWorkspace(
         path=PATH,
         location=location,
         location_path=location_path,
         managed_network=managed is not ManagedNetwork.NONE,
+        reached_privately=reached_privately,
         tags=tags,
         clusters=clusters,
         vms=vms,
+        # The first of them; any other is refused.
+        extension_said_by={
+            said["cluster"]: name
+            for name, said in reversed(args.get("computes", {}).items())
+            if "cluster" in said and "extension" in said
+        },
     )
     computes: dict[str, ComputeSpec] = {}
     compute_problems: list[Problem] = []
@@ -164,7 +175,8 @@ def resolve(
         existing=found,
         location=location,
         location_path=location_path,
-        network=Network(args.get("network", Network.PUBLIC)),
+        network=network,
+        reached_privately=reached_privately,
         managed_network=managed,
         outbound_rules=dict(args.get("outbound_rules", {})),
         firewall=Firewall(args.get("firewall", Firewall.BASIC)),
@@ -219,7 +231,7 @@ def _part(said: PartArgs, azure_type: AzureType, context: Context, path: str) ->
     return existing.resolve_id(said["existing"], azure_type, context.subscription_id, f"{path}.existing")
 
 
-def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool) -> list[Problem]:
+def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
     """What the workspace needs of the foundation and doesn't find there."""
     needs: list[tuple[str, str]] = []
     if spec.existing is None and not storage:
@@ -231,7 +243,7 @@ def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: boo
     if spec.existing is None and spec.insights is None and not logs:
         why = "a workspace needs Application Insights, which keep their data in a log workspace, and there is none"
         needs.append(("log_workspace", why))
-    return [
+    found = [
         Problem(
             path=f"foundation.{part}",
             message=why,
@@ -240,6 +252,23 @@ def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: boo
         )
         for part, why in needs
     ]
+    if spec.existing is None and not registry:
+        found += [_built_nowhere(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
+    return found
+
+
+def _built_nowhere(environment: EnvironmentSpec) -> Problem:
+    return Problem(
+        path=f"{environment.path}.conda_file",
+        message="the service builds an image of it into the workspace's registry, and the stack has none; where it can, it makes"
+        " one of its own, whose administrator signs on with a password",
+        value=environment.conda_path,
+        allowed="with a registry in the foundation",
+        fix="add registry: create to the foundation",
+        source=str(workspaces.IDENTITY),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
 
 
 def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
@@ -272,6 +301,7 @@ def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
         location=spec.location,
         existing=spec.existing is not None,
         public=spec.network is not Network.PRIVATE,
+        reached_privately=spec.reached_privately,
         managed_network=spec.managed_network is not ManagedNetwork.NONE,
         computes=computes,
         models=models,

@@ -315,12 +315,13 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = ROOT) -> tuple
         try:
             text = (root / spec.conda_path).read_text(encoding="utf-8")
             found = conda_file.read(text)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it isn't text"
-            problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))
-            continue
         except CondaFileError as error:
             problems.append(_unreadable(path, spec.conda_path, f"this is no conda file: {error}", Code.INVALID))
+            continue
+        except (OSError, ValueError) as error:  # a ValueError: bytes that are no text, or a character that no name has
+            text_or_name = "it isn't text" if isinstance(error, UnicodeDecodeError) else "no file has such a name"
+            reason = error.strerror if isinstance(error, OSError) else text_or_name
+            problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))
             continue
         wanted = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
         gpu = spec.gpu if spec.gpu_is_said else spec.gpu or packages.for_gpus_alone(wanted)

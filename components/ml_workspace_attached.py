@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from catalog import names
 from catalog.problems import Code, Problem, Severity
+from catalog.services.aks.device_plugin import GPU_RESOURCE
 from catalog.services.machine_learning import compute, extension
 from catalog.services.machine_learning.compute import MachineRequest
-from catalog.services.machine_learning.extension import GPU_RESOURCE, InstanceTypeRequest
+from catalog.services.machine_learning.extension import InstanceTypeRequest
 from components import ml_workspace_clusters
 from components.ml_surroundings import ClusterOfWorkspace, VmOfWorkspace
 from components.ml_workspace_settings import DEFAULT_NAMESPACE, ComputeArgs, ExtensionArgs, InstanceTypeArgs
@@ -31,9 +32,11 @@ class OfWorkspace(NamedTuple):
     location: str
     location_path: str
     managed_network: bool
+    reached_privately: bool
     tags: Mapping[str, str]
     clusters: Mapping[str, ClusterOfWorkspace]
     vms: Mapping[str, VmOfWorkspace]
+    extension_said_by: Mapping[str, str]  # by cluster, the compute that says how the extension is put onto it
 
 
 class InstanceType(NamedTuple):
@@ -55,7 +58,7 @@ class KubernetesSpec:
     namespace: str
     instance_types: dict[str, InstanceType]
     default_instance_type: str  # empty: none
-    extension: ExtensionArgs
+    extension: ExtensionArgs | None  # None: another compute on the cluster says it
     description: str
     tags: dict[str, str]
 
@@ -67,7 +70,6 @@ class MachineSpec:
     name: str
     path: str
     vm: str  # its name in the stack file
-    ssh_port: int
     description: str
     tags: dict[str, str]
 
@@ -77,6 +79,8 @@ def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: da
     types = {key: _instance_type(each) for key, each in said.get("instance_types", {}).items()}
     only = next(iter(types)) if len(types) == 1 else ""
     here = cluster["namespace"] if cluster is not None else ""
+    says_extension = of.extension_said_by.get(said.get("cluster", ""), name)
+    extension_said = said.get("extension", ExtensionArgs())
     spec = KubernetesSpec(
         name=name,
         path=path,
@@ -84,7 +88,7 @@ def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: da
         namespace=said.get("namespace", here or DEFAULT_NAMESPACE),
         instance_types=types,
         default_instance_type=said.get("default_instance_type", only),
-        extension=said.get("extension", ExtensionArgs()),
+        extension=extension_said if says_extension == name else None,
         description=said.get("description", ""),
         tags={**of.tags, **said.get("tags", {})},
     )
@@ -92,7 +96,10 @@ def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: da
     if cluster is None:
         problems.append(_not_there(f"{path}.cluster", "cluster", spec.cluster, of.clusters))
     else:
-        problems += ml_workspace_clusters.extension_problems(spec.extension, cluster, f"{path}.extension", day)
+        if says_extension == name:
+            problems += ml_workspace_clusters.extension_problems(extension_said, cluster, f"{path}.extension", day)
+        elif "extension" in said:
+            problems.append(_said_already(f"{path}.extension", f"{of.path}.computes.{says_extension}.extension"))
         gpus = {key: each.gpus for key, each in types.items()}
         problems += ml_workspace_clusters.gpu_problems(gpus, cluster, f"{path}.instance_types")
     for key, each in said.get("instance_types", {}).items():
@@ -108,6 +115,15 @@ def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: da
             )
         )
     return spec, problems
+
+
+def _said_already(path: str, other: str) -> Problem:
+    return Problem(
+        path=path,
+        message=f"the extension is put onto a cluster once, and {other} says how",
+        allowed="with one compute of the cluster alone",
+        fix="remove one of the two",
+    )
 
 
 def _instance_type(said: InstanceTypeArgs) -> InstanceType:
@@ -144,7 +160,6 @@ def machine(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date)
         name=name,
         path=path,
         vm=said.get("vm", ""),
-        ssh_port=int(said.get("ssh_port", compute.SSH_PORT)),
         description=said.get("description", ""),
         tags={**of.tags, **said.get("tags", {})},
     )
@@ -160,14 +175,38 @@ def machine(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date)
         address_path=f"{path}.vm",
         user_path=f"{path}.private_key",
         system_path=f"{path}.vm",
-        port_path=f"{path}.ssh_port",
+        port_path=f"{path}.vm",  # the one that the machine's own network lets in
         windows=vm["os_type"] == "Windows",
-        ssh_port=spec.ssh_port,
     )
-    problems += compute.machine_problems(request, day)
+    problems += [_without_password(each, f"{path}.private_key") for each in compute.machine_problems(request, day)]
+    if not vm["open_to_service"]:
+        problems.append(_nobody_signs_on(f"{path}.vm", spec.vm))
     if vm["os_type"] != "Windows" and not vm["ubuntu"]:
         problems.append(_not_known_as_ubuntu(f"{path}.vm", spec.vm))
     return spec, problems
+
+
+def _without_password(problem: Problem, path: str) -> Problem:
+    """The service would take a password; the stack's machines have none."""
+    if problem.path != path:
+        return problem
+    message = "the service signs on by SSH, with the private key of the machine's ssh_public_key, and none is said"
+    fix = f"pulumi config set --secret --path '{path}'"
+    return problem._replace(message=message, value=None, allowed="a private key without a pass phrase", fix=fix)
+
+
+def _nobody_signs_on(path: str, vm: str) -> Problem:
+    return Problem(
+        path=path,
+        message="the service signs on by SSH from addresses of its own, and this machine lets none of them in",
+        value=vm,
+        allowed=f"a machine with a public address whose allowed_ranges have {compute.SERVICE_TAG}",
+        fix=f"write public_address: true and allowed_ranges: [{compute.SERVICE_TAG}] for vms.{vm}, or leave the compute out:"
+        " `run --on vm` needs neither",
+        source=str(compute.IN_A_NETWORK),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
 
 
 def _not_known_as_ubuntu(path: str, vm: str) -> Problem:

@@ -4,6 +4,8 @@ In: the spec of a workspace, and the workspace as `Place`, which may be one that
 stack file.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -21,8 +23,9 @@ from components.ml_workspace_args import PATH, MlWorkspaceArgs, MlWorkspaceSpec
 from components.ml_workspace_assets import EnvironmentSpec, ModelSpec
 from components.ml_workspace_attached import KubernetesSpec, MachineSpec
 from components.ml_workspace_computes import MachinesSpec
-from components.ml_workspace_settings import MODEL_STORE, ExtensionArgs, Replace
+from components.ml_workspace_settings import ExtensionArgs, Replace
 from formats import arm_ids
+from formats.tags import MODEL_STORE
 
 EXTENSION_NAME = "azureml"  # as its page calls it, and the namespace that it lives in
 
@@ -142,8 +145,9 @@ def _extensions(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> d
     declared: dict[str, kubernetesconfiguration.Extension] = {}
     for compute in spec.kubernetes.values():
         cluster = args.get("clusters", {})[compute.cluster]
-        if compute.cluster not in declared and ml_workspace_clusters.installed(compute.extension, cluster):
-            declared[compute.cluster] = _extension(compute.cluster, compute.extension, cluster, place)
+        said = compute.extension
+        if said is not None and compute.cluster not in declared and ml_workspace_clusters.installed(said, cluster):
+            declared[compute.cluster] = _extension(compute.cluster, said, cluster, place)
     return declared
 
 
@@ -167,7 +171,7 @@ def _extension(name: str, said: ExtensionArgs, cluster: ClusterOfWorkspace, plac
         scope=kubernetesconfiguration.ScopeArgs(
             cluster=kubernetesconfiguration.ScopeClusterArgs(release_namespace=EXTENSION_NAME)
         ),
-        identity=kubernetesconfiguration.IdentityArgs(type=kubernetesconfiguration.ResourceIdentityType.SYSTEM_ASSIGNED),
+        # No identity: Azure refuses one on AKS, Azure/azure-powershell issues 22455 and 24321.
         configuration_settings=dict(ml_workspace_clusters.settings(said, cluster)),
         configuration_protected_settings=secrets or None,
         opts=pulumi.ResourceOptions(parent=place.parent),
@@ -179,7 +183,7 @@ def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> l
     account = args.get("storage")
     if account is None or not (place.declared is not None or spec.assets.stores_models):
         return []
-    account_name = pulumi.Output.from_input(account["id"]).apply(lambda found: found.rsplit("/", 1)[-1])
+    account_name = _account_name(args)
     declared: list[pulumi.Resource] = []
     if account.get("is_own", False):
         declared.append(
@@ -195,17 +199,28 @@ def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> l
     declared.append(
         ml.Datastore(
             f"{place.name}-{MODEL_STORE}",
-            name=MODEL_STORE,
+            name=_store_name(args, place),
             workspace_name=place.workspace,
             resource_group_name=place.group,
-            properties=inputs.datastore(account_name),
+            properties=inputs.datastore(account_name, by_workspace=place.declared is not None),
             opts=_with(place.child, depends_on=declared[:]),
         )
     )
     return declared
 
 
-def models(spec: MlWorkspaceSpec, place: Place, store: list[pulumi.Resource]) -> dict[str, ml.ModelVersion]:
+def _account_name(args: MlWorkspaceArgs) -> pulumi.Output[str]:
+    return pulumi.Output.from_input(storage_id(args)).apply(lambda found: found.rsplit("/", 1)[-1])
+
+
+def _store_name(args: MlWorkspaceArgs, place: Place) -> pulumi.Input[str]:
+    """Of the datastore. In a workspace that exists others have theirs, so it is called after the stack's own account."""
+    return MODEL_STORE if place.declared is not None else _account_name(args).apply(lambda name: f"{MODEL_STORE}_{name}")
+
+
+def models(
+    spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place, store: list[pulumi.Resource]
+) -> dict[str, ml.ModelVersion]:
     """All models."""
     return {
         key: ml.ModelVersion(
@@ -214,28 +229,28 @@ def models(spec: MlWorkspaceSpec, place: Place, store: list[pulumi.Resource]) ->
             version=each.version,
             workspace_name=place.workspace,
             resource_group_name=place.group,
-            properties=inputs.model(each, _uri(each, place)),
+            properties=inputs.model(each, _uri(each, args, place)),
             opts=_kept(each.path, place, depends_on=store if each.stored else []),
         )
         for key, each in spec.assets.models.items()
     }
 
 
-def _uri(spec: ModelSpec, place: Place) -> pulumi.Input[str]:
+def _uri(spec: ModelSpec, args: MlWorkspaceArgs, place: Place) -> pulumi.Input[str]:
     """Where a model lies. A path in the stack's container is one in the datastore on it, spelt as Azure keeps it."""
     if not spec.stored:
         return spec.uri
 
-    def spelt(workspace_id: str) -> str:
+    def spelt(workspace_id: str, store: str) -> str:
         found = arm_ids.parse(workspace_id)
         if found is None:  # what a mock makes up
-            return f"azureml://datastores/{MODEL_STORE}/paths/{spec.stored}"
+            return f"azureml://datastores/{store}/paths/{spec.stored}"
         return (
             f"azureml://subscriptions/{found.subscription}/resourcegroups/{found.resource_group}"
-            f"/workspaces/{found.name}/datastores/{MODEL_STORE}/paths/{spec.stored}"
+            f"/workspaces/{found.name}/datastores/{store}/paths/{spec.stored}"
         )
 
-    return place.workspace_id.apply(spelt)
+    return pulumi.Output.all(place.workspace_id, _store_name(args, place)).apply(lambda both: spelt(*both))
 
 
 def environments(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict[str, ml.EnvironmentVersion]:

@@ -139,13 +139,14 @@ def extension_problems(said: ExtensionArgs, cluster: ClusterOfWorkspace, path: s
         yield _respelt(problem, path)
     if not mine:  # its owner's to see to; what it lacks is the extension's to say
         return
-    yield from azure_ml.extension_problems(
+    for problem in azure_ml.extension_problems(
         cluster["path"],
         local_accounts=cluster["local_accounts"],
         open_to_everybody=cluster["open_to_everybody"],
         fewest_nodes=ROUTER_REPLICAS,  # said above, where the router is to be highly available
         fewest_vcpus=cluster["vcpus"] or None,
-    )
+    ):
+        yield problem._replace(value=None, fix=problem.fix.replace("leave ml_extension out", f"write {path}.install: false"))
 
 
 def _respelt(problem: Problem, path: str) -> Problem:

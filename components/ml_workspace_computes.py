@@ -57,7 +57,7 @@ _OF_KIND = {
         }
     ),
     "cluster": frozenset({"cluster", "namespace", "instance_types", "default_instance_type", "extension"}),
-    "vm": frozenset({"vm", "private_key", "ssh_port"}),
+    "vm": frozenset({"vm", "private_key"}),
 }
 MOST_IDLE_MINUTES = 24 * 60
 
@@ -170,7 +170,7 @@ def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: dat
         max_nodes=most,
         idle_minutes=int(said.get("idle_minutes", DEFAULT_IDLE_MINUTES)),
         priority=LOW_PRIORITY if spot else DEDICATED,
-        public_addresses=said.get("public_addresses", not (of.managed_network or "subnet_id" in said)),
+        public_addresses=said.get("public_addresses", not (of.managed_network or ("subnet_id" in said and of.reached_privately))),
         replace=Replace(said.get("replace", default_replace(name))),
         description=said.get("description", ""),
         tags={**of.tags, **said.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
@@ -250,5 +250,15 @@ def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[
             allowed="with managed_network of the workspace, or with subnet_id",
             fix="add managed_network: internet_outbound to the workspace, or remove it",
             source=str(compute.NO_PUBLIC_ADDRESS),
+            code=Code.IMPOSSIBLE,
+        )
+    elif not spec.public_addresses and not of.managed_network and not of.reached_privately:
+        yield Problem(
+            path=f"{spec.path}.public_addresses",
+            message="machines without public addresses speak to the workspace through its private endpoint, and it has none",
+            value=False,
+            allowed="with private_endpoint or managed_network of the workspace",
+            fix="add private_endpoint: {subnet_id: <id>} to the workspace, or remove it",
+            source=str(compute.IN_A_NETWORK),
             code=Code.IMPOSSIBLE,
         )

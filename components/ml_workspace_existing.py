@@ -4,6 +4,8 @@ In: the spec of a workspace. Out: the spec with what was read, and a problem for
 never changed.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices

@@ -32,8 +32,14 @@ REPLACING_COMPUTE = [
     "properties.properties.vmPriority",
     "properties.properties.vmSize",
 ]
-# Of attached ones: another cluster, namespace or machine is another compute.
-REPLACING_ATTACHED = ["location", "properties.computeType", "properties.properties.namespace", "properties.resourceId"]
+# Of attached ones: another cluster, namespace, machine or address of it is another compute.
+REPLACING_ATTACHED = [
+    "location",
+    "properties.computeType",
+    "properties.properties.address",
+    "properties.properties.namespace",
+    "properties.resourceId",
+]
 
 LONGEST_NAME = names.RULES[azure_types.ML_COMPUTE.arm_type].longest
 HASH_LENGTH = 4  # of a compute's name: two of its forms collide with a chance of 1 in 65,536, which Azure then refuses

@@ -3,6 +3,8 @@
 In: specs, and what is wired. Out: arguments of resources. Nothing is declared here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,16 +12,18 @@ import pulumi
 from pulumi_azure_native import keyvault
 from pulumi_azure_native import machinelearningservices as ml
 
-from catalog.services.machine_learning.extension import GPU_RESOURCE
+from catalog.services.aks.device_plugin import GPU_RESOURCE
+from catalog.services.machine_learning.compute import SSH_PORT
 from components.ml_surroundings import ComputeKind, VmOfWorkspace
 from components.ml_workspace_args import MlWorkspaceSpec
 from components.ml_workspace_assets import MODEL_TYPES, CodeSpec, EnvironmentSpec, ModelSpec, Routes
 from components.ml_workspace_attached import InstanceType, KubernetesSpec, MachineSpec
 from components.ml_workspace_computes import MachinesSpec
 from components.ml_workspace_existing import ISOLATION
-from components.ml_workspace_settings import MODEL_STORE, Firewall, ManagedNetwork, Network, OutboundRuleArgs
+from components.ml_workspace_settings import Firewall, ManagedNetwork, Network, OutboundRuleArgs
+from formats.tags import MODEL_STORE
 
-FIREWALLS = {Firewall.BASIC: ml.FirewallSku.BASIC, Firewall.STANDARD: ml.FirewallSku.STANDARD}
+FIREWALLS = {Firewall.BASIC: "Basic", Firewall.STANDARD: "Standard"}
 
 
 def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str]) -> keyvault.VaultPropertiesArgs:
@@ -167,7 +171,7 @@ def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]
         resource_id=vm["id"],
         properties=ml.VirtualMachineSchemaPropertiesArgs(
             address=vm["address"],
-            ssh_port=spec.ssh_port,
+            ssh_port=SSH_PORT,
             virtual_machine_size=vm["size"],
             administrator_account=ml.VirtualMachineSshCredentialsArgs(
                 username=vm["admin_user"], private_key_data=pulumi.Output.secret(private_key)
@@ -176,8 +180,10 @@ def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]
     )
 
 
-def datastore(account_name: pulumi.Input[str]) -> ml.AzureBlobDatastoreArgs:
-    """The container of models, which whoever reads a model reads by a right of their own."""
+def datastore(account_name: pulumi.Input[str], *, by_workspace: bool) -> ml.AzureBlobDatastoreArgs:
+    """The container of models, which whoever reads a model reads by a right of their own. `by_workspace`: the workspace's
+    identity has such a right, and shows people what is there."""
+    shown_by = ml.ServiceDataAccessAuthIdentity
     return ml.AzureBlobDatastoreArgs(
         datastore_type=ml.DatastoreType.AZURE_BLOB.value,
         account_name=account_name,
@@ -185,7 +191,7 @@ def datastore(account_name: pulumi.Input[str]) -> ml.AzureBlobDatastoreArgs:
         endpoint="core.windows.net",
         protocol="https",
         credentials=ml.NoneDatastoreCredentialsArgs(credentials_type=ml.CredentialsType.NONE.value),
-        service_data_access_auth_identity=ml.ServiceDataAccessAuthIdentity.WORKSPACE_USER_ASSIGNED_IDENTITY,
+        service_data_access_auth_identity=shown_by.WORKSPACE_USER_ASSIGNED_IDENTITY if by_workspace else shown_by.NONE,
     )
 
 

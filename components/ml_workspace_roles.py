@@ -3,6 +3,8 @@
 In: which of these there are. Out: role assignments, declared; or the commands of an administrator who assigns roles.
 """
 
+from __future__ import annotations
+
 import shlex
 from typing import NamedTuple
 
@@ -37,6 +39,7 @@ class Scopes(NamedTuple):
     vault: pulumi.Input[str]
     registry: pulumi.Input[str] | None
     insights: pulumi.Input[str]
+    known: frozenset[str]  # names of those among them that have one in all of Azure, in lower case
 
 
 def before(
@@ -49,6 +52,7 @@ def before(
         ("vault", scopes.vault, (*ON_VAULT, *approver)),
         ("registry", scopes.registry, (*ON_REGISTRY, *approver)),
         ("insights", scopes.insights, ON_INSIGHTS),
+        *((f"rule-{rule}", scope, approver) for rule, scope in _targets(spec, scopes.known).items()),
     ]
     return [
         _assign(f"{name}-{what}-{_SUFFIXES[role]}", role, scope, spec, principal_id, opts)
@@ -56,6 +60,20 @@ def before(
         if scope is not None
         for role in of
     ]
+
+
+def _targets(spec: MlWorkspaceSpec, known: frozenset[str] = frozenset()) -> dict[str, pulumi.Input[str]]:
+    """What outbound rules lead to through private endpoints, by one of its rules: each once, as Azure refuses the same assignment
+    again, and so without what the workspace stands on, which is `known`."""
+    found: dict[str, pulumi.Input[str]] = {}
+    told: set[str] = set()
+    for rule, each in sorted(spec.outbound_rules.items()):
+        scope = each.get("resource_id")
+        text = scope.lower() if isinstance(scope, str) else rule
+        if scope is not None and text not in told and text.rsplit("/", 1)[-1] not in known:
+            found[rule] = scope
+        told.add(text)
+    return found
 
 
 def on_itself(
@@ -97,9 +115,11 @@ def commands(spec: MlWorkspaceSpec, group: str, identity_name: str, *, elsewhere
         (*ON_STORAGE, *ON_VAULT, *(IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()))
     )
     scopes = (azure_types.RESOURCE_GROUP.id_of(subscription, {"resourceGroupName": group}), *elsewhere)
+    pairs = [(scope, role) for scope in scopes for role in wanted]
+    if spec.managed_network is not ManagedNetwork.NONE:
+        pairs += [(scope, role) for scope in _targets(spec).values() if isinstance(scope, str) for role in IN_MANAGED_NETWORK]
     return [
         f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
         f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])} --scope {scope}"
-        for scope in scopes
-        for role in wanted
+        for scope, role in pairs
     ]

@@ -17,7 +17,6 @@ DEFAULT_MAX_NODES = 1
 DEFAULT_IDLE_MINUTES = 2
 DEFAULT_NAMESPACE = "default"
 DEFAULT_RETENTION_DAYS = 7
-MODEL_STORE = "models"  # the container of blobs, and the datastore on it
 
 
 class Network(StrEnum):
@@ -161,8 +160,8 @@ class ComputeArgs(TypedDict):
     """Wired: ARM id of the subnet of the machines; with size, and without a managed network alone. Default: Azure's own
     network."""
     public_addresses: NotRequired[bool]
-    """Plain: false gives the machines no public address, which needs a managed network, or `subnet_id` with a way out of its own.
-    With size. Default: false with one of the two, else true."""
+    """Plain: false gives the machines no public address, which needs a managed network, or `subnet_id` with a way out of its own
+    and a private endpoint of the workspace. With size. Default: false where they can do without, else true."""
     replace: NotRequired[Replace]
     """Plain: what becomes of the machines when something changes that can't be changed: size, priority, subnet, addresses.
     side-by-side makes the new cluster beside the old one, under a name that ends in a hash, and needs the quota of both;
@@ -171,20 +170,20 @@ class ComputeArgs(TypedDict):
     cluster: NotRequired[str]
     """Plain: name of one of the stack's `clusters`, which is attached. Default: none."""
     namespace: NotRequired[str]
-    """Plain: the namespace that work runs in; it has to be there. With cluster. Default: default."""
+    """Plain: the namespace that work runs in; it has to be there. With cluster. Default: that of the cluster's own jobs, else
+    default."""
     instance_types: NotRequired[dict[str, InstanceTypeArgs]]
     """What a pod gets, by the name that jobs and endpoints use. With cluster. Default: none."""
     default_instance_type: NotRequired[str]
     """Plain: the instance type of what names none; without one a pod gets 0.6 processors and no GPU. With cluster. Default: the
     one there is, where there is one alone."""
     extension: NotRequired[ExtensionArgs]
-    """How the extension is put onto the cluster. With cluster. Default: as its keys say."""
+    """How the extension is put onto the cluster; one compute of each cluster says it. With cluster. Default: as its keys say."""
     vm: NotRequired[str]
-    """Plain: name of one of the stack's `vms`, which is attached; Linux alone. Default: none."""
+    """Plain: name of one of the stack's `vms`, which is attached; Linux alone. The service signs on to it by SSH, so it needs a
+    `public_address`, and AzureMachineLearning among its `allowed_ranges`. Default: none."""
     private_key: NotRequired[pulumi.Input[str]]
     """Wired: the private key by which the workspace signs on by SSH; secret. Needed with vm. Default: none."""
-    ssh_port: NotRequired[int]
-    """Plain: the port for that. With vm. Default: 22."""
     description: NotRequired[str]
     """Plain: what people read. Default: none."""
     expires_after: NotRequired[str]

@@ -3,6 +3,8 @@
 In: whose it is, which role, and on what. Out: the assignment, declared.
 """
 
+from __future__ import annotations
+
 import pulumi
 from pulumi_azure_native import authorization
 

@@ -4,6 +4,8 @@ Each execution runs one container on a replica of its own, or on several side by
 billed by the second while it runs; between executions it costs nothing. Left out: volumes, probes, further containers.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 

@@ -134,7 +134,7 @@ def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, pr
         stack=stack,
         workloads=_workloads(file),
         read_log_key=bool(groups),
-        write_blobs=any(key in file for key in _WRITE_BLOBS),
+        write_blobs=any(key in file for key in _WRITE_BLOBS) or settings_clusters.fetch_models(file.get("clusters", {})),
     )
     if "image_source" in file:
         foundation["image_source"] = file["image_source"]

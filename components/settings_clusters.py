@@ -7,11 +7,17 @@ own connection says about logging in.
 from collections.abc import Callable, Mapping
 
 from catalog.problems import Problem
-from components import cluster_gpu_objects_args, edge_sharing_args, gpu_cluster_args, gpu_cluster_existing
+from components import (
+    cluster_gpu_objects,
+    cluster_gpu_objects_args,
+    edge_sharing_args,
+    gpu_cluster_args,
+    gpu_cluster_existing,
+)
 from components.context import Context
 from components.edge_sharing_settings import EdgeSharingSettings
 from components.foundation_args import FoundationSpec
-from components.gpu_cluster_args import GpuClusterSpec
+from components.gpu_cluster_args import GpuClusterSpec, may_speak
 from components.gpu_cluster_settings import AccessArgs, GpuClusterSettings, Login, Monitoring
 from components.workloads import Workload
 
@@ -56,6 +62,11 @@ def with_login(clusters: Mapping[str, GpuClusterSettings], configuration: Mappin
     return {name: {**cluster, "access": {**defaults, **cluster.get("access", {})}} for name, cluster in clusters.items()}
 
 
+def fetch_models(clusters: Mapping[str, GpuClusterSettings]) -> bool:
+    """Whether a service's pods read a model from the stack's storage, as the stack's identity."""
+    return any("model" in service for cluster in clusters.values() for service in cluster.get("services", {}).values())
+
+
 def workloads(clusters: Mapping[str, GpuClusterSettings], edges: Mapping[str, EdgeSharingSettings]) -> set[Workload]:
     """What the registry has to build for their jobs."""
     of_clusters = {each for cluster in clusters.values() for each in cluster_gpu_objects_args.workloads(cluster)}
@@ -76,10 +87,16 @@ def problems(
     found: list[Problem] = []
     for name, cluster in clusters.items():
         spec, more = gpu_cluster_args.resolve(name, cluster, context)
-        found += [*more, *_missing(name, cluster, foundation), *of_existing(spec)]
+        found += [*more, *_missing(name, cluster, foundation), *_missing_of_services(spec, foundation), *of_existing(spec)]
     for name, edge in edges.items():
         found += of_edge(name, edge, context)
     return found
+
+
+def _missing_of_services(spec: GpuClusterSpec, foundation: FoundationSpec) -> list[Problem]:
+    own = foundation.identity is not None and foundation.identity.existing is None
+    speaks = own and may_speak(spec)
+    return cluster_gpu_objects.missing_of_services(spec.objects, identity=speaks, storage=foundation.storage is not None)
 
 
 def _missing(name: str, cluster: GpuClusterSettings, foundation: FoundationSpec) -> list[Problem]:

@@ -77,6 +77,7 @@ def resolve(
             identity=foundation.identity is not None,
             storage=foundation.storage is not None,
             logs=foundation.log_workspace is not None,
+            registry=foundation.registry is not None,
         )
         offered = ml_workspace_args.offer(spec)
     elif endpoints:
@@ -85,6 +86,7 @@ def resolve(
     for name, endpoint in endpoints.items():
         of_endpoints[name], more = ml_endpoint_args.resolve(name, endpoint, context, offered)
         problems += more
+        problems += ml_endpoint_args.surroundings_problems(of_endpoints[name], identity=foundation.identity is not None)
     return MlParts(workspace=spec, endpoints=of_endpoints, vms=of_vms, problems=tuple(problems))
 
 

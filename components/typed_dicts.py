@@ -83,9 +83,14 @@ def unwired(annotation: Any) -> Any:
 def _is_a(value: object, wanted: type) -> bool:
     if isinstance(value, bool):
         return wanted is bool
-    if wanted is float:  # NaN, which compares with nothing, and what is larger than a number may be aren't numbers to anybody
-        return isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    if wanted in (int, float):
+        return isinstance(value, int if wanted is int else int | float) and _is_counted(value)
     return isinstance(value, wanted)
+
+
+def _is_counted(value: float) -> bool:
+    """NaN, which compares with nothing, and what is larger than a number may be aren't numbers to anybody."""
+    return abs(value) <= sys.float_info.max
 
 
 def _wrong_type(path: str, shown: object, value: object, wanted: str) -> Checked:
@@ -99,6 +104,8 @@ def _kind(value: object) -> str:
         return "an object"
     if isinstance(value, list):
         return "a list"
+    if isinstance(value, int | float) and not _is_counted(value):
+        return "one that nobody counts to"
     return _WORDS.get(type(value), type(value).__name__)
 
 

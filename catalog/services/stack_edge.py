@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from catalog import lifecycle
-from catalog.problems import Code, Problem, Severity
+from catalog.problems import Code, Problem, Severity, impossible
 from catalog.services.stack_edge_facts import (
     DEVICES,
     EXTENSION_DEPRECATED,
@@ -24,7 +24,6 @@ from catalog.services.stack_edge_facts import (
 )
 from catalog.size_use import SizeUse
 from catalog.sizes.model import Size, VmGeneration
-from catalog.sources import Source
 
 
 class Claims(NamedTuple):
@@ -175,8 +174,3 @@ def vm_problems(generation: VmGeneration, system: str, generation_path: str, sys
         code=Code.RETIRING if deprecated else Code.UNKNOWN,
         severity=Severity.WARNING,
     )
-
-
-def impossible(path: str, message: str, value: object, allowed: str, fix: str, source: Source) -> Problem:
-    """What a device never takes."""
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)

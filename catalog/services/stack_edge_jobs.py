@@ -7,10 +7,9 @@ Out: problems.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from catalog.problems import Code, Problem, Severity
+from catalog.problems import Code, Problem, Severity, impossible
 from catalog.services import gpu_sharing
 from catalog.services.gpu_sharing import Share, SharingRequest, Strategy
-from catalog.services.stack_edge import impossible
 from catalog.services.stack_edge_facts import COMPANION, SHARING_2021
 from catalog.sources import Source
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from catalog import lifecycle, spelling
-from catalog.lifecycle import Lifecycle, Status
+from catalog.lifecycle import SOLD, Lifecycle
 from catalog.problems import Code, Problem, Severity
 from catalog.size_use import OperatingSystem
 from catalog.sizes.model import Size, VmGeneration
@@ -119,7 +119,6 @@ _AFTER: Mapping[OperatingSystem, tuple[str, ...]] = {
     ),
 }
 _MOST = 2
-SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
 
 
 def sold(names: Sequence[str], as_of: date, images: Sequence[VmImage]) -> tuple[str, ...]:

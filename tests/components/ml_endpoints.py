@@ -25,6 +25,7 @@ def workspace(**changed: Any) -> WorkspaceOfEndpoint:
         "location": "eastus",
         "existing": False,
         "public": True,
+        "reached_privately": False,
         "managed_network": False,
         "computes": {
             "onprem": {

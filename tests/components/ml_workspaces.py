@@ -31,6 +31,7 @@ VMS: dict[str, VmOfWorkspace] = {
         "os_type": "Linux",
         "ubuntu": True,
         "admin_user": "gpu",
+        "open_to_service": True,
     }
 }
 CUDA = "mcr.microsoft.com/azureml/openmpi5.0-cuda12.4-ubuntu22.04"

@@ -11,6 +11,9 @@ from components import cluster_gpu_objects, kubernetes_services
 from components.cluster_gpu_objects_args import ClusterObjectsSpec, GpuPool, resolve_objects
 from components.gpu_sharing_args import sharing_request
 from components.kubernetes_jobs import LOGICAL_NAME
+from components.settings import pure_problems, read
+from tests.components.recording import PROJECT, STACK, SUBSCRIPTION
+from tests.components.settings_of import TODAY, configuration
 
 AT = "clusters.research.services.digits"
 POOL = GpuPool("t4", "clusters.research.gpu_pools.t4", "Standard_NC4as_T4_v3", sharing_request({}, "sharing"))
@@ -24,6 +27,7 @@ SCORING: dict[str, Any] = {
     "secret_environment": {"TOKEN": "secret"},
     "reach": "network",
 }
+THEIRS = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/theirs"
 SMALL: dict[str, Any] = {"image": "a/b:1", "gpus": 0}
 
 
@@ -171,6 +175,34 @@ def test_a_model_needs_an_identity_that_pods_may_speak_as_and_storage() -> None:
         [problem] = cluster_gpu_objects.missing_of_services(spec, identity=identity, storage=storage)
         assert problem.path == f"{AT}.model"
         assert what in problem.message
+
+
+@pytest.mark.parametrize(("service", "reads"), [(SCORING, True), (SMALL, False)], ids=["model", "none"])
+def test_the_stacks_identity_may_read_the_storage_where_a_service_fetches_its_model(service: Any, reads: bool) -> None:
+    said = {"clusters": {"research": {"services": {"digits": service}}}}
+    assert read(configuration(said), TODAY).foundation.get("write_blobs") is reads
+
+
+@pytest.mark.parametrize(
+    ("cluster", "foundation", "messages"),
+    [
+        ({}, {"identity": "create", "storage": "create"}, []),
+        ({}, {"identity": "create"}, ["the stack has no storage"]),
+        ({}, {"storage": "create"}, ["the stack has no identity of its own that pods may speak as"]),
+        (
+            {"existing": THEIRS},
+            {"identity": "create", "storage": "create"},
+            ["the stack has no identity of its own that pods may speak as"],
+        ),
+    ],
+    ids=["whole", "storage", "identity", "existing"],
+)
+def test_what_a_service_with_a_model_needs_is_said_with_everything_else(
+    cluster: Any, foundation: Any, messages: list[str]
+) -> None:
+    said = {"foundation": foundation, "clusters": {"research": {**cluster, "services": {"digits": SCORING}}}}
+    found = pure_problems(read(configuration(said), TODAY), PROJECT, STACK)
+    assert [each.message for each in found if each.path == f"{AT}.model"] == messages
 
 
 def test_the_registry_builds_what_services_run() -> None:

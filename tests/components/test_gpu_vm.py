@@ -95,6 +95,14 @@ def test_a_public_address_lets_the_given_ranges_sign_on_and_says_what_it_is() ->
     assert first["priority"] < last["priority"]
 
 
+def test_the_service_that_attaches_a_machine_signs_on_by_its_tag_which_azure_takes_in_a_rule_of_its_own_alone() -> None:
+    recorded = declared(public_address=True, allowed_ranges=["203.0.113.0/24", "AzureMachineLearning"])
+    people, service, last = recorded.one(GROUP).inputs["securityRules"]
+    assert (people["sourceAddressPrefix"], service["sourceAddressPrefix"]) == ("203.0.113.0/24", "AzureMachineLearning")
+    assert (service["destinationPortRange"], service["access"], last["access"]) == ("22", "Allow", "Deny")
+    assert people["priority"] < service["priority"] < last["priority"]
+
+
 def test_windows_is_reached_at_the_port_of_remote_desktop() -> None:
     recorded = declared(**WINDOWS, public_address=True, allowed_ranges=["203.0.113.0/24"])
     assert recorded.one(GROUP).inputs["securityRules"][0]["destinationPortRange"] == "3389"

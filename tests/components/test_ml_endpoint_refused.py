@@ -149,7 +149,26 @@ def test_a_compute_is_a_kubernetes_one_of_the_workspace() -> None:
     on = {"deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
     assert said_of(compute="onprem", **on) == {}
     assert "did you mean onprem?" in said_of(compute="onprm", **on)[f"{AT}.compute"]
-    assert "of the kind Kubernetes" in said_of(compute="training", **on)[f"{AT}.compute"]
+    found = said_of(compute="training", **on)
+    assert list(found) == [f"{AT}.compute"]
+    assert "of the kind Kubernetes" in found[f"{AT}.compute"]
+    assert "given: 'training'" in found[f"{AT}.compute"]
+
+
+def test_on_kubernetes_people_sign_on_without_entra_and_the_router_says_from_where() -> None:
+    on: dict[str, Any] = {"compute": "onprem", "deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
+    in_private = workspace(public=False, reached_privately=True)
+    spec, problems = resolved(in_workspace=in_private, **on)
+    assert (problems, spec.auth.value, spec.network.value) == ([], "aml_token", "public")
+    found = said_of(in_workspace=in_private, auth="entra", network="private", **on)
+    assert list(found) == [f"{AT}.network", f"{AT}.auth"]
+    assert "given: 'entra'; allowed: key, aml_token; fix: write auth: aml_token" in found[f"{AT}.auth"]
+    assert "extension.internal: true" in found[f"{AT}.network"]
+
+
+def test_deployments_that_differ_by_letter_case_alone_are_one_in_azure() -> None:
+    found = said_of(deployments={"blue": BLUE, "Blue": BLUE}, traffic={"blue": 100})
+    assert list(found) == [f"{AT}.deployments.Blue"]
 
 
 def test_instances_never_go_to_zero_on_machines_that_azure_manages() -> None:
@@ -243,8 +262,11 @@ def test_names_that_azure_takes() -> None:
 
 
 def test_a_private_endpoint_needs_a_way_in() -> None:
-    assert "has none" in said_of(network="private")[f"{AT}.network"]
-    private = workspace(public=False)
+    found = said_of(network="private")[f"{AT}.network"]
+    assert "has none" in found
+    assert "private_endpoint: {subnet_id: <id>}" in found
+    assert said_of(in_workspace=workspace(reached_privately=True), network="private") == {}
+    private = workspace(public=False, reached_privately=True)
     assert said_of(in_workspace=private, network="private") == {}
     assert resolved(in_workspace=private)[0].network.value == "private"
     assert resolved()[0].network.value == "public"

@@ -101,6 +101,32 @@ def test_a_workspace_waits_for_the_rights_of_its_identity_and_what_is_in_it_for_
     assert workspace.inputs["identity"]["userAssignedIdentities"] == ["/id-of/ml-identity"]
 
 
+def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_rules_lead_to() -> None:
+    lake = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/lake"
+    account = declared().one("azure-native:storage:StorageAccount").inputs["accountName"]
+    rules = {
+        "blobs": {"resource_id": lake, "subresource": "blob"},
+        "files": {"resource_id": lake.upper(), "subresource": "file"},
+        "own": {"resource_id": f"/a/storageAccounts/{account}", "subresource": "blob"},
+        "made": {"resource_id": pulumi.Output.from_input("/made"), "subresource": "vault"},
+        "packages": {"fqdn": "pypi.org"},
+    }
+    said: Any = {"managed_network": "approved_outbound", "outbound_rules": rules}
+    recorded = declared(**said)
+    on_targets = {each.name: each for each in recorded.of_type(ROLE) if each.name.startswith("ml-rule-")}
+    assert {name: each.inputs["scope"] for name, each in on_targets.items()} == {
+        "ml-rule-blobs-approver-role": lake,
+        "ml-rule-made-approver-role": "/made",
+    }
+    # Azure AI Enterprise Network Connection Approver
+    assert {each.inputs["roleDefinitionId"][-36:] for each in on_targets.values()} == {"b556d68e-0be0-4f35-a333-ad7ee1ce17ea"}
+    assert {each.urn for each in on_targets.values()} <= set(recorded.one(f"{ML}:Workspace").dependencies)
+    told = declared(foundation={**FOUNDATION, "assign_roles": False}, **said).log
+    [commands] = [line for line in told if "before the workspace can be made" in line]
+    [on_lake] = [line for line in commands.splitlines() if line.endswith(lake)]
+    assert "Connection Approver" in on_lake
+
+
 def test_an_administrator_gets_commands_that_are_complete_before_the_vault_has_a_name() -> None:
     recorded = declared(foundation={**FOUNDATION, "assign_roles": False})
     assert recorded.of_type(ROLE) == []
@@ -115,6 +141,12 @@ def test_an_administrator_gets_commands_that_are_complete_before_the_vault_has_a
     assert {line.rsplit(" ", 1)[-1] for line in commands} == {group}
     identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-ml"
     assert all(identity in line for line in commands)
+
+
+def test_a_machine_at_another_address_is_another_compute() -> None:
+    bench = named(declared(computes={"bench": {"vm": "workshop", "private_key": "key"}}), "ml-compute-bench")
+    assert "properties.properties.address" in bench.replace_on_changes
+    assert bench.delete_before_replace
 
 
 def test_no_key_of_anything_is_read_or_kept() -> None:
@@ -141,20 +173,28 @@ def test_machines_have_names_that_change_with_what_cannot_be_changed_and_stay_ot
 
 
 def test_a_subnet_that_another_resource_makes_is_in_the_name_once_it_is_known() -> None:
-    known = declared(computes={"t4": {"size": T4, "expires_after": END, "subnet_id": pulumi.Output.from_input("/a")}})
-    assert named(known, "ml-compute-t4").inputs["properties"]["properties"]["subnet"] == {"id": "/a"}
-    assert named(known, "ml-compute-t4").inputs["properties"]["properties"]["enableNodePublicIp"] is False
+    in_subnet = {"t4": {"size": T4, "expires_after": END, "subnet_id": pulumi.Output.from_input("/a")}}
+    known = named(declared(computes=in_subnet), "ml-compute-t4").inputs["properties"]["properties"]
+    assert (known["subnet"], known["enableNodePublicIp"]) == ({"id": "/a"}, True)
+    # Without addresses machines speak to the workspace through its private endpoint.
+    private = declared(computes=in_subnet, private_endpoint={"subnet_id": "/b"})
+    assert named(private, "ml-compute-t4").inputs["properties"]["properties"]["enableNodePublicIp"] is False
 
 
 def test_one_extension_serves_all_computes_on_a_cluster_and_they_wait_for_it() -> None:
-    on_it = {"cluster": "shared", "extension": {"insecure": True}}
-    recorded = declared(computes={"one": on_it, "two": {**on_it, "namespace": "other"}})
+    said: Any = {"cluster": "shared", "extension": {"insecure": True}}
+    recorded = declared(computes={"one": {"cluster": "shared", "namespace": "other"}, "two": said})
     extension = recorded.one("azure-native:kubernetesconfiguration:Extension")
     assert extension.inputs["clusterName"] == "shared-in-azure"
+    assert "identity" not in extension.inputs  # Azure/azure-powershell issues 22455 and 24321: AKS refuses one
     settings = extension.inputs["configurationSettings"]
     assert (settings["inferenceRouterHA"], settings["internalLoadBalancerProvider"]) == ("True", "azure")
     for name in ("ml-compute-one", "ml-compute-two"):
         assert extension.urn in named(recorded, name).dependencies
+    own = {"one": {"cluster": "shared"}, "two": {"cluster": "shared", "extension": {"install": False}}}
+    assert declared(computes=own).of_type(extension.type) == []
+    with pytest.raises(Refused, match=r"computes\.two\.extension: .* once, and ml_workspace\.computes\.one\.extension says how"):
+        declared(computes={"one": said, "two": said})
 
 
 def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
@@ -175,8 +215,11 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
     uri = recorded.one(f"{ML}:ModelVersion").inputs["properties"]["modelUri"]
     assert uri == (
         "azureml://subscriptions/11111111-2222-3333-4444-555555555555/resourcegroups/shared/workspaces/theirs"
-        "/datastores/models/paths/mnist/1"
+        "/datastores/models_foundation-storage/paths/mnist/1"
     )
+    store = recorded.one(f"{ML}:Datastore").inputs
+    assert store["name"] == "models_foundation-storage"  # the account's: another stack has another one
+    assert store["properties"]["serviceDataAccessAuthIdentity"] == "None"
     offered = made[0].surroundings["ml_workspace"]  # type: ignore[typeddict-item]
     assert (offered["existing"], offered["public"], offered["managed_network"]) == (True, False, True)
 
@@ -249,14 +292,22 @@ def test_a_conda_file_is_read_from_the_programs_folder_and_says_whether_it_is_fo
         "said": {"version": "1", "image": CUDA, "conda_file": "gpu.yml", "gpu": False},
         "bad": {"version": "1", "image": "python:3.12", "conda_file": "bad.yml"},
         "none": {"version": "1", "image": "python:3.12", "conda_file": "none.yml"},
+        "nul": {"version": "1", "image": "python:3.12", "conda_file": "nul\0.yml"},
     }
     specs = ml_workspace_assets.resolve({"environments": said}, "ml_workspace")[0].environments
     read, problems = ml_workspace_assets.read_conda(specs, tmp_path)
-    assert {name: each.gpu for name, each in read.items()} == {"gpu": True, "said": False, "bad": False, "none": False}
+    assert {name: each.gpu for name, each in read.items()} == {
+        "gpu": True,
+        "said": False,
+        "bad": False,
+        "none": False,
+        "nul": False,
+    }
     assert [(each.path.split(".")[2], each.severity.value, each.message[:30]) for each in problems] == [
         ("gpu", "warning", "onnxruntime runs on the proces"),
         ("bad", "error", "this is no conda file: it is n"),
         ("none", "error", "this file can't be read: No su"),
+        ("nul", "error", "this file can't be read: no fi"),
     ]
 
 

@@ -3,6 +3,7 @@
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
+import pytest
 
 from components.typed_dicts import check, key_docstrings, schema
 
@@ -78,6 +79,13 @@ def test_keys_and_docstrings_of_all_bases_are_among_its_own() -> None:
         "parameters": "Whatever a template asks for.",
     }
     assert check({"volumes": {}}, Group, "g").problems[0].path == "g.name"
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("nan"), float("inf")], ids=["large", "small", "nan", "inf"])
+@pytest.mark.parametrize("wanted", [int, float], ids=["whole", "any"])
+def test_a_number_that_the_engine_could_not_send_is_none(wanted: type, value: float) -> None:
+    [problem] = check(value, wanted, "a").problems
+    assert problem.path == "a"
 
 
 def test_a_secret_of_a_wrong_type_is_not_shown_below_a_name() -> None:

@@ -1,17 +1,16 @@
 """What AKS takes and asks for a cluster as a whole: tiers, their prices, and what a cluster costs while nothing runs.
 
-In: a tier, pools as sizes and numbers of nodes, and prices. Out: problems, and a `ClusterCost`. What is not known stays so: it is
+In: a tier, pools as sizes and numbers of nodes, and prices. Out: problems, and an `HourlyCost`. What is not known stays so: it is
 never 0. Disks, addresses, load balancer and traffic aren't in it.
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
-from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.prices import PriceBook
-from catalog.prices.price_book import Price
+from catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from catalog.problems import Code, Problem
 from catalog.services.aks import system_pools
 from catalog.sources import Dated, Source
@@ -39,55 +38,14 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-class Nodes(NamedTuple):
-    """So many machines of one kind."""
-
-    size: str
-    number: int
-    spot: bool = False
-
-
-class ClusterCost(NamedTuple):
-    """USD an hour. `unknown` says what has no price, in words; then there is no sum."""
-
-    usd_hour: Decimal | None
-    unknown: tuple[str, ...] = ()
-    oldest: date | None = None  # on which the oldest of its prices was read
-
-    def text(self, as_of: date) -> str:
-        """For people: `0.192 USD/hour (list price of 2026-06-18)`, or why there is none."""
-        if self.usd_hour is None:
-            return f"not known: no price of {' and of '.join(self.unknown)}"
-        if self.oldest is None:
-            return f"{self.usd_hour:f} USD/hour"
-        return Price(self.usd_hour, self.oldest, "").text(as_of)
-
-
-def hourly(nodes: Iterable[Nodes], tier: str, region: str, prices: PriceBook) -> ClusterCost:
+def hourly(nodes: Iterable[Machines], tier: str, region: str, prices: PriceBook) -> HourlyCost:
     """What so many nodes cost there together with the control plane. `tier`: empty where the cluster is somebody else's."""
-    total, unknown, days = Decimal(0), list[str](), list[date]()
-    if tier:
-        of_tier = USD_HOUR.get(tier)
-        if of_tier is None:
-            unknown.append(f"the tier {tier}")
-        elif of_tier:
-            days.append(STANDARD_PRICE.day)
-            total += of_tier
-    for each in nodes:
-        if each.number <= 0:
-            continue
-        if each.spot:
-            price = prices.spot(each.size, region)
-        else:
-            price = prices.on_demand(each.size, region) or system_pools.price(each.size, region)
-        if price is None:
-            unknown.append(f"{'Spot ' if each.spot else ''}{each.size} in {region}")
-        else:
-            days.append(price.day)
-            total += price.usd_hour * each.number
-    if unknown:
-        return ClusterCost(None, tuple(dict.fromkeys(unknown)))
-    return ClusterCost(total, (), min(days, default=None))
+    of_tier = USD_HOUR.get(tier) if tier else Decimal(0)
+    if of_tier is None:
+        control_plane = HourlyCost(None, (f"the tier {tier}",))
+    else:
+        control_plane = HourlyCost(of_tier, oldest=STANDARD_PRICE.day if of_tier else None)
+    return control_plane.plus(of_machines(nodes, region, prices, system_pools.price))
 
 
 def check_tier(tier: str, long_term_support: bool, path: str, plan_path: str) -> Iterator[Problem]:

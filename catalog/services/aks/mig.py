@@ -11,6 +11,7 @@ from catalog import lifecycle
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
 from catalog.problems import Code, Problem
+from catalog.services.aks.device_plugin import GPU_RESOURCE
 from catalog.services.aks.pool import PoolRequest
 from catalog.sizes.model import MigProfile, Size
 from catalog.sources import Dated, Source
@@ -22,7 +23,6 @@ PROFILES = ("MIG1g", "MIG2g", "MIG3g", "MIG4g", "MIG7g")
 SMALLEST_API = "2021-08-01"  # older versions don't know the profile
 SINGLE = "single"  # every instance looks like a GPU
 MIXED = "mixed"  # every instance has its profile's name
-WHOLE_GPU = "nvidia.com/gpu"
 
 FACTS: tuple[Fact, ...] = (
     Fact("values of the device plugin's chart", f"migStrategy {SINGLE} or {MIXED}, gfd.enabled true", PAGE),
@@ -89,4 +89,4 @@ def size_problems(size: Size, as_of: date, path: str, profile: str) -> Iterator[
 
 def resource(profile: MigProfile, strategy: str) -> str:
     """What Kubernetes calls an instance: `nvidia.com/gpu` with the single strategy, else such as `nvidia.com/mig-1g.5gb`."""
-    return WHOLE_GPU if strategy == SINGLE else f"nvidia.com/mig-{profile.name}"
+    return GPU_RESOURCE if strategy == SINGLE else f"nvidia.com/mig-{profile.name}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from catalog.facts import Fact
-from catalog.problems import Code, Problem, Severity
+from catalog.problems import Problem, Severity, impossible
 from catalog.sources import Dated, Source
 
 RANGES_PAGE = Source("Microsoft Learn, articles/aks/api-server-authorized-ip-ranges.md", Dated.OBSERVED, date(2024, 5, 19))
@@ -36,21 +36,21 @@ FACTS: tuple[Fact, ...] = (
 def check_ranges(ranges: Sequence[str], path: str) -> Iterator[Problem]:
     """What speaks against these as the ranges that may reach the cluster's API."""
     if len(ranges) > MOST_RANGES:
-        yield _problem(
+        yield impossible(
             path, "AKS takes no more authorized ranges", len(ranges), f"at most {MOST_RANGES}", "join some", RANGES_PAGE
         )
     for index, text in enumerate(ranges):
         here = f"{path}[{index}]"
         network = _network(text)
         if network is None:
-            yield _problem(here, "this is no range of addresses", text, "such as 203.0.113.0/24", _mended(text), RANGES_PAGE)
+            yield impossible(here, "this is no range of addresses", text, "such as 203.0.113.0/24", _mended(text), RANGES_PAGE)
         elif network.version == 4 and network.prefixlen == 0:
             message = "this range is everybody, which is no restriction"
-            yield _problem(here, message, text, "ranges of your own", "write network: public, or narrower ranges", RANGES_PAGE)
+            yield impossible(here, message, text, "ranges of your own", "write network: public, or narrower ranges", RANGES_PAGE)
         elif _is_private(network) and text != "0.0.0.0/32":
             message = "the API of a cluster that isn't private sees public addresses alone, and nobody comes from this range"
             fix = "write the public address behind which you are, or network: private"
-            yield _problem(here, message, text, "public addresses", fix, RANGES_PAGE)
+            yield impossible(here, message, text, "public addresses", fix, RANGES_PAGE)
 
 
 def check_addresses(pods: str, services: str, most_nodes: int, paths: Mapping[str, str]) -> Iterator[Problem]:
@@ -58,28 +58,30 @@ def check_addresses(pods: str, services: str, most_nodes: int, paths: Mapping[st
     of_pods, of_services = _network(pods), _network(services)
     for name, text, network in (("pods", pods, of_pods), ("services", services, of_services)):
         if network is None or network.version != 4:
-            yield _problem(
+            yield impossible(
                 paths[name], "this is no range of addresses", text, "such as 10.244.0.0/16", _mended(text), OVERLAY_PAGE
             )
     if of_pods is None or of_services is None or of_pods.version != of_services.version:
         return
     if of_services.prefixlen <= LARGEST_SERVICES:
         allowed = f"a range smaller than /{LARGEST_SERVICES}"
-        yield _problem(
+        yield impossible(
             paths["services"], "AKS takes no range of services as large as this", services, allowed, "narrow it", OVERLAY_PAGE
         )
     if of_pods.overlaps(of_services):
         where = paths["pods"] if pods != DEFAULT_POD_CIDR else paths["services"]
         message = f"pods and services share addresses: {of_pods} and {of_services}"
-        yield _problem(where, message, pods if where == paths["pods"] else services, "two ranges apart", "move one", OVERLAY_PAGE)
+        yield impossible(
+            where, message, pods if where == paths["pods"] else services, "two ranges apart", "move one", OVERLAY_PAGE
+        )
     room = 2 ** (NODE_PREFIX - of_pods.prefixlen) if of_pods.prefixlen <= NODE_PREFIX else 0
     if room < most_nodes:
         message = (
             f"each node takes a /{NODE_PREFIX} of the pods' addresses, so there is room for {room} nodes and not for {most_nodes}"
         )
-        yield _problem(paths["pods"], message, pods, "a range with room for all nodes", "widen it", OVERLAY_PAGE)
+        yield impossible(paths["pods"], message, pods, "a range with room for all nodes", "widen it", OVERLAY_PAGE)
     if not _is_private(of_pods):
-        problem = _problem(
+        problem = impossible(
             paths["pods"], "public addresses for pods are outside AKS's support", pods, "private addresses", "", OVERLAY_PAGE
         )
         yield problem._replace(severity=Severity.WARNING)
@@ -109,7 +111,3 @@ def _mended(text: str) -> str:
         return f"write {ipaddress.ip_network(text, strict=False)}"
     except ValueError:
         return "write an address, a slash and how many bits of it count"
-
-
-def _problem(path: str, message: str, value: object, allowed: str, fix: str, source: Source) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)

@@ -20,6 +20,7 @@ USER = "User"
 MANAGED = "Managed"
 UNMANAGED = "Unmanaged"
 
+LABEL = "kubernetes.azure.com/agentpool"  # of every node, with its pool's name
 PROVIDER_API = "2025-09-01"  # the version of the agent pool API that the program's provider speaks
 PROVIDER_SOURCE = Source(f"pulumi-azure-native 3.29.0, containerservice {PROVIDER_API}", Dated.OBSERVED, date(2026, 11, 20))
 

@@ -5,10 +5,10 @@ In: a `PoolRequest` that has a `Spot`. Out: problems. The facts are of one page;
 
 from collections.abc import Iterator
 from datetime import date
-from decimal import Decimal
 
+from catalog import spot_price
 from catalog.problems import Code, Problem
-from catalog.services.aks.pool import SYSTEM, PoolRequest, Spot
+from catalog.services.aks.pool import SYSTEM, PoolRequest
 from catalog.sources import Dated, Source
 
 SOURCE = Source("Microsoft Learn, articles/aks/spot-node-pool.md", Dated.OBSERVED, date(2025, 4, 6))
@@ -16,8 +16,6 @@ SOURCE = Source("Microsoft Learn, articles/aks/spot-node-pool.md", Dated.OBSERVE
 LABEL = ("kubernetes.azure.com/scalesetpriority", "spot")
 TAINT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"  # which a pod has to tolerate
 EVICTION_POLICIES = ("Delete", "Deallocate")  # the first is the default; deallocated nodes go on counting against the quota
-ANY_PRICE = -1
-PRICE_DECIMALS = 5
 
 
 def check(request: PoolRequest) -> Iterator[Problem]:
@@ -46,24 +44,8 @@ def check(request: PoolRequest) -> Iterator[Problem]:
             fix="write Delete",
             source=str(SOURCE),
         )
-    if not price_is_possible(request.spot):
-        yield _impossible(
-            request,
-            "spot.max_price",
-            "the highest Spot price is -1 or an amount of US dollars with at most five decimals",
-            request.spot.max_price,
-            "-1, or more than 0 with at most 5 decimals",
-            "write -1, which pays up to the price of an ordinary machine",
-        )
-
-
-def price_is_possible(spot: Spot) -> bool:
-    """-1, or more than 0 with at most five decimals."""
-    price = Decimal(str(spot.max_price)).normalize()
-    exponent = price.as_tuple().exponent
-    if not isinstance(exponent, int):  # infinite, or no number
-        return False
-    return price == ANY_PRICE or (price > 0 and exponent >= -PRICE_DECIMALS)
+    if not spot_price.is_possible(request.spot.max_price):
+        yield spot_price.refused(request.at("spot.max_price"), request.spot.max_price, SOURCE)
 
 
 def _impossible(request: PoolRequest, field: str, message: str, value: object, allowed: str, fix: str) -> Problem:

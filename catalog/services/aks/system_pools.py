@@ -18,7 +18,6 @@ from catalog.sources import Dated, Source
 
 PAGE = Source("Microsoft Learn, articles/aks/use-system-pools.md", Dated.OBSERVED, date(2026, 4, 30))
 SIZES_PAGE = Source("Microsoft Learn, articles/aks/quotas-skus-regions.md", Dated.OBSERVED, date(2024, 1, 12))
-NAMES_PAGE = Source("Microsoft Learn, articles/virtual-machines/vm-naming-conventions.md", Dated.OBSERVED, date(2026, 11, 20))
 
 # `catalog.prices` has machines with GPUs or InfiniBand alone. The day is the file's own stamp.
 PRICES = Source(

@@ -6,7 +6,7 @@ In: a `PoolRequest` and the day. Out: the first image that the rules have nothin
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from catalog.lifecycle import Status
+from catalog.lifecycle import SOLD, Status
 from catalog.problems import Code
 from catalog.services import vm_images
 from catalog.services.batch import images, installs, mpi_commands, node_agents
@@ -88,7 +88,7 @@ def serves(
 
     With `seen_later` an image does too that no source has before, if one has it not much later; then there is a warning.
     """
-    if image.lifecycle.status(as_of) not in vm_images.SOLD and not (seen_later and _seen_soon(image, as_of)):
+    if image.lifecycle.status(as_of) not in SOLD and not (seen_later and _seen_soon(image, as_of)):
         return False
     needs_network = needs_driver and extension is None and request.rdma
     if needs_network and request.size is not None and images.network_software(request.size) not in image.has:

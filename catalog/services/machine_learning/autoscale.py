@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from catalog.facts import Fact
-from catalog.problems import Code, Problem
+from catalog.problems import Problem, impossible
 from catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LEAST_SOURCE
 from catalog.sources import Dated, Source
 
@@ -24,7 +24,6 @@ PROVIDER = Source("pulumi-azure-native 3.29.0, monitor.AutoscaleSetting 2022-10-
 
 LEAST_WINDOW_MINUTES, MOST_WINDOW_MINUTES = 5, 12 * 60
 LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES = 1, 7 * 24 * 60
-MOST_RULES = 10  # of a profile: each metric needs one to grow and one to shrink
 SHRINK_BELOW = 0.4  # of the value at which a deployment grows: low enough that one instance less doesn't exceed it at once
 
 
@@ -71,16 +70,16 @@ def shrink_below(threshold: float) -> float:
 
 def _limits(request: AutoscaleRequest) -> Iterator[Problem]:
     if request.least < LEAST_INSTANCES:
-        yield _refused(
+        yield impossible(
             f"{request.path}.min",
-            "a managed online deployment never scales to zero",
+            "an online deployment never scales to zero",
             request.least,
             f"{LEAST_INSTANCES} or more",
             "write 1, and remove the deployment when nobody asks it",
             LEAST_SOURCE,
         )
     if request.most < request.least:
-        yield _refused(
+        yield impossible(
             f"{request.path}.max",
             "the highest number of instances is below the lowest",
             request.most,
@@ -89,7 +88,7 @@ def _limits(request: AutoscaleRequest) -> Iterator[Problem]:
             HOW,
         )
     elif request.most == request.least:
-        yield _refused(
+        yield impossible(
             f"{request.path}.max",
             "with one number of instances there is nothing to scale",
             request.most,
@@ -103,13 +102,13 @@ def _thresholds(request: AutoscaleRequest) -> Iterator[Problem]:
     for metric, value in request.thresholds.items():
         path = request.threshold_paths[metric]
         if metric in PERCENTAGES and not 0 < value <= 100:
-            yield _refused(
+            yield impossible(
                 path, "this is a percentage", value, "above 0, at most 100", "write 70, such as in Azure's example", HOW
             )
         if metric is Metric.REQUESTS and not value > 0:
-            yield _refused(path, "no number of requests is below this", value, "above 0", "write a number of requests", HOW)
+            yield impossible(path, "no number of requests is below this", value, "above 0", "write a number of requests", HOW)
         if metric is Metric.GPU and request.gpus is False:
-            yield _refused(path, "its instances have no GPU", value, "none", "scale by cpu_percent or requests", METRICS_PAGE)
+            yield impossible(path, "its instances have no GPU", value, "none", "scale by cpu_percent or requests", METRICS_PAGE)
 
 
 def _times(request: AutoscaleRequest) -> Iterator[Problem]:
@@ -118,11 +117,7 @@ def _times(request: AutoscaleRequest) -> Iterator[Problem]:
         ("cooldown_minutes", request.cooldown_minutes, LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES),
     ):
         if not least <= minutes <= most:
-            yield _refused(
+            yield impossible(
                 f"{request.path}.{key}", "Azure Monitor doesn't take this time", minutes, f"{least} to {most} minutes",
                 f"write {min(max(minutes, least), most)}", PROVIDER,
             )  # fmt: skip
-
-
-def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)

@@ -24,6 +24,7 @@ _ATTACH = Source("Azure/azureml-examples, cli/resources/compute/vm-attach.yml", 
 _NO_WORD_SINCE = Source(f"{TARGETS_PAGE.where} is the last page that names remote machines", Dated.OBSERVED, date(2026, 11, 20))
 
 MANAGED_NETWORK = Source("Microsoft Learn, machine-learning/how-to-managed-network", Dated.OBSERVED, date(2024, 8, 29))
+IN_A_NETWORK = Source("Microsoft Learn, machine-learning/how-to-secure-training-vnet", Dated.OBSERVED, date(2023, 4, 14))
 NO_PUBLIC_ADDRESS = Source(
     "Microsoft Learn, machine-learning/v1/how-to-secure-training-vnet; hashicorp/terraform-provider-azurerm issue 25901",
     Dated.OBSERVED,
@@ -37,6 +38,7 @@ LEGACY_AKS = "AKS"
 KUBERNETES = "Kubernetes"
 COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, "AmlCompute", "ComputeInstance", "VirtualMachine")
 SSH_PORT = 22
+SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
 
 _DURATION = re.compile(
     r"P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
@@ -58,6 +60,7 @@ FACTS: tuple[Fact, ...] = (
         PROVIDER,
     ),
     Fact("attached machine in CLI v2", "type: virtualmachine", _ATTACH),
+    Fact("who signs on to an attached machine", f"the service, by SSH, from the service tag {SERVICE_TAG}", IN_A_NETWORK),
     Fact("kinds of compute in the API", f"{', '.join(COMPUTE_KINDS)} and others without GPUs", PROVIDER),
     Fact("minimum of nodes", "0 lets a cluster cost nothing when idle", TARGETS_PAGE),
     Fact("quota", "apart from that of virtual machines; GPU families start at 0 vCPUs", QUOTAS),

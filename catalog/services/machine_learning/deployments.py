@@ -12,7 +12,7 @@ from typing import NamedTuple
 from catalog import lifecycle
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
-from catalog.problems import Code, Problem
+from catalog.problems import Problem, impossible
 from catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS, PROVIDER
 from catalog.services.machine_learning.endpoints import (
     DEFAULT_INSTANCE_TYPE,
@@ -25,11 +25,14 @@ from catalog.services.machine_learning.endpoints import (
 from catalog.sources import Dated, Source
 
 AUTH_MODES = ("Key", "AMLToken", "AADToken")
+OF_MANAGED = "AADToken"  # the one of them that Kubernetes endpoints don't take
 MANAGED = "Managed"
 KINDS = (MANAGED, KUBERNETES)
 
 _EXAMPLES = Source("Azure/azureml-examples", Dated.OBSERVED, date(2026, 7, 31))
+_SURCHARGE = Source("Microsoft Learn, machine-learning/concept-endpoints-online", Dated.OBSERVED, date(2024, 9, 23))
 _KUBERNETES = Source("Azure/azureml-examples, kubernetes-endpoint.yml", Dated.OBSERVED, date(2026, 7, 31))
+_SIGN_ON = Source("Microsoft Learn, machine-learning/how-to-authenticate-online-endpoint", Dated.OBSERVED, date(2026, 11, 20))
 
 ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
 MOST_INSTANCES = 50
@@ -54,6 +57,7 @@ FACTS: tuple[Fact, ...] = (
         "quota kept for upgrades", "a fifth of the instances, rounded up; A100, H100 and NDv2 sizes are exempt", RESERVED_SOURCE
     ),
     Fact("endpoints per subscription and region", "100, more on request", QUOTAS),
+    Fact("price of a managed deployment", "that of its machines: the service adds nothing", _SURCHARGE),
     Fact("base image without GPU", "mcr.microsoft.com/azureml/minimal-py312-inference", _EXAMPLES),
     Fact("base image with CUDA 11.8", "openmpi4.1.0-cuda11.8-cudnn8-ubuntu22.04", _EXAMPLES),
     Fact("base image with CUDA 12.4", "openmpi5.0-cuda12.4-ubuntu22.04", _EXAMPLES),
@@ -100,6 +104,17 @@ def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
                 request.auth_mode or None,
                 ", ".join(AUTH_MODES),
                 "write AADToken, which needs no secret",
+            )
+        )
+    if request.kind == KUBERNETES and request.auth_mode == OF_MANAGED:
+        problems.append(
+            _refused(
+                request.auth_path,
+                "an endpoint on Kubernetes takes no tokens of Entra",
+                request.auth_mode,
+                ", ".join(mode for mode in AUTH_MODES if mode != OF_MANAGED),
+                "write AMLToken, whose tokens end after some hours",
+                _SIGN_ON,
             )
         )
     if request.kind not in KINDS:
@@ -196,4 +211,4 @@ def _compute(request: EndpointRequest) -> Iterator[Problem]:
 
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PROVIDER) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)
+    return impossible(path, message, value, allowed, fix, source)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from catalog import lifecycle, spelling
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
-from catalog.problems import Code, Problem, Severity
+from catalog.problems import Code, Problem, Severity, impossible
+from catalog.services.aks.device_plugin import GPU_RESOURCE
 from catalog.sources import Dated, Source
 
 EXTENSION_TYPE = "Microsoft.AzureML.Kubernetes"
@@ -25,7 +26,6 @@ EXTENSION = Lifecycle(seen=PAGE)
 ROUTER_REPLICAS = 3  # where the router is highly available, each on a node of its own
 LEAST_VCPUS = 4
 LEAST_MEMORY_GIB = 14
-GPU_RESOURCE = "nvidia.com/gpu"
 ROUTER_SERVICES = ("loadBalancer", "nodePort", "clusterIP")
 _TRUTH = ("True", "False")
 
@@ -252,4 +252,4 @@ def _cluster(request: ExtensionRequest) -> Iterator[Problem]:
 
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PAGE) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)
+    return impossible(path, message, value, allowed, fix, source)

@@ -9,7 +9,7 @@ from datetime import date
 from typing import NamedTuple
 
 from catalog.facts import Fact
-from catalog.problems import Code, Problem, Severity
+from catalog.problems import Problem, Severity, impossible
 from catalog.services.machine_learning.compute import KUBERNETES
 from catalog.sources import Dated, Source
 
@@ -106,4 +106,4 @@ def limits_problems(request: LimitsRequest) -> Iterator[Problem]:
 
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = MANAGED_YAML) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)
+    return impossible(path, message, value, allowed, fix, source)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from catalog import spelling
 from catalog.facts import Fact
-from catalog.problems import Code, Problem, Severity
+from catalog.problems import Code, Problem, Severity, impossible
 from catalog.services.machine_learning.compute import KUBERNETES, PROVIDER
 from catalog.services.machine_learning.endpoints import QUOTAS
 from catalog.sources import Dated, Source
@@ -19,7 +19,7 @@ ROLLOUT = Source("Microsoft Learn, machine-learning/how-to-safely-rollout-online
 WHOLE = 100  # percent
 MOST_MIRRORED = 50  # percent
 MOST_DEPLOYMENTS = 20  # an endpoint, more on request
-DEPLOYMENT_HEADER = "azureml-model-deployment"  # of a request that names its deployment, whatever the shares
+DEPLOYMENT_HEADER = "azureml-model-deployment"  # chooses one in a request, whatever the shares; in an answer, who gave it
 
 FACTS: tuple[Fact, ...] = (
     Fact("order", "a deployment exists before traffic names it, and has none when it is deleted", ROLLOUT),
@@ -49,7 +49,7 @@ def problems(request: TrafficRequest) -> list[Problem]:
 
 def _deployments(request: TrafficRequest) -> Iterator[Problem]:
     if len(request.deployments) > MOST_DEPLOYMENTS:
-        yield _refused(
+        yield impossible(
             request.deployments_path,
             "an endpoint has so many deployments only where Microsoft has allowed it",
             len(request.deployments),
@@ -81,10 +81,10 @@ def _live(request: TrafficRequest) -> Iterator[Problem]:
     out_of_range = {name: share for name, share in request.traffic.items() if not 0 <= share <= WHOLE}
     for name, share in out_of_range.items():
         path = f"{request.traffic_path}.{name}"
-        yield _refused(path, "a share of traffic is a percentage", share, f"0 to {WHOLE}", "write a percentage", PROVIDER)
+        yield impossible(path, "a share of traffic is a percentage", share, f"0 to {WHOLE}", "write a percentage", PROVIDER)
     total = sum(request.traffic.values())
     if not out_of_range and total not in (0, WHOLE):
-        yield _refused(
+        yield impossible(
             request.traffic_path,
             f"the traffic of an endpoint's deployments adds up to {total} percent",
             total,
@@ -108,13 +108,13 @@ def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
     if not mirrored:
         return
     if request.kind == KUBERNETES:
-        yield _refused(path, "an endpoint on Kubernetes mirrors nothing", mirrored, "none", f"take {path} out", ROLLOUT)
+        yield impossible(path, "an endpoint on Kubernetes mirrors nothing", mirrored, "none", f"take {path} out", ROLLOUT)
     if len(mirrored) > 1:
         names = ", ".join(mirrored)
-        yield _refused(path, "traffic is mirrored to one deployment", names, "one deployment", "keep one of them", ROLLOUT)
+        yield impossible(path, "traffic is mirrored to one deployment", names, "one deployment", "keep one of them", ROLLOUT)
     for name, share in mirrored.items():
         if not 0 < share <= MOST_MIRRORED:
-            yield _refused(
+            yield impossible(
                 f"{path}.{name}",
                 "so much of the traffic can't be mirrored",
                 share,
@@ -123,7 +123,7 @@ def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
                 ROLLOUT,
             )
         if request.traffic.get(name, 0) > 0:
-            yield _refused(
+            yield impossible(
                 f"{path}.{name}",
                 "a deployment gets live traffic or mirrored traffic, never both",
                 name,
@@ -132,8 +132,4 @@ def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
                 ROLLOUT,
             )
     if sum(request.traffic.values()) == 0:
-        yield _refused(path, "there is no live traffic to mirror", mirrored, "none", "give out live traffic first", ROLLOUT)
-
-
-def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.IMPOSSIBLE)
+        yield impossible(path, "there is no live traffic to mirror", mirrored, "none", "give out live traffic first", ROLLOUT)

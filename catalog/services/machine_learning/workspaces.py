@@ -14,11 +14,6 @@ SOFT_DELETE = Source("Microsoft Learn, machine-learning/concept-soft-delete", Da
 IDENTITY = Source(
     "Microsoft Learn, machine-learning/how-to-identity-based-service-authentication", Dated.OBSERVED, date(2025, 6, 10)
 )
-LOG_CATEGORIES = Source(
-    "Microsoft Learn, azure-monitor/reference/supported-logs, Microsoft.MachineLearningServices/workspaces",
-    Dated.OBSERVED,
-    date(2026, 7, 9),
-)
 VAULT = Source("pulumi-azure-native 3.29.0, keyvault 2024-11-01", Dated.OBSERVED, date(2026, 11, 20))
 
 KEPT_DAYS = 14  # for which a deleted workspace can be recovered, and its name is taken

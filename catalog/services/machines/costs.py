@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 from catalog.facts import Fact
 from catalog.prices import PriceBook
-from catalog.prices.price_book import Price
+from catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines, of_machines
 from catalog.size_use import OperatingSystem
 from catalog.sources import Dated, Source
 
 HOURS_A_MONTH = 730  # as Azure's own pages count
 PREMIUM, STANDARD_SSD, STANDARD = "Premium_LRS", "StandardSSD_LRS", "Standard_LRS"
-DISK_TYPES = (PREMIUM, STANDARD_SSD, STANDARD)
 
 _P10 = Source(
     "rshade/finfocus-plugin-azure-public, which reports a query of Azure's Retail Prices API", Dated.OBSERVED, date(2026, 10, 1)
@@ -65,66 +64,42 @@ class MachineUse(NamedTuple):
     bastion: str = ""  # empty: none
 
 
-class Sum(NamedTuple):
-    """USD an hour. `unknown` says what has no price, in words; then there is no sum."""
-
-    usd_hour: Decimal | None
-    unknown: tuple[str, ...] = ()
-    oldest: date | None = None  # on which the oldest of its prices was read
-
-    def text(self, as_of: date) -> str:
-        if self.usd_hour is None:
-            return f"not known: no price of {' and of '.join(self.unknown)}"
-        return f"{self.usd_hour:f} USD/hour" if self.oldest is None else Price(self.usd_hour, self.oldest, "").text(as_of)
-
-
 class Cost(NamedTuple):
     """Of a machine that runs, its disk aside, and of one that is deallocated."""
 
-    running: Sum  # with address and Bastion
-    stays: Sum  # disk, address and Bastion, which go on while it is deallocated
+    running: HourlyCost  # with address and Bastion
+    stays: HourlyCost  # disk, address and Bastion, which go on while it is deallocated
 
 
 def cost(use: MachineUse, prices: PriceBook) -> Cost:
     beside = _beside(use)
-    return Cost(_added(_machine(use, prices), beside), _added(_disk(use), beside))
+    return Cost(_machine(use, prices).plus(beside), _disk(use).plus(beside))
 
 
-def _machine(use: MachineUse, prices: PriceBook) -> Sum:
-    kind = "Spot " if use.spot else ""
+def _machine(use: MachineUse, prices: PriceBook) -> HourlyCost:
     if use.operating_system is OperatingSystem.WINDOWS:
-        return Sum(None, (f"{kind}{use.size} with Windows",))
-    price = prices.spot(use.size, use.region) if use.spot else prices.on_demand(use.size, use.region)
-    if price is None:
-        return Sum(None, (f"{kind}{use.size} in {use.region}",))
-    return Sum(price.usd_hour, oldest=price.day)
+        return HourlyCost(None, (f"{'Spot ' if use.spot else ''}{use.size} with Windows",))
+    return of_machines((Machines(use.size, 1, use.spot),), use.region, prices)
 
 
-def _disk(use: MachineUse) -> Sum:
+def _disk(use: MachineUse) -> HourlyCost:
     """A disk is paid for by the next tier that holds it."""
     tier = next((each for each in _TIERS if each >= (use.disk_gib or 0)), 0)
     found = _DISKS.get((use.disk_type, tier)) if use.disk_gib is not None and use.region in IN_THE_UNITED_STATES else None
     if found is None:
         size = f"of {use.disk_gib} GiB" if use.disk_gib is not None else "of the image's size"
-        return Sum(None, (f"a {use.disk_type} disk {size} in {use.region}",))
+        return HourlyCost(None, (f"a {use.disk_type} disk {size} in {use.region}",))
     usd_month, source = found
-    return Sum((usd_month / HOURS_A_MONTH).quantize(Decimal("0.0001")), oldest=source.day)
+    return HourlyCost((usd_month / HOURS_A_MONTH).quantize(Decimal("0.0001")), oldest=source.day)
 
 
-def _beside(use: MachineUse) -> Sum:
+def _beside(use: MachineUse) -> HourlyCost:
     """A public address and a Bastion."""
-    found = Sum(Decimal(0))
+    found = NOTHING
     if use.public_address:
-        found = _added(found, Sum(ADDRESS_USD_HOUR, oldest=_ADDRESS.day))
+        found = found.plus(HourlyCost(ADDRESS_USD_HOUR, oldest=_ADDRESS.day))
     if use.bastion:
         usd_hour = BASTION_USD_HOUR.get(use.bastion)
         unknown = () if usd_hour is not None else (f"a Bastion of the SKU {use.bastion}",)
-        found = _added(found, Sum(usd_hour, unknown, _BASTION.day if usd_hour else None))
+        found = found.plus(HourlyCost(usd_hour, unknown, _BASTION.day if usd_hour else None))
     return found
-
-
-def _added(one: Sum, other: Sum) -> Sum:
-    if one.usd_hour is None or other.usd_hour is None:
-        return Sum(None, (*one.unknown, *other.unknown))
-    days = [day for day in (one.oldest, other.oldest) if day is not None]
-    return Sum(one.usd_hour + other.usd_hour, oldest=min(days, default=None))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 FIELDS = ("name", "compute_cap", "clocks.max.memory", "pci.bus_id", "memory.total", "memory.free", "driver_version")
 ARGUMENTS = f"--query-gpu={','.join(FIELDS)} --format=csv,noheader,nounits"
 PROOF_FILE = "/var/lib/azure-gpu/driver"  # where a machine writes the answer down at every start
+PROOF_COMMAND = "prove-driver"  # the run-command that waits for it
 WAITING, PROVED, FAILED = "state: waiting", "state: proved", "state: failed"  # its first line
 UNKNOWN = "unknown"
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 
 from catalog.prices import packaged
+from catalog.prices.hourly_cost import Machines
 from catalog.problems import Severity
 from catalog.services.aks import azure_ml, clusters, maintenance, network, system_pools
-from catalog.services.aks.clusters import Nodes
 
 PATHS = {"pods": "pod_cidr", "services": "service_cidr"}
 
@@ -44,14 +44,14 @@ def test_nothing_speaks_against_a_machine_that_is_large_enough_or_of_which_nothi
 
 
 def test_a_cluster_costs_its_tier_and_its_nodes_and_what_is_not_known_stays_so() -> None:
-    nodes = [Nodes("Standard_D4s_v5", 1), Nodes("Standard_NC4as_T4_v3", 2)]
+    nodes = [Machines("Standard_D4s_v5", 1), Machines("Standard_NC4as_T4_v3", 2)]
     cost = clusters.hourly(nodes, "Standard", "eastus", packaged())
     assert cost.usd_hour == Decimal("0.10") + Decimal("0.192") + 2 * Decimal("0.526")
     assert "list price of 2020-05-13" in cost.text(date(2026, 11, 21))
-    unknown = clusters.hourly([*nodes, Nodes("Standard_D4s_v5", 1)], "Premium", "westeurope", packaged())
+    unknown = clusters.hourly([*nodes, Machines("Standard_D4s_v5", 1)], "Premium", "westeurope", packaged())
     assert unknown.usd_hour is None
     assert unknown.text(date(2026, 11, 21)) == "not known: no price of the tier Premium and of Standard_D4s_v5 in westeurope"
-    assert clusters.hourly([Nodes("Standard_D4s_v5", 0)], "Free", "nowhere", packaged()).usd_hour == 0
+    assert clusters.hourly([Machines("Standard_D4s_v5", 0)], "Free", "nowhere", packaged()).usd_hour == 0
 
 
 @pytest.mark.parametrize(("tier", "long", "said"), [("Standard", True, "plan"), ("Premium", False, "tier"), ("Free", False, "")])

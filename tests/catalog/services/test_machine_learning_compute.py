@@ -139,6 +139,15 @@ def test_another_way_to_sign_on_is_refused(mode: str) -> None:
     assert (problem.path, problem.allowed) == ("auth", "Key, AMLToken, AADToken")
 
 
+# Microsoft Learn, how-to-authenticate-online-endpoint: the table of endpoint types
+def test_kubernetes_endpoints_take_no_tokens_of_entra() -> None:
+    on_kubernetes = {"kind": "Kubernetes", "compute_kind": "Kubernetes"}
+    (problem,) = endpoint_problems(endpoint(auth_mode="AADToken", **on_kubernetes), TODAY)
+    assert (problem.path, problem.allowed) == ("auth", "Key, AMLToken")
+    for mode in ("Key", "AMLToken"):
+        assert endpoint_problems(endpoint(auth_mode=mode, **on_kubernetes), TODAY) == []
+
+
 # Microsoft Learn, how-to-manage-quotas, 2026-01-27
 @pytest.mark.parametrize("name", ["abc", "my-endpoint-name", "a" * 32, "A1-2"])
 def test_names_of_endpoints_and_deployments(name: str) -> None:
@@ -160,9 +169,10 @@ def test_a_kubernetes_endpoint_and_its_deployment_share_62_characters() -> None:
 
 
 def test_a_kubernetes_endpoint_names_kubernetes_compute_and_not_the_kind_aks() -> None:
-    assert endpoint_problems(endpoint(kind="Kubernetes", compute_kind="Kubernetes"), TODAY) == []
+    by_key = endpoint(kind="Kubernetes", auth_mode="Key")
+    assert endpoint_problems(by_key._replace(compute_kind="Kubernetes"), TODAY) == []
     for kind in ("AKS", "", "AmlCompute"):
-        assert paths(endpoint_problems(endpoint(kind="Kubernetes", compute_kind=kind), TODAY)) == ["compute"]
+        assert paths(endpoint_problems(by_key._replace(compute_kind=kind), TODAY)) == ["compute"]
     assert paths(endpoint_problems(endpoint(compute_kind="Kubernetes"), TODAY)) == ["compute"]
     assert paths(endpoint_problems(endpoint(kind="managed"), TODAY)) == ["kind"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from catalog.prices import PriceBook, packaged
+from catalog.prices.hourly_cost import Machines, of_machines
 from catalog.problems import Problem, Severity
-from catalog.services.machine_learning import autoscale, costs, endpoints, serving, traffic
+from catalog.services.machine_learning import autoscale, endpoints, serving, traffic
 from catalog.services.machine_learning.autoscale import AutoscaleRequest, Metric
-from catalog.services.machine_learning.costs import Machines
 from catalog.services.machine_learning.serving import LimitsRequest, Probe, ProbeRequest
 from catalog.services.machine_learning.traffic import TrafficRequest
 
@@ -167,13 +167,13 @@ def test_which_sizes_have_a_gpu(size: str, gpu: bool | None) -> None:
 def test_machines_cost_what_they_cost_and_an_unknown_price_is_never_0() -> None:
     t4 = packaged().on_demand("Standard_NC4as_T4_v3", "eastus")
     assert t4 is not None
-    cost = costs.hourly([Machines("Standard_NC4as_T4_v3", 2)], "eastus", packaged())
+    cost = of_machines([Machines("Standard_NC4as_T4_v3", 2)], "eastus", packaged())
     assert (cost.usd_hour, cost.oldest) == (2 * t4.usd_hour, t4.day)
     assert "USD/hour (list price of" in cost.text(date(2026, 11, 20))
-    unknown = costs.hourly([Machines("Standard_F4s_v2", 1), Machines("Standard_NC4as_T4_v3", 1)], "eastus", packaged())
+    unknown = of_machines([Machines("Standard_F4s_v2", 1), Machines("Standard_NC4as_T4_v3", 1)], "eastus", packaged())
     assert (unknown.usd_hour, unknown.number) == (None, None)
     assert unknown.text(date(2026, 11, 20)) == "not known: no price of Standard_F4s_v2 in eastus"
-    nothing = costs.hourly([Machines("Standard_F4s_v2", 0)], "eastus", PriceBook([]))
+    nothing = of_machines([Machines("Standard_F4s_v2", 0)], "eastus", PriceBook([]))
     assert (nothing.usd_hour, nothing.text(date(2026, 11, 20))) == (Decimal(0), "0 USD/hour")
 
 
