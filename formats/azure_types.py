@@ -211,4 +211,3 @@ ALL = (
     GLOBAL_SCHEDULE,
 )
 BY_TOKEN = {azure_type.token: azure_type for azure_type in ALL}
-BY_ARM_TYPE = {azure_type.arm_type.lower(): azure_type for azure_type in ALL}

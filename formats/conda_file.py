@@ -66,8 +66,8 @@ def read(text: str) -> CondaFile:
     if channels is not None and not isinstance(channels, list):
         raise CondaFileError("what is under channels is no list")
     return CondaFile(
-        name=str(said.get("name") or ""),
-        channels=tuple(str(channel) for channel in cast(list[object], channels or [])),
+        name=_word(said.get("name")),
+        channels=tuple(_word(channel) for channel in cast(list[object], channels or [])),
         packages=tuple(_packages(cast(list[object], dependencies))),
     )
 
@@ -83,7 +83,13 @@ def _packages(dependencies: list[object]) -> Iterator[CondaPackage]:
             for one in cast(list[str], of_pip):
                 yield _package(one, pip=True)
         else:
-            raise CondaFileError(f"this is no package: {str(cast(object, each))[:80]}")
+            raise CondaFileError(f"this is no package: {_word(cast(object, each))[:80] or 'neither a word nor a number'}")
+
+
+def _word(value: object) -> str:
+    """Of anything but a word or a number nothing: aliases make lists of a few lines that nobody could write out."""
+    is_word = isinstance(value, str | float) or (isinstance(value, int) and value.bit_length() <= 64)
+    return str(value) if is_word else ""
 
 
 def _package(text: str, *, pip: bool) -> CondaPackage:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from catalog.problems import Code, Problem, Severity
+from catalog.services.aks.device_plugin import GPU_RESOURCE
 from formats import located_yaml
 from formats.document import Document
 from formats.likely_secrets import holds_secret, is_secret_name
@@ -17,7 +18,6 @@ from formats.likely_secrets import holds_secret, is_secret_name
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 PERCENTAGE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
 MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
-GPUS = "nvidia.com/gpu"
 
 _COMMENT = re.compile(r"\s*//")
 _BLOCK = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?$")
@@ -46,7 +46,7 @@ _LEFT_OF_CONTAINER = {
 }
 
 
-_OTHER_LIMITS = f"of its limits {GPUS} alone is; give cpu and memory_in_gib by hand"
+_OTHER_LIMITS = f"of its limits {GPU_RESOURCE} alone is; give cpu and memory_in_gib by hand"
 
 
 class EdgeJobInFile(NamedTuple):
@@ -193,7 +193,7 @@ class _Reading:
             if words := _list(body.get(key)):
                 settings[key] = [_as_text(one) for one in words]
         limits = _inside(body, "resources.limits")
-        taken = {"resources"} if not self.device and set(limits) == {GPUS} else set[str]()
+        taken = {"resources"} if not self.device and set(limits) == {GPU_RESOURCE} else set[str]()
         for key, why in _LEFT_OF_CONTAINER.items():
             if key in body and key not in taken:
                 self.leave(_join(path, key), why if self.device or key != "resources" else _OTHER_LIMITS)
@@ -208,7 +208,7 @@ class _Reading:
                 environment[variable] = value
         if environment:
             settings["environment"] = environment
-        gpus = _as_text(limits.get(GPUS, ""))
+        gpus = _as_text(limits.get(GPU_RESOURCE, ""))
         at = self.document.at(path or pod_path)
         return EdgeJobInFile(name, settings, tuple(secrets), at, int(gpus) if _DIGITS.fullmatch(gpus) else None)
 

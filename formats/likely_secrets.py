@@ -6,6 +6,7 @@ password would be copied.
 """
 
 import re
+from collections.abc import Iterable
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SECRET_WORDS = {
@@ -46,12 +47,12 @@ _ABOUT_A_SECRET = {
 _TEXT = re.compile(
     r"://[^/\s:@]*:[^/\s@]+@"  # https://user:password@host
     r"|://[^/\s:@]{20,}@"  # https://token@host
-    r"|\b[\w.-]+:[^\s:@/]+@(?:tcp|unix)\("  # user:password@tcp(host:3306)/db, a data source of Go
+    r"|(?<![\w.-])[\w.-]+:[^\s:@/]+@(?:tcp|unix)\("  # user:password@tcp(host:3306)/db, a data source of Go
     r"|(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=\s*[^;\s]"
     r"|[?&]sig=[^&\s]"
     r"|--?(?:password|token|api-?key|secret|account-?key)[= ]\S"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|\bgh[pousr]_[A-Za-z0-9]{20}|\bhf_[A-Za-z0-9]{20}|\bsk-[A-Za-z0-9_-]{20}|\beyJ[\w-]{10,}\.eyJ",
+    r"|\bgh[pousr]_[A-Za-z0-9]{20}|\bhf_[A-Za-z0-9]{20}|\bsk-[A-Za-z0-9_-]{20}|(?<![\w-])eyJ[\w-]{10,}\.eyJ",
     re.IGNORECASE,
 )
 
@@ -71,3 +72,21 @@ def is_secret_name(name: str) -> bool:
 def holds_secret(text: str) -> bool:
     """Whether a secret is likely to be part of the text."""
     return _TEXT.search(text) is not None
+
+
+def without_secrets(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
+    """A program's arguments without what is likely to be a secret, and names of that. `--password` takes its value along."""
+    kept: list[str] = []
+    left: list[str] = []
+    rest = iter(arguments)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if is_secret_name(name) and (equals or name.startswith("-")):
+            left.append(name)
+            if not equals:
+                next(rest, None)
+        elif holds_secret(word):
+            left.append("an argument")
+        else:
+            kept.append(word)
+    return kept, left

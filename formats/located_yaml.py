@@ -28,6 +28,7 @@ _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
 _QUOTED = re.compile(r"\s*'[^']{2,}'|\s*\"[^\"]{2,}\"")
 _SHOWN_LINES = 5
+_MOST_BITS = 1000  # beyond, a number is none that a float can hold, nor one that Python writes out
 
 
 def read(text: str, file: str) -> tuple[Document | None, list[Problem]]:
@@ -163,9 +164,12 @@ def _number(node: ScalarNode, text: str) -> int | float | str:
     """What YAML 1.1 makes of it. What only looks like a number, such as `0x`, or is too long for one, is text."""
     constructor = cast(Any, SafeConstructor())
     try:
-        return constructor.construct_yaml_int(node) if node.tag.endswith("int") else constructor.construct_yaml_float(node)
+        if node.tag.endswith("float"):
+            return constructor.construct_yaml_float(node)
+        number: int = constructor.construct_yaml_int(node)
     except (ValueError, OverflowError, IndexError):
         return text
+    return number if number.bit_length() < _MOST_BITS else text
 
 
 def _is_placeholder(node: MappingNode) -> bool:

@@ -13,4 +13,5 @@ TEAM = "team"  # who owns it
 PROPOSED_DAYS = 7  # how long a GPU may live by an end that nobody but the program has chosen
 
 POOL_MPI = "mpi"  # no tag: a name in the metadata of a Batch pool, hpcx, intel_mpi or microsoft_mpi; tasks over nodes start by it
+MODEL_STORE = "models"  # no tag: a container of the stack's storage, and its workspace's datastore on it
 NODE_POOL = "azure-gpu/pool"  # no tag: a label of a cluster's GPU nodes, their pool's name in the stack file

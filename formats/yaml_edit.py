@@ -28,24 +28,6 @@ def with_value(text: str, path: Path, value: object, *, in_place_of: Sequence[st
     return _checked(_with_value(text, path, value, in_place_of), wanted)
 
 
-def without(text: str, path: Path) -> str:
-    """The text without the key at `path`, which has to be there."""
-    wanted = _said(text)
-    around: Any = wanted
-    for step in path[:-1]:
-        around = around[step]
-    del around[path[-1]]
-    key, value, parent = _pair(text, path)
-    if parent.flow_style:
-        raise EditError(f"`{'.'.join(path)}` stands in braces, of which no part can be taken out")
-    if len(parent.value) == 1:
-        raise EditError(f"`{'.'.join(path)}` is the only thing in its mapping")
-    lines = text.splitlines(keepends=True)
-    first = key.start_mark.line
-    last = _last_line(value, lines)
-    return _checked("".join([*lines[:first], *lines[last + 1 :]]), wanted)
-
-
 def _with_value(text: str, path: Path, value: object, in_place_of: Sequence[str]) -> str:
     node = _root(text)
     for at, step in enumerate(path):
@@ -65,8 +47,7 @@ def _with_value(text: str, path: Path, value: object, in_place_of: Sequence[str]
 
 def _in_place_of(text: str, node: ScalarNode, path: Path, value: object) -> str:
     """A mapping where a word stands, a line for each key of it. A comment behind the word stays behind the key."""
-    key, _, _ = _pair(text, path)
-    indent = " " * (key.start_mark.column + 2)
+    indent = " " * (_key(text, path).start_mark.column + 2)
     newline = _newline(text)
     before, after = text[: node.start_mark.index].rstrip(" "), text[node.end_mark.index :]
     rest, _, following = after.partition("\n")
@@ -92,17 +73,6 @@ def _added(text: str, node: MappingNode, name: str, value: object) -> str:
     return newline.join([*lines[:at], *(f"{indent}{line}" for line in _dumped({name: value})), *lines[at:], ""])
 
 
-def _last_line(value: Node, lines: Sequence[str]) -> int:
-    """The last line of a value. A mapping's end is where the next thing begins, with blank lines and comments between."""
-    if isinstance(value, ScalarNode) or cast(MappingNode, value).flow_style:
-        return value.end_mark.line
-    column = value.start_mark.column
-    last = min(value.end_mark.line, len(lines)) - 1
-    while last > value.start_mark.line and len(lines[last]) - len(lines[last].lstrip()) < column:
-        last -= 1
-    return last
-
-
 def _root(text: str) -> Node:
     try:
         root = cast(Any, yaml).compose(text, yaml.SafeLoader)
@@ -113,8 +83,8 @@ def _root(text: str) -> Node:
     return root
 
 
-def _pair(text: str, path: Path) -> tuple[Node, Node, MappingNode]:
-    """The key at `path`, its value, and the mapping that they are in."""
+def _key(text: str, path: Path) -> Node:
+    """The key at `path`."""
     node = _root(text)
     for step in path[:-1]:
         child = _child(node, step)
@@ -122,9 +92,9 @@ def _pair(text: str, path: Path) -> tuple[Node, Node, MappingNode]:
             raise EditError(f"there is no `{'.'.join(path)}`")
         node = child
     if isinstance(node, MappingNode):
-        for key, value in node.value:
+        for key, _ in node.value:
             if isinstance(key, ScalarNode) and key.value == path[-1]:
-                return key, value, node
+                return key
     raise EditError(f"there is no `{'.'.join(path)}`")
 
 

@@ -34,10 +34,9 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from operations import catalog_page, new, prices, running
+from operations import catalog_page, new, prices, running, stack_options
 from operations.batch import command as batch
 from operations.explain import command as explain
 from operations.gpu_usage import command as gpu_usage
@@ -48,10 +47,10 @@ from operations.query import command as query
 from operations.run import command as run_command
 from operations.shell import command as shell
 from operations.sizes import command as sizes
-from operations.stack import Stack, stack_names
+from operations.stack import stack_names
+from operations.stack_options import PROJECT_FOLDER, stack_of
 from operations.vm import command as vm
 
-PROJECT_FOLDER = Path(__file__).resolve().parent.parent
 WAIT_MINUTES = 10.0
 
 
@@ -140,9 +139,7 @@ def _register_stack_commands(commands: Any) -> None:
         command = commands.add_parser(name, help=text, description=text)
         command.set_defaults(run=run)
         command.add_argument("--stack", required=name != "down", help="the stack's name")
-        command.add_argument(
-            "--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)"
-        )
+        stack_options.add_config_folder(command)
         if name in ("up", "wait"):
             command.add_argument(
                 "--wait-minutes", type=float, default=WAIT_MINUTES, help=f"how long to wait (default {WAIT_MINUTES:g})"
@@ -157,21 +154,21 @@ def _register_stack_commands(commands: Any) -> None:
 def _up(options: argparse.Namespace) -> int:
     from operations.commands import bring_up  # here, as in `_expected`
 
-    bring_up(_stack(options.stack, options), options.wait_minutes * 60, _say, start_jobs=options.start_jobs)
+    bring_up(stack_of(options), options.wait_minutes * 60, _say, start_jobs=options.start_jobs)
     return 0
 
 
 def _preview(options: argparse.Namespace) -> int:
     from operations.commands import preview
 
-    preview(_stack(options.stack, options), _say)
+    preview(stack_of(options), _say)
     return 0
 
 
 def _wait(options: argparse.Namespace) -> int:
     from operations.commands import wait_for_groups
 
-    wait_for_groups(_stack(options.stack, options), options.wait_minutes * 60, _say)
+    wait_for_groups(stack_of(options), options.wait_minutes * 60, _say)
     return 0
 
 
@@ -179,13 +176,8 @@ def _down(options: argparse.Namespace) -> int:
     from operations.commands import bring_down
 
     for name in [options.stack] if options.stack else stack_names(PROJECT_FOLDER):
-        bring_down(_stack(name, options), _say, forget_unreachable=options.forget_unreachable)
+        bring_down(stack_of(options, name), _say, forget_unreachable=options.forget_unreachable)
     return 0
-
-
-def _stack(name: str, options: argparse.Namespace) -> Stack:
-    folder: Path | None = options.config_folder
-    return Stack(PROJECT_FOLDER, name, folder.resolve() / f"Pulumi.{name}.yaml" if folder else None)
 
 
 _say = partial(print, flush=True)  # in step with what `pulumi` writes to the same terminal

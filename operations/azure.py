@@ -44,6 +44,11 @@ class AzureError(Exception):
         self.status = status
 
 
+def first_line(error: BaseException) -> str:
+    """Of an error's text; what kind it is where it has none."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 @dataclass(frozen=True, slots=True)
 class SignIn:
     """Where ARM answers, and who asks."""

@@ -24,12 +24,12 @@ from catalog import regions, spelling
 from catalog.problems import Code, Problem
 from formats import dates
 from formats.tags import PROPOSED_DAYS
+from operations.command_line import WRONG_COMMAND_LINE
+from operations.stack_options import PROJECT_FOLDER
 
-PROJECT_FOLDER = Path(__file__).resolve().parent.parent
 STACK_FILE = "stack.yaml"
 MOST_DAYS = 3650
 LOCATION = "eastus"  # has both GPUs of Container Apps, and the prices that the catalog knows
-WRONG_COMMAND_LINE = 2
 AZ_SECONDS = 60
 # Pulumi's rule for a stack's name: letters, digits, '_', '.' and '-', at most 100 (pulumi/pulumi, tokens.ParseStackName).
 _STACK = re.compile(r"[A-Za-z0-9_.-]{1,100}")

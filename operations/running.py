@@ -13,65 +13,26 @@ execution and a pool without nodes cost nothing; registries, log workspaces, sto
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from formats import arm_ids, tags
+from operations import stack_options
 from operations.connection import Connection
-from operations.console import columns, console
 from operations.jobs import API_VERSION as JOBS_VERSION
 from operations.jobs import instant
-from operations.stack import Stack, stack_names
+from operations.running_report import POOL, Row, as_json, end_of, show
+from operations.stack import stack_names
+from operations.stack_options import PROJECT_FOLDER
 from operations.stack_view import StackView, of_deployment, view
 
-PROJECT_FOLDER = Path(__file__).resolve().parent.parent
-NOT_KNOWN = "not known"
 _GROUPS = "/providers/Microsoft.ContainerInstance/containerGroups"
 _JOBS = "/providers/Microsoft.App/jobs"
 _BATCH_ACCOUNTS = "/providers/Microsoft.Batch/batchAccounts"
 _CLUSTERS = "/providers/Microsoft.ContainerService/managedClusters"
-_POOL_KIND = "Batch pool"
-_JOB_IN_CLUSTER = "Kubernetes Job"
-_MACHINE = "virtual machine"
-_IN_ITS_NODE = "in its node's"
 _GROUP_ENDED = frozenset({"Succeeded", "Failed", "Stopped"})
-
-
-class Row(NamedTuple):
-    """One thing that runs."""
-
-    name: str
-    kind: str
-    state: str
-    id: str
-    stack: str = ""
-    since: datetime | None = None
-    expires_at: datetime | None = None
-    usd_hour: Decimal | None = None
-    counted: bool = True  # it has a cost of its own; a job on a cluster has that of its node
-
-    def so_far(self, now: datetime) -> Decimal | None:
-        """USD since it began; None where price or beginning isn't known."""
-        if self.usd_hour is None or self.since is None:
-            return None
-        return self.usd_hour * Decimal(str(max(0.0, (now - self.since).total_seconds()))) / 3600
-
-
-class Total(NamedTuple):
-    """The sum of what is known, and how many aren't."""
-
-    usd: Decimal
-    unknown: int
-
-    def __str__(self) -> str:
-        if not self.unknown:
-            return f"{self.usd:.2f} USD"
-        those = "1 cost isn't known" if self.unknown == 1 else f"{self.unknown} costs aren't known"
-        return f"at least {self.usd:.2f} USD ({those})" if self.usd else NOT_KNOWN
 
 
 def register(commands: Any) -> None:
@@ -82,7 +43,7 @@ def register(commands: Any) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--stack", help="one stack")
     which.add_argument("--all", action="store_true", help="everything in the subscriptions of the stacks")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -95,11 +56,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         show(rows, now)
     return 0
-
-
-def total(amounts: Iterable[Decimal | None]) -> Total:
-    given = list(amounts)
-    return Total(sum((amount for amount in given if amount is not None), Decimal(0)), given.count(None))
 
 
 def group_row(body: dict[str, Any]) -> Row | None:
@@ -118,95 +74,15 @@ def group_row(body: dict[str, Any]) -> Row | None:
         state=state,
         id=body["id"],
         since=min((each for each in started if each), default=None),
-        expires_at=instant((body.get("tags") or {}).get(tags.EXPIRES_AT)),
+        expires_at=end_of(body.get("tags")),
     )
-
-
-def as_json(rows: list[Row], now: datetime) -> dict[str, Any]:
-    hourly, spent = _totals(rows, now)
-    return {
-        "running": [
-            {
-                "name": row.name,
-                "kind": row.kind,
-                "stack": row.stack or None,
-                "state": row.state,
-                "since": row.since.isoformat() if row.since else None,
-                "expires_at": row.expires_at.isoformat() if row.expires_at else None,
-                "usd_hour": _number(row.usd_hour),
-                "usd_so_far": _number(row.so_far(now)),
-                "id": row.id,
-            }
-            for row in rows
-        ],
-        "usd_hour": _number(hourly.usd),
-        "usd_so_far": _number(spent.usd),
-        "without_known_cost": spent.unknown,
-    }
-
-
-def show(rows: list[Row], now: datetime) -> None:
-    from rich.table import Table
-
-    if not rows:
-        print("nothing runs")
-        return
-    table = Table(*columns("what", "kind", "stack", "state", "since", "expires", "an hour", "so far"))
-    for row in rows:
-        table.add_row(
-            row.name,
-            row.kind,
-            row.stack or "-",
-            row.state,
-            _moment(row.since) or NOT_KNOWN,
-            _expiry(row, now),
-            _usd(row.usd_hour) if row.counted else _IN_ITS_NODE,
-            _usd(row.so_far(now)) if row.counted else "",
-        )
-    console().print(table)
-    hourly, spent = _totals(rows, now)
-    print(f"together an hour: {hourly}; so far: {spent}")
-    for command in filter(None, map(stop_command, rows)):
-        print(f"to stop it: {command}")
-
-
-def stop_command(row: Row) -> str:
-    """The command that ends an execution, or a pool's nodes; "" for a container group, which its stack brings down."""
-    parsed = arm_ids.parse(row.id)
-    if row.kind == _POOL_KIND and row.stack:
-        return f"python -m operations drain {row.name} --stack {row.stack}"
-    if row.kind == _POOL_KIND and parsed is not None:
-        account = parsed.scope.rsplit("/", 1)[-1]
-        size = "--target-dedicated-nodes 0 --target-low-priority-nodes 0"
-        return f"az batch pool resize --pool-id {parsed.name} --account-name {account} {size}"
-    if row.kind == _JOB_IN_CLUSTER:
-        *_, namespace, _, job = row.id.split("/")
-        return f"kubectl delete job {job} --namespace {namespace}  (on {row.name.partition('/')[0]})"
-    if row.kind == _MACHINE:
-        return f"az vm deallocate --ids {row.id}" if not row.state.startswith("deallocated") else ""
-    if parsed is not None and parsed.is_type("Microsoft.ContainerService/managedClusters"):
-        return f"az aks stop --ids {row.id}"
-    if parsed is None or not parsed.is_type("Microsoft.App/jobs/executions"):
-        return ""
-    job, execution = parsed.scope.rsplit("/", 1)[-1], parsed.name
-    return f"az containerapp job stop --name {job} --resource-group {parsed.resource_group} --job-execution-name {execution}"
-
-
-def _totals(rows: list[Row], now: datetime) -> tuple[Total, Total]:
-    counted = [row for row in rows if row.counted]
-    return total(row.usd_hour for row in counted), total(row.so_far(now) for row in counted)
 
 
 def _views(options: argparse.Namespace) -> list[StackView]:
     if options.stack:
-        return [view(_stack(options.stack, options))]
-    found = (of_deployment(name, _stack(name, options).deployment()) for name in stack_names(PROJECT_FOLDER))
+        return [view(stack_options.stack_of(options))]
+    found = (of_deployment(name, stack_options.stack_of(options, name).deployment()) for name in stack_names(PROJECT_FOLDER))
     return [each for each in found if each is not None]
-
-
-def _stack(name: str, options: argparse.Namespace) -> Stack:
-    folder: Path | None = options.config_folder
-    return Stack(PROJECT_FOLDER, name, folder.resolve() / f"Pulumi.{name}.yaml" if folder else None)
 
 
 def _of_stacks(views: list[StackView]) -> Iterator[Row]:
@@ -231,7 +107,7 @@ def _of_stacks(views: list[StackView]) -> Iterator[Row]:
 
 
 def _of_stack(row: Row, stack: StackView, name: str) -> Row:
-    known = stack.hourly_cost.get(name) if row.kind != _POOL_KIND else None  # a pool's is that of all the nodes it may have
+    known = stack.hourly_cost.get(name) if row.kind != POOL else None  # a pool's is that of all the nodes it may have
     price = row.usd_hour if row.usd_hour is not None or known is None else Decimal(str(known))
     return row._replace(
         name=name, stack=stack.name, usd_hour=price, expires_at=instant(stack.expires_at.get(name)) or row.expires_at
@@ -277,7 +153,7 @@ def _executions(arm: Any, job_id: str) -> Iterator[Row]:
             state=execution.status,
             id=f"{job.id}/executions/{execution.name}",
             since=execution.started,
-            expires_at=instant((job.body.get("tags") or {}).get(tags.EXPIRES_AT)),
+            expires_at=end_of(job.body.get("tags")),
             usd_hour=price.usd_hour if price else None,
         )
 
@@ -312,11 +188,11 @@ def _pool(arm: Any, pool_id: str) -> Iterator[Row]:
         return
     yield Row(
         name=str(body["name"]),
-        kind=_POOL_KIND,
+        kind=POOL,
         state=now.words,
         id=pool_id,
         since=now.since,
-        expires_at=instant((body.get("tags") or {}).get(tags.EXPIRES_AT)),
+        expires_at=end_of(body.get("tags")),
         usd_hour=now.usd_hour,
     )
 
@@ -335,13 +211,7 @@ def _clusters(arm: Any, scope: str, ours: Mapping[str, tuple[StackView, str]]) -
 def _cluster(arm: Any, cluster_id: str, name: str) -> Iterator[Row]:
     from operations.clusters import running_rows  # here, as in `_executions`
 
-    for found in running_rows.of_cluster(arm, cluster_id, name):
-        yield _row(found)
-
-
-def _row(found: Any) -> Row:
-    end = instant(found.tags.get(tags.EXPIRES_AT))
-    return Row(found.name, found.kind, found.state, found.id, "", found.since, end, found.usd_hour, found.counted)
+    yield from running_rows.of_cluster(arm, cluster_id, name)
 
 
 def _machine_learning(arm: Any, stack: StackView) -> Iterator[tuple[str, Row]]:
@@ -351,21 +221,21 @@ def _machine_learning(arm: Any, stack: StackView) -> Iterator[tuple[str, Row]]:
     of = ((stack.endpoints, running_rows.of_endpoint), (stack.ml_computes, running_rows.of_compute))
     for ids, rows in (*of, (stack.vms, running_rows.of_machine)):
         for name, resource_id in ids.items():
-            yield from ((name, _row(found)) for found in rows(arm, resource_id, name))
+            yield from ((name, row) for row in rows(arm, resource_id, name))
 
 
 def _all_machine_learning(arm: Any, scope: str, ours: Mapping[str, tuple[StackView, str]]) -> Iterator[Row]:
     """Of the subscription, whoever made them; what belongs to one of the stacks is called as in its file."""
     from operations.machine_learning import running_rows  # here, as in `_executions`
 
-    for resource_id, found in running_rows.of_subscription(arm, scope):
-        row = _row(found)
+    for resource_id, row in running_rows.of_subscription(arm, scope):
         stack, name = ours.get(resource_id.lower(), (None, ""))
         if stack is not None:
             called = "/".join([name, *row.name.split("/")[1:]])
             end = instant(stack.expires_at.get(name)) or row.expires_at
-            row = row._replace(name=called, stack=stack.name, expires_at=end)
-        yield row
+            yield row._replace(name=called, stack=stack.name, expires_at=end)
+        else:
+            yield row
 
 
 def _arm(connection: Connection) -> Any:
@@ -378,21 +248,3 @@ def _group_version() -> str:
     from operations.groups import API_VERSION  # here, as in `_executions`
 
     return API_VERSION
-
-
-def _moment(moment: datetime | None) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else ""
-
-
-def _expiry(row: Row, now: datetime) -> str:
-    if row.expires_at is None:
-        return "no end"
-    return _moment(row.expires_at) + (", passed" if row.expires_at <= now else "")
-
-
-def _usd(amount: Decimal | None) -> str:
-    return NOT_KNOWN if amount is None else f"{amount:.2f} USD"
-
-
-def _number(amount: Decimal | None) -> float | None:
-    return None if amount is None else round(float(amount), 4)

@@ -42,7 +42,6 @@ class StackView(NamedTuple):
     vms: Mapping[str, str] = {}  # virtual machines: ARM id by name
     ml_workspace: str = ""  # ARM id; "" where the stack has none
     ml_computes: Mapping[str, str] = {}  # of the workspace: ARM id by name
-    ml_models: Mapping[str, str] = {}  # of the workspace: ARM id of the version by name
     expires_at: Mapping[str, str | None] = {}  # RFC 3339; None: no end
     hourly_cost: Mapping[str, float | None] = {}  # USD; None: not known
     idle_cost: Mapping[str, float | None] = {}  # of clusters without a GPU node, of endpoints with the least instances
@@ -102,7 +101,6 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
         vms={**machines, **(outputs.get("vms") or {})},
         ml_workspace=outputs.get("ml_workspace") or next(iter(workspaces.values()), ""),
         ml_computes=outputs.get("ml_computes") or {},
-        ml_models=outputs.get("ml_models") or {},
         expires_at=outputs.get("expires_at") or {},
         hourly_cost=outputs.get("hourly_cost") or {},
         idle_cost=outputs.get("idle_cost") or {},

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from formats import azure_types
 from operations.azure import Arm
 from operations.jobs import instant
 
 API_VERSION = "2024-11-01"
-MACHINE_TYPE = "Microsoft.Compute/virtualMachines"
+MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type
 SCHEDULES_VERSION = "2018-09-15"
 
 

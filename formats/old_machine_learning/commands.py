@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 
 from catalog.services.machine_learning.old_settings import COMPUTE_FILE
+from formats.likely_secrets import without_secrets
 from formats.old_machine_learning.found import Machine, Run, Setting
 
 # `az ml computetarget attach remotedocker …` of 2018 and `… attach --type remotedocker` of 2017; lines may go on with \ ^ or `.
@@ -84,4 +85,5 @@ def _submitted(words: list[str], at: str) -> Iterator[Run]:
         elif not word.startswith("-"):
             script = word
     if script:
-        yield Run(at, target, script, tuple(arguments), (), (), "Python", "", ())
+        kept, secrets = without_secrets(arguments)
+        yield Run(at, target, script, tuple(kept), (), tuple(secrets), "Python", "", ())

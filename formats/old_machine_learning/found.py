@@ -42,7 +42,7 @@ class Run(NamedTuple):
     script: str  # "" where it is given on the command line
     arguments: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]  # without what is likely a secret
-    secrets: tuple[str, ...]  # names of variables that are
+    secrets: tuple[str, ...]  # names of variables and options that are
     framework: str  # "" where nothing is said, which means PySpark; a command says nothing either way: "Python"
     conda_file: str  # "" where nothing is said
     settings: tuple[Setting, ...]

@@ -7,23 +7,25 @@ piece keeps the lines that it has in its file, so that problems name them.
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import PurePath
 from typing import Any, NamedTuple, cast
 
 from catalog.services.machine_learning.old_settings import COMPUTE_FILE, RUN_FILE
 from formats.old_machine_learning import commands
 
+MOST_BLOCKS = 200  # of one page
 COMPUTE, RUN, CONDA, SCRIPT, COMMANDS = "compute", "run", "conda", "script", "commands"
 
-_FENCE = re.compile(
-    r"^(?P<fence>```+|~~~+)[ \t]*(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL
-)
+_FENCE = re.compile(r"(```+|~~~+)[ \t]*(\w*)")
 _PYTHON = ("python", "py", "ipython")
-_SDK = re.compile(r"^\s*(?:from|import)\s+azureml\b|\b(?:AksCompute|AksWebservice|InferenceConfig|aks_service)\b", re.MULTILINE)
+_SDK = re.compile(
+    r"^[ \t]*(?:from|import)[ \t]+azureml\b|\b(?:AksCompute|AksWebservice|InferenceConfig|aks_service)\b", re.MULTILINE
+)
 _RAW_SCRIPT = re.compile(r"^def (?:init|run)\(", re.MULTILINE)
-_DEPENDENCIES = re.compile(r"^\s*dependencies:\s*(?:#.*)?$", re.MULTILINE)
+_DEPENDENCIES = re.compile(r"^[ \t]*dependencies:[ \t]*(?:#.*)?$", re.MULTILINE)
 _LEFT_OUT = re.compile(r"^[ \t]*\.\.\.[ \t]*$", re.MULTILINE)  # how pages show that something stands there; to YAML an end
-_MAGIC = re.compile(r"^(?=\s*[%!])", re.MULTILINE)
+_MAGIC = re.compile(r"^(?=[ \t]*[%!])", re.MULTILINE)
 
 
 class Piece(NamedTuple):
@@ -45,8 +47,8 @@ def pieces(file: str, text: str) -> list[Piece]:
         return [Piece(RUN, file, text)]
     if suffix == ".py":
         return [Piece(SCRIPT, file, text)] if _SDK.search(text) else []
-    fenced = [piece for found in _FENCE.finditer(text) for piece in _of_fence(found, file, text)]
-    if fenced:
+    blocks = (piece for language, code, first in _blocks(text) for piece in _of_block(language, code, first, file))
+    if fenced := list(islice(blocks, MOST_BLOCKS)):
         return fenced
     kind = _kind_of_yaml(text) if suffix in (".yml", ".yaml", "") else ""
     if kind:
@@ -54,15 +56,26 @@ def pieces(file: str, text: str) -> list[Piece]:
     return [Piece(COMMANDS, file, text)] if commands.has_commands(text) else []
 
 
-def _of_fence(found: re.Match[str], file: str, text: str) -> Iterator[Piece]:
-    code = "\n" * text.count("\n", 0, found.start("code")) + found["code"]
-    language = found["language"].lower()
+def _blocks(text: str) -> Iterator[tuple[str, str, int]]:
+    """Language and code of each block of a page, and how many lines stand before it. One that is never closed is none."""
+    fence, language, first = "", "", 0
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if fence and line.rstrip() == fence:
+            yield language, "".join(f"{one}\n" for one in lines[first:number]), first
+            fence = ""
+        elif not fence and (opening := _FENCE.match(line)):
+            fence, language, first = opening[1], opening[2].lower(), number + 1
+
+
+def _of_block(language: str, code: str, first: int, file: str) -> Iterator[Piece]:
+    above = "\n" * first
     if commands.has_commands(code):
-        yield Piece(COMMANDS, file, code)
+        yield Piece(COMMANDS, file, above + code)
     elif language in _PYTHON:
-        yield Piece(SCRIPT, file, code)
+        yield Piece(SCRIPT, file, above + code)
     elif language in ("yaml", "yml", "json", "") and (kind := _kind_of_yaml(code)):
-        yield Piece(kind, file, _LEFT_OUT.sub("", code))
+        yield Piece(kind, file, above + _LEFT_OUT.sub("", code))
 
 
 def _kind_of_yaml(text: str) -> str:
@@ -80,7 +93,7 @@ def _cells(text: str, file: str) -> Iterator[list[Piece]]:
     """A notebook's cells of code, as one script each; lines are counted within the cell."""
     try:
         notebook: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     cells = cast(list[Any], cast(dict[str, Any], notebook).get("cells") or []) if isinstance(notebook, dict) else []
     found = [

@@ -4,7 +4,6 @@ In: files' names and texts. Out: `Found`, and every problem with its line. What 
 """
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
 from catalog.problems import Problem, Severity
@@ -67,7 +66,7 @@ def _scripts(found: Iterable[Piece]) -> tuple[list[ScoringScript], list[tuple[as
     for piece in found:
         try:
             tree = ast.parse(piece.text)
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None) or 1
             message = "this isn't Python 3, and is passed over"
             problems.append(Problem(f"{piece.file}:{line}", message, fix="mend it, or leave it out", severity=Severity.WARNING))
@@ -81,13 +80,10 @@ def _scripts(found: Iterable[Piece]) -> tuple[list[ScoringScript], list[tuple[as
 
 def _packages(piece: Piece) -> Packages:
     conda = conda_file.read(piece.text)
-    lines = piece.text.splitlines()
-    return Packages(piece.file, conda, tuple(_line_of(package.text, lines) for package in conda.packages))
-
-
-def _line_of(text: str, lines: list[str]) -> int:
-    word = re.compile(rf"-\s*['\"]?{re.escape(text)}['\"]?\s*(?:#.*)?$")
-    return next((number for number, line in enumerate(lines, start=1) if word.search(line)), 1)
+    lines: dict[str, int] = {}
+    for number, line in enumerate(piece.text.splitlines(), start=1):
+        lines.setdefault(line.partition("- ")[2].partition(" #")[0].strip().strip("'\""), number)
+    return Packages(piece.file, conda, tuple(lines.get(package.text, 1) for package in conda.packages))
 
 
 def _merged(machines: Iterable[Machine]) -> Iterator[Machine]:

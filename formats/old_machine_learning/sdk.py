@@ -12,11 +12,14 @@ from catalog import spelling
 from catalog.problems import Problem, Severity
 from catalog.services.machine_learning.old_settings import AKS_COMPUTE, AKS_SERVICE, INFERENCE, OldSetting
 from catalog.sizes.rows import INFERENCE_ARTICLE
+from formats.likely_secrets import holds_secret
 from formats.old_machine_learning.found import Cluster, Model, Service, Setting
 
 DEFAULT_NODES = 3  # azureml-core 1.61.0, AksCompute.provisioning_configuration
 DEFAULT_SIZE = "Standard_D3_v2"  # the same
 _KEYS = ("primary_key", "secondary_key", "ssl_key_pem_file")
+_MOST = 1e9
+_MOST_NODES = 1000
 _DEPLOYMENT = "AksWebservice.deploy_configuration"
 _INFERENCE = "InferenceConfig"
 _PROVISIONING = "AksCompute.provisioning_configuration"
@@ -42,12 +45,6 @@ class _Call(NamedTuple):
     at: str
 
 
-class _Unknown(NamedTuple):
-    """A name that nothing in the script binds to something that is known here."""
-
-    name: str
-
-
 class Script:
     """What scripts make, gathered over all of their pieces."""
 
@@ -61,7 +58,7 @@ class Script:
     def take(self, tree: ast.Module, file: str) -> None:
         """Reads one piece. What earlier ones bind is known in it."""
         for statement in tree.body:
-            self._names |= {name.id: _Unknown(name.id) for name in _bound(statement) if name.id not in self._names}
+            self._names |= {name.id: None for name in _bound(statement) if name.id not in self._names}
             for node in ast.walk(statement):
                 if isinstance(node, ast.Call):
                     self._call(node, file)
@@ -73,7 +70,7 @@ class Script:
         if isinstance(node.func, ast.Call) and _last(node.func.func) in ("get_key", "get_keys"):
             message = "this calls what get_key() answers; version 1 of the SDK has get_keys(), and it answers a list of two"
             fix = "write get_keys()[0]; today `operations query` fetches the key itself"
-            self._warn(at, message, ast.unparse(node), fix)
+            self._warn(at, message, f"{_dotted(node.func.func)}()(…)", fix)
         known = self._known(node, file)
         if known is None:
             return
@@ -96,16 +93,16 @@ class Script:
         return _Call(name, arguments, nodes, f"{file}:{node.lineno}")
 
     def _value(self, node: ast.expr, file: str) -> Any:
-        """A constant, a list, one of the SDK's calls; `_Unknown` for all else."""
+        """A constant, a list, one of the SDK's calls; None for all else."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.List | ast.Tuple):
             return [self._value(element, file) for element in node.elts]
         if isinstance(node, ast.Name):
-            return self._names.get(node.id, _Unknown(node.id))
+            return self._names.get(node.id)
         if isinstance(node, ast.Call) and (call := self._known(node, file)):
             return call
-        return _Unknown(ast.unparse(node))
+        return None
 
     def _compute(self, call: _Call) -> None:
         name = _text(call.arguments.get("name"))
@@ -119,7 +116,7 @@ class Script:
                 at=making.at,
                 name=name,
                 size=_text(said.get("vm_size")) or DEFAULT_SIZE,
-                nodes=said["agent_count"] if isinstance(said.get("agent_count"), int) else DEFAULT_NODES,
+                nodes=said["agent_count"] if said.get("agent_count") in range(1, _MOST_NODES + 1) else DEFAULT_NODES,
                 existing=existing or ("?" if making.name == _ATTACHING else ""),
                 settings=tuple(_settings(making, AKS_COMPUTE)),
             )
@@ -150,24 +147,22 @@ class Script:
 
     def _configuration(self, call: _Call, argument: str, wanted: str) -> _Call | None:
         """The configuration that a deployment is given; where it names one that isn't there, the only one that is."""
-        value = call.arguments.get(argument)
+        value, written = call.arguments.get(argument), call.nodes.get(argument)
         if isinstance(value, _Call) and value.name == wanted:
             return value
         there = {name: one for name, one in self._names.items() if isinstance(one, _Call) and one.name == wanted}
-        if not isinstance(value, _Unknown) or not there:
+        if not there or not isinstance(written, ast.Name) or written.id in self._names:
             return None
-        if not isinstance(call.nodes.get(argument), ast.Name) or value.name in self._names:
-            return None
-        near = spelling.nearest(value.name, there, 1) or (tuple(there) if len(there) == 1 else ())
+        near = spelling.nearest(written.id, there, 1) or (tuple(there) if len(there) == 1 else ())
         if not near:
             return None
-        message = f"nothing in the script is called {value.name}; {near[0]} is what it makes, and is taken"
-        self._warn(f"{call.at}: {argument}", message, value.name, f"write {argument}={near[0]}")
+        message = f"nothing in the script is called {written.id}; {near[0]} is what it makes, and is taken"
+        self._warn(f"{call.at}: {argument}", message, written.id, f"write {argument}={near[0]}")
         return there[near[0]]
 
     def _model(self, call: _Call, argument: str, path: str) -> Model:
         version = call.arguments.get("version")
-        return Model(call.at, _text(call.arguments.get(argument)), "" if version is None else str(version), path)
+        return Model(call.at, _text(call.arguments.get(argument)), _word(version), path)
 
     def _warn(self, at: str, message: str, value: str, fix: str) -> None:
         source = str(INFERENCE_ARTICLE)
@@ -187,18 +182,13 @@ def _settings(call: _Call | None, table: Mapping[str, OldSetting]) -> Iterator[S
     for written, value in call.arguments.items():
         name = _MISTAKES.get(written, written)
         if name in table:
-            shown = "" if name in _KEYS or isinstance(value, _Unknown | _Call | list) else str(value)
-            yield Setting(f"{call.at}: {name}", name, shown, table[name])
+            yield Setting(f"{call.at}: {name}", name, "" if name in _KEYS else _word(value), table[name])
 
 
 def _plain(call: _Call | None) -> dict[str, Any]:
     """The arguments that are constants, and no keys."""
     said: Mapping[str, Any] = call.arguments if call else {}
-    return {
-        _MISTAKES.get(name, name): value
-        for name, value in said.items()
-        if name not in _KEYS and isinstance(value, str | int | float | bool)
-    }
+    return {_MISTAKES.get(name, name): value for name, value in said.items() if name not in _KEYS and _word(value)}
 
 
 def _dotted(node: ast.expr) -> str:
@@ -215,6 +205,13 @@ def _last(node: ast.expr) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _word(value: Any) -> str:
+    """A constant as a person would write it; "" for all else, for what may be a secret, and for numbers that mean nothing."""
+    if isinstance(value, int | float) and not abs(value) <= _MOST:
+        return ""
+    return str(value) if isinstance(value, str | int | float) and not holds_secret(str(value)) else ""
 
 
 def scripts(trees: Iterable[tuple[ast.Module, str]]) -> Script:

@@ -13,7 +13,7 @@ from catalog.services.machine_learning.old_settings import COMPUTE_FILE, RUN_FIL
 from formats import located_yaml
 from formats.document import Document
 from formats.lenient_json import member
-from formats.likely_secrets import holds_secret, is_secret_name
+from formats.likely_secrets import holds_secret, is_secret_name, without_secrets
 from formats.old_machine_learning.found import Machine, Run, Setting
 
 KINDS = ("local", "docker", "remotedocker", "cluster")
@@ -52,6 +52,7 @@ def read_run(text: str, file: str) -> tuple[Run | None, list[Problem]]:
     vector = said.get("ArgumentVector")
     words = [str(word) for word in cast(list[Any], vector)] if isinstance(vector, list) else []
     variables = _mapping(said.get("EnvironmentVariables"))
+    arguments, hidden = without_secrets(words[1:])
     secrets = tuple(name for name, value in variables.items() if is_secret_name(name) or holds_secret(str(value)))
     framework = str(said.get("Framework") or "")
     if framework and framework.lower() not in [each.lower() for each in FRAMEWORKS]:
@@ -61,9 +62,9 @@ def read_run(text: str, file: str) -> tuple[Run | None, list[Problem]]:
         at=document.at(""),
         target=str(said.get("Target") or ""),
         script=words[0] if words and words[0] != SCRIPT else "",
-        arguments=tuple(words[1:]),
+        arguments=tuple(arguments),
         environment=tuple((name, str(value)) for name, value in variables.items() if name not in secrets),
-        secrets=secrets,
+        secrets=(*secrets, *hidden),
         framework=framework,
         conda_file=str(said.get("CondaDependenciesFile") or ""),
         settings=tuple(_settings(document, said, RUN_FILE)),

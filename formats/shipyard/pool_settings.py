@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from catalog.problems import Problem
-from catalog.services.batch.request import ImageKind, kind_of
 from catalog.sizes import SIZES
 from formats.likely_secrets import holds_secret
 from formats.shaped import hold
@@ -280,11 +279,6 @@ class _Settings:
         if self.found.config:
             self.left += _of_config(self.found.config)
         self.left += _of_logins(self.found.accounts)
-
-
-def image_kind(settings: Mapping[str, Any]) -> ImageKind:
-    """Where the settings' image comes from."""
-    return kind_of(str(settings["image_id"])) if settings.get("image_id") else ImageKind.MARKETPLACE
 
 
 def _of_config(config: Part) -> Iterable[Left]:

@@ -9,19 +9,18 @@ Exit codes: 0 all went well, 1 something failed or the pool still has nodes, 2 t
 """
 
 import argparse
-import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from catalog.problems import Problem
+from operations import stack_options
+from operations.command_line import refuse
 from operations.run.on_batch.find_pool import choose
-from operations.stack import EngineError, Stack
+from operations.stack import EngineError
 from operations.stack_view import StackView, view
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
 WAIT_MINUTES = 60.0
 
 
@@ -61,16 +60,16 @@ def _register_drain(commands: Any) -> None:
 
 def _stack_options(parser: Any) -> None:
     parser.add_argument("--stack", required=True, help="the stack's name")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
 
 
 def _drain(options: argparse.Namespace) -> int:
     found = _view(options)
     if isinstance(found, Problem):
-        return _refused(found)
+        return refuse(found)
     name, problems = choose(found, options.pool)
     if problems:
-        return _refused(*(problem._replace(path="POOL") if problem.path == "--pool" else problem for problem in problems))
+        return refuse(*(problem._replace(path="POOL") if problem.path == "--pool" else problem for problem in problems))
 
     from operations.azure import Arm  # here, because Azure's clients take seconds to load
     from operations.batch.account import BatchAccount, batch_account_of
@@ -94,7 +93,7 @@ def _push(options: argparse.Namespace) -> int:
         fix = "add `batch_account: create` to its file and run `pulumi up`"
         problems.append(Problem("--stack", "the stack has no Batch account", value=found.name, fix=fix))
     if problems or content is None or isinstance(found, Problem):
-        return _refused(*problems)
+        return refuse(*problems)
 
     from operations.azure import Arm  # here, as in `_drain`
     from operations.batch.packages import Packages, RefusedError
@@ -105,24 +104,17 @@ def _push(options: argparse.Namespace) -> int:
                 options.application, options.version, content, _say, make_default=options.default
             )
         except RefusedError as error:
-            return _refused(error.problem)
+            return refuse(error.problem)
     for line in packing.how_to_use(options.application, options.version):
         _say(line)
     return 0
 
 
 def _view(options: argparse.Namespace) -> StackView | Problem:
-    folder: Path | None = options.config_folder
     try:
-        return view(Stack(PROJECT_FOLDER, options.stack, folder.resolve() / f"Pulumi.{options.stack}.yaml" if folder else None))
+        return view(stack_options.stack_of(options))
     except EngineError as error:
         return Problem("--stack", str(error))
-
-
-def _refused(*problems: Problem) -> int:
-    for problem in problems:
-        print(f"error: {problem}", file=sys.stderr)
-    return WRONG_COMMAND_LINE
 
 
 _say = partial(print, flush=True)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from catalog.services.aks import spot
 from catalog.services.aks.clusters import FREE
-from catalog.services.aks.pool import SYSTEM
+from catalog.services.aks.pool import PROVIDER_API
 from catalog.sizes import SIZES
 from formats import tags
 
-API_VERSION = "2025-09-01"
+API_VERSION = PROVIDER_API
 CLUSTER_TYPE = "Microsoft.ContainerService/managedClusters"
 POOL_TYPE = f"{CLUSTER_TYPE}/agentPools"
 STOPPED = "Stopped"
@@ -50,10 +50,6 @@ class PoolFacts(NamedTuple):
     def has_gpu(self) -> bool:
         found = SIZES.find(self.size)
         return bool(self.mig_profile) or (found is not None and found.gpu is not None)
-
-    @property
-    def is_system(self) -> bool:
-        return self.mode.lower() == SYSTEM.lower()
 
     @property
     def at_most(self) -> int:

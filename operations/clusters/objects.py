@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from catalog.services.aks.pool import LABEL as POOL_LABEL
+from catalog.services.aks.spot import LABEL as SPOT_LABEL
 from formats import tags
 from operations.jobs import instant
 
-POOL_LABEL = "kubernetes.azure.com/agentpool"
 _OLD_POOL_LABEL = "agentpool"
 SIZE_LABEL = "node.kubernetes.io/instance-type"
 REGION_LABEL = "topology.kubernetes.io/region"
-SPOT_LABEL = ("kubernetes.azure.com/scalesetpriority", "spot")
 GPU_PREFIXES = ("nvidia.com/", "amd.com/")  # of resources that device plugins advertise
 JOB_LABEL = "batch.kubernetes.io/job-name"
 _OLD_JOB_LABEL = "job-name"
@@ -127,7 +127,6 @@ class NodeSeen(NamedTuple):
     labels: Mapping[str, str] = {}
     is_spot: bool = False
     created: datetime | None = None
-    has_disk_pressure: bool = False
 
 
 class JobSeen(NamedTuple):
@@ -217,9 +216,6 @@ def node_of(body: Mapping[str, Any]) -> NodeSeen:
         labels=labels,
         is_spot=labels.get(SPOT_LABEL[0]) == SPOT_LABEL[1],
         created=instant(metadata.get("creationTimestamp")),
-        has_disk_pressure=any(
-            (conditions.get(each) or {}).get("status") == "True" for each in ("DiskPressure", "MemoryPressure")
-        ),
     )
 
 

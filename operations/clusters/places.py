@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from catalog import spelling
 from catalog.problems import Code, Problem
 from formats import stack_file
+from operations.stack_options import PROJECT_FOLDER
 from operations.stack_view import StackView
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 AKS, EDGE = "aks", "edge"
 DEFAULT_NAMESPACE = "default"
 EDGES_KEY = "azure-gpu:edges"

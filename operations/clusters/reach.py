@@ -22,7 +22,8 @@ from kubernetes import client as kubernetes_client
 from kubernetes import config as kubernetes_config
 from kubernetes.config.config_exception import ConfigException
 
-from operations.azure import Arm, AzureError
+from catalog.services.aks.access import SERVER_APP
+from operations.azure import Arm, AzureError, first_line
 from operations.clusters import kubeconfig
 from operations.clusters.api import ClusterApi
 from operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of
@@ -30,7 +31,7 @@ from operations.clusters.errors import ClusterError
 from operations.clusters.kubeconfig import Kubeconfig, KubeconfigError
 
 # The first-party application whose tokens every AKS cluster with Entra takes (Azure/kubelogin, README: --server-id).
-SERVER_SCOPE = "6dae42f8-4368-4678-94ff-3960e28e3630/.default"
+SERVER_SCOPE = f"{SERVER_APP}/.default"
 _EARLY_SECONDS = 300  # so long before its end a token is renewed
 _TOKEN = "BearerToken"  # noqa: S105 - how the client calls the place of a token
 
@@ -78,7 +79,7 @@ def of_file(file: Path, context: str = "") -> tuple[ClusterApi, Kubeconfig]:
             config_file=str(file.expanduser()), context=found.context, client_configuration=configuration, persist_config=False
         )
     except (ConfigException, OSError, ValueError) as error:
-        raise ClusterError(f"the kubeconfig {file} can't be used: {_first(error)}", 400) from error
+        raise ClusterError(f"the kubeconfig {file} can't be used: {first_line(error)}", 400) from error
     return ClusterApi(kubernetes_client.ApiClient(configuration), found.server), found
 
 
@@ -124,7 +125,7 @@ class _Tokens:
         try:
             token = self._credential.get_token(SERVER_SCOPE)
         except AzureCoreError as error:
-            raise ClusterError(f"this login gets no token for AKS clusters: {_first(error)}", 401) from error
+            raise ClusterError(f"this login gets no token for AKS clusters: {first_line(error)}", 401) from error
         configuration.api_key[_TOKEN] = f"Bearer {token.token}"
         self._until = token.expires_on
 
@@ -141,8 +142,4 @@ def _load(content: Mapping[str, Any], configuration: Any) -> None:
     try:
         loader(config_dict=dict(content), client_configuration=configuration, persist_config=False)
     except (ConfigException, OSError, ValueError) as error:
-        raise ClusterError(f"the cluster's kubeconfig can't be used: {_first(error)}", 400) from error
-
-
-def _first(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ClusterError(f"the cluster's kubeconfig can't be used: {first_line(error)}", 400) from error

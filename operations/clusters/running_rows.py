@@ -4,10 +4,8 @@ In: a signed-in `Arm`, a cluster's ARM id, a namespace. Out: rows. A job has no 
 doesn't answer still has nodes that cost.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from datetime import datetime
-from decimal import Decimal
 from typing import NamedTuple
 
 from catalog.services.aks.clusters import USD_HOUR
@@ -18,25 +16,13 @@ from operations.clusters.errors import ClusterError
 from operations.clusters.objects import JobSeen, NodeSeen, PodSeen, by_age, job_of, node_of, pod_of
 from operations.clusters.prices import pool_price
 from operations.jobs import instant
+from operations.running_report import JOB_IN_CLUSTER, Row, end_of
 
-CLUSTER, POOL, JOB = "AKS cluster", "AKS pool", "Kubernetes Job"
+CLUSTER, POOL = "AKS cluster", "AKS pool"
 _SYSTEM = ("kube-system", "gpu-resources", "gatekeeper-system")
 
 
-class Found(NamedTuple):
-    """One thing. `usd_hour` None: not known; `counted`: it has a cost of its own."""
-
-    name: str
-    kind: str
-    state: str
-    id: str  # of a Job: below its cluster's
-    since: datetime | None = None  # not known of nodes and clusters
-    usd_hour: Decimal | None = None
-    counted: bool = True
-    tags: Mapping[str, str] = {}
-
-
-def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Found]:
+def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Row]:
     """Nothing for a cluster that is gone, or is stopped: that costs its disks alone."""
     body = arm.get(cluster_id, API_VERSION)
     if body is None:
@@ -44,11 +30,11 @@ def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Found]:
     facts = cluster_of(body)
     if facts.is_stopped:
         return
-    tags = {str(key): str(value) for key, value in facts.tags.items()}
+    end = end_of(facts.tags)
     inside = _inside(arm, facts)
     state = f"{facts.provisioning}, Kubernetes {facts.version}".strip(", ")
     since = instant((body.get("systemData") or {}).get("createdAt"))
-    yield Found(name, CLUSTER, state, cluster_id, since, USD_HOUR.get(facts.tier), tags=tags)
+    yield Row(name, CLUSTER, state, cluster_id, since=since, expires_at=end, usd_hour=USD_HOUR.get(facts.tier))
     for each in arm.values(f"{cluster_id}/agentPools", API_VERSION):
         pool = pool_of(each)
         if pool.count:
@@ -56,12 +42,13 @@ def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Found]:
             began = [node.created for node in inside.nodes if node.pool == pool.name and node.created]
             words = _nodes(pool.count, pool.size, pool.is_spot)
             usd = price.usd_hour * pool.count if price else None
-            yield Found(f"{name}/{pool.called}", POOL, words, pool.id, min(began, default=None), usd, tags=tags)
+            yield Row(f"{name}/{pool.called}", POOL, words, pool.id, since=min(began, default=None), expires_at=end, usd_hour=usd)
     for job in inside.jobs:
         if job.namespace not in _SYSTEM and not job.is_over:
             of_job = by_age(pod for pod in inside.pods if pod.job == job.name and pod.namespace == job.namespace)
             place = f"{facts.id}/namespaces/{job.namespace}/jobs/{job.name}"
-            yield Found(f"{name}/{job.name}", JOB, _state(job, of_job), place, job.began, counted=False, tags=tags)
+            state = _state(job, of_job)
+            yield Row(f"{name}/{job.name}", JOB_IN_CLUSTER, state, place, since=job.began, expires_at=end, counted=False)
 
 
 class _Inside(NamedTuple):

@@ -31,16 +31,7 @@ def failure(pool: PoolSeen) -> Finding | None:
 def _not_there(pool: PoolSeen) -> Finding | None:
     if pool.facts is not None:
         return None
-    facts = pool.as_facts()
-    for rule in (*refusal_rules.RULES, refusal_rules.other):
-        finding = rule(facts)
-        if finding is not None:
-            return finding
-    return Finding(
-        Cause.NOT_THERE,
-        "Azure has no such pool, and no refusal of it is in the activity log of the last days",
-        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
-    )
+    return refusal_rules.first(pool.as_facts()) or refusal_rules.not_there("pool")
 
 
 def _start_task(pool: PoolSeen) -> Finding | None:

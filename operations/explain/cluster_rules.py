@@ -82,15 +82,7 @@ def _not_there(case: ClusterCase) -> Finding | None:
     if case.is_there:
         return None
     facts = case.as_facts()
-    for rule in (*refusal_rules.RULES, refusal_rules.other):
-        finding = rule(facts)
-        if finding is not None:
-            return finding
-    return Finding(
-        Cause.NOT_THERE,
-        f"Azure has no such {facts.kind.value}, and no refusal of it is in the activity log of the last days",
-        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
-    )
+    return refusal_rules.first(facts) or refusal_rules.not_there(facts.kind.value)
 
 
 def _stopped(case: ClusterCase) -> Finding | None:

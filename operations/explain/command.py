@@ -18,25 +18,24 @@ asked.
 import argparse
 import json
 import logging
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from formats import arm_ids
+from formats import arm_ids, azure_types
+from operations import stack_options
 from operations.clusters import places
 from operations.clusters.arm_facts import CLUSTER_TYPE
 from operations.clusters.arm_facts import POOL_TYPE as CLUSTER_POOL_TYPE
 from operations.clusters.places import Place
+from operations.command_line import refuse
 from operations.connection import Connection
 from operations.preflight import connections
-from operations.stack import EngineError, Stack
+from operations.stack import EngineError
 from operations.stack_view import StackView, view
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
 NOT_EXPLAINED = 3
-GROUP_TYPE = "Microsoft.ContainerInstance/containerGroups"
+GROUP_TYPE = azure_types.CONTAINER_GROUP.arm_type
 POOL_TYPE = "Microsoft.Batch/batchAccounts/pools"
 JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
 CLUSTER_TYPES = (CLUSTER_TYPE, CLUSTER_POOL_TYPE)
@@ -44,7 +43,7 @@ ML_TYPES = tuple(
     f"Microsoft.MachineLearningServices/workspaces/{each}"
     for each in ("onlineEndpoints", "onlineEndpoints/deployments", "computes", "jobs")
 )
-MACHINE_TYPE = "Microsoft.Compute/virtualMachines"
+MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type
 _EXPLAINED_TYPES = (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES, *ML_TYPES, MACHINE_TYPE)
 
 
@@ -55,7 +54,7 @@ def register(commands: Any) -> None:
     parser.set_defaults(run=run, failure_code=NOT_EXPLAINED)
     parser.add_argument("resource", metavar="RESOURCE", help="a name in the stack, or an ARM id")
     parser.add_argument("--stack", help="the stack's name; an ARM id needs none")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="of the cluster or edge in which the name is looked for")
     parser.add_argument("--context", default="", help="which context of it (default: its current one)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
@@ -66,13 +65,13 @@ def run(options: argparse.Namespace) -> int:
     parsed = arm_ids.parse(options.resource) if is_id else None
     if is_id and (parsed is None or not any(parsed.is_type(each) for each in _EXPLAINED_TYPES)):
         known = "a container group, a job, an execution, a pool or a cluster, an endpoint, a deployment, a compute or a machine"
-        return _wrong(f"{options.resource!r} is no id of {known}")
+        return refuse(f"{options.resource!r} is no id of {known}")
     if not is_id and not options.stack:
-        return _wrong(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
+        return refuse(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
     try:
         found = _view(options) if options.stack else None
     except EngineError as error:
-        return _wrong(str(error))
+        return refuse(error)
     connection = found.connection if found else _connection(parsed.subscription if parsed else "")
 
     from operations.azure import Arm  # here, because Azure's clients take seconds to load
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
             resource_id = options.resource if is_id else _id(arm, found, options.resource)
             explained = _explained(arm, options.resource, resource_id, found) or _job(arm, options.resource, found) or silent
         if explained is None:
-            return _wrong(_unknown(found, options.resource))
+            return refuse(_unknown(found, options.resource))
         facts, finding = explained
     if options.json:
         print(json.dumps(report.as_json(facts, finding), indent=2))
@@ -141,16 +140,11 @@ def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None,
         return in_clusters.cluster(arm, place, parsed.name if is_pool else ""), None
     if found is None or (found.resources.get(options.resource) and options.resource not in found.clusters):
         return None, None
-    there = places.all_of(found, _stack_file(options))
+    there = places.all_of(found, stack_options.file_of(options))
     if options.kubeconfig is not None:
         said = places.Said(kubeconfig=options.kubeconfig, context=options.context)
         there = [place for place in (places.choose(found, places.EDGE, said, None)[0],) if place is not None]
     return in_clusters.named(arm, there, options.resource, found)
-
-
-def _stack_file(options: argparse.Namespace) -> Path:
-    folder: Path = options.config_folder or PROJECT_FOLDER
-    return folder.resolve() / f"Pulumi.{options.stack}.yaml"
 
 
 def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tuple[Any, Any] | None:
@@ -172,8 +166,7 @@ def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tup
 
 
 def _view(options: argparse.Namespace) -> StackView:
-    folder: Path | None = options.config_folder
-    return view(Stack(PROJECT_FOLDER, options.stack, folder.resolve() / f"Pulumi.{options.stack}.yaml" if folder else None))
+    return view(stack_options.stack_of(options))
 
 
 def _connection(subscription: str) -> Connection:
@@ -208,8 +201,3 @@ def _unknown(found: StackView | None, name: str) -> str:
     jobs += ", and no job of its workspace" if found.ml_workspace else ""
     meant = f"; did you mean {close[0]}?" if close else ""
     return f"stack {found.name} has no {name!r}; it has {known}{jobs}{meant}"
-
-
-def _wrong(text: str) -> int:
-    print(f"error: {text}", file=sys.stderr)
-    return WRONG_COMMAND_LINE

@@ -10,7 +10,6 @@ import re
 OBJECT_QUOTA = re.compile(r"exceeded quota: (?P<name>[^,]+)", re.IGNORECASE)
 # The admission of Pod Security: `pods "x" is forbidden: violates PodSecurity "restricted:latest": host namespaces (...)`.
 POD_SECURITY = re.compile(r"violates PodSecurity", re.IGNORECASE)
-FORBIDDEN = re.compile(r"\bis forbidden\b", re.IGNORECASE)
 SETTINGS = ("CreateContainerConfigError", "CreateContainerError", "InvalidImageName")
 MISSING_OBJECT = re.compile(r'(?:secret|configmap) "(?P<name>[^"]+)" not found', re.IGNORECASE)
 MISSING_KEY = re.compile(r"couldn't find key (?P<key>\S+) in (?:Secret|ConfigMap) (?P<name>\S+)")
@@ -22,7 +21,6 @@ NOT_READY_TAINTS = (
     "node.kubernetes.io/unreachable",
     "node.cloudprovider.kubernetes.io/uninitialized",
 )
-CORDONED = "were unschedulable"
 # What a program says that was given no GPU, though it asked for one, or didn't.
 NO_GPU_SEEN = re.compile(
     r"CUDA_ERROR_NO_DEVICE|no CUDA-capable device|CUDA driver version is insufficient|libcuda\.so\.1: cannot open"

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from catalog.services.machines import power
+from catalog.services.machines.smi import PROOF_COMMAND
 from operations.explain import ml_phrases, phrases, refusal_rules
 from operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal
 from operations.virtual_machines import Extension, Machine, RunCommand
 
 _UP = "then `pulumi up`"
-PROOF = "prove-driver"
 _DRIVER = "NvidiaGpuDriver"
 _EVICTED = re.compile(r"preempted|evicted|eviction", re.IGNORECASE)
 _BAD = ("Failed", "TimedOut", "Canceled")
@@ -59,16 +59,9 @@ def _refused(case: MachineCase) -> Finding | None:
         return None
     if machine is not None and any(each.state == "failed" for each in machine.extensions):
         return None  # that is why it is Failed
-    for rule in (*refusal_rules.RULES, refusal_rules.other):
-        finding = rule(facts)
-        if finding is not None:
-            return finding
-    if machine is None:
-        return Finding(
-            Cause.NOT_THERE,
-            "Azure has no such machine, and no refusal of it is in the activity log of the last days",
-            "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
-        )
+    refused = refusal_rules.first(facts)
+    if refused is not None or machine is None:
+        return refused or refusal_rules.not_there("machine")
     said = phrases.first(phrases.NO_CAPACITY, machine.messages)
     return refusal_rules.capacity_finding(said, "") if said else None
 
@@ -103,7 +96,7 @@ def _other_extension(extension: Extension) -> Finding:
 
 def _proof(case: MachineCase) -> Finding | None:
     """The run-command by which the program has the machine prove its driver."""
-    found = next((each for each in _bad(case) if each.name.startswith(PROOF)), None)
+    found = next((each for each in _bad(case) if each.name.startswith(PROOF_COMMAND)), None)
     if found is None:
         return None
     return Finding(

@@ -34,17 +34,7 @@ def _refused(case: ComputeCase | JobCase) -> Finding | None:
     said = phrases.first(ml_phrases.QUOTA, (each.message for each in facts.refusals))
     if said:
         return _quota_finding(said, case.size if isinstance(case, ComputeCase) else "")
-    for rule in (*refusal_rules.RULES, refusal_rules.other):
-        finding = rule(facts)
-        if finding is not None:
-            return finding
-    if case.exists:
-        return None
-    return Finding(
-        Cause.NOT_THERE,
-        f"Azure has no such {facts.kind.value}, and no refusal of it is in the activity log of the last days",
-        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
-    )
+    return refusal_rules.first(facts) or (None if case.exists else refusal_rules.not_there(facts.kind.value))
 
 
 def _quota(case: ComputeCase) -> Finding | None:

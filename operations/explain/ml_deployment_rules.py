@@ -8,11 +8,11 @@ import re
 from catalog.services.machine_learning.deployments import MANAGED
 from catalog.services.machine_learning.endpoints import has_gpu
 from catalog.services.machine_learning.scoring import LIVENESS_ROUTE, PORT
+from catalog.services.machine_learning.serving import DEFAULT_REQUEST_TIMEOUT_S
 from operations.explain import ml_phrases, phrases
 from operations.explain.facts import Cause, Finding
 from operations.explain.ml_facts import SERVER, DeploymentCase
 
-DEFAULT_TIMEOUT = 5.0  # seconds of a request, where a deployment says nothing
 _SLOW = 0.95  # of a request's time: what takes as long is cut off a little earlier or later
 _RECENT = 40  # lines of a log that speak of now
 _UP = "then `pulumi up`"
@@ -155,7 +155,7 @@ def _timeout(case: DeploymentCase) -> Finding | None:
     deployment = case.deployment
     if deployment is None or case.failed:
         return None
-    limit = deployment.timeout_seconds or DEFAULT_TIMEOUT
+    limit = deployment.timeout_seconds or DEFAULT_REQUEST_TIMEOUT_S
     took = [float(found["ms"]) / 1000 for line in case.server_log if (found := ml_phrases.REQUEST.search(line))]
     slow = [seconds for seconds in took if seconds >= limit * _SLOW]
     said = phrases.first(ml_phrases.WORKER_TIMEOUT, case.server_log)

@@ -54,27 +54,18 @@ def _endpoint(case: EndpointCase) -> Finding | None:
     facts = case.as_facts()
     if case.endpoint is not None and case.endpoint.state != "Failed":
         return None
-    for rule in (*refusal_rules.RULES, refusal_rules.other):
-        finding = rule(facts)
-        if finding is not None:
-            return finding
+    refused = refusal_rules.first(facts)
+    if refused is not None:
+        return refused
     if case.endpoint is not None:
         return Finding(Cause.UNKNOWN, "it is Failed, and nothing that Azure says explains it", f"delete it, {_UP}")
-    return Finding(
-        Cause.NOT_THERE,
-        "Azure has no such endpoint, and no refusal of it is in the activity log of the last days",
-        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
-    )
+    return refusal_rules.not_there("endpoint")
 
 
 def _not_there(case: DeploymentCase) -> Finding | None:
     if case.deployment is not None or case.sentences:
         return None
-    return Finding(
-        Cause.NOT_THERE,
-        "the endpoint has no such deployment, and no refusal of it is in the activity log of the last days",
-        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
-    )
+    return refusal_rules.not_there("deployment", "the endpoint")
 
 
 def _unschedulable(case: DeploymentCase) -> Finding | None:

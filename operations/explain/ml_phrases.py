@@ -17,8 +17,6 @@ UNSCHEDULABLE = re.compile(r"Kubernetes unschedulable|PodUnschedulable|\bunsched
 NOT_ALLOWED = re.compile(
     r"authorization error|incorrect role assignments|AuthorizationPermissionMismatch|AuthorizationFailed|\b403\b", re.IGNORECASE
 )
-PULL_ROLE = re.compile(r"AcrPull|container registry|pull the image|\bregistry\b", re.IGNORECASE)
-READ_ROLE = re.compile(r"Storage Blob Data|\bblob|\bstorage\b|\bmodel\b", re.IGNORECASE)
 IMAGE_MISSING = re.compile(
     r"(?:unable to download|download of) user container image|user container image download failed|ImagePullBackOff"
     r"|ImagePullLoopBackOff|manifest[ _]unknown|image .*(?:not found|isn't there)",
@@ -40,7 +38,6 @@ KILLED = re.compile(
 # The scoring script of the source documents, and the one of this project.
 INPUTS = re.compile(r"This score\.py only supports one input")
 NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'|UserScriptImportError")
-NO_IMPORT = re.compile(r"ImportError: (?P<what>.+)")
 NO_FUNCTION = re.compile(
     r"UserScriptFunctionNotFound|(?:does not have|doesn't have|has no) .*(?:init|run)\b.*(?:function|attribute)", re.IGNORECASE
 )

@@ -10,11 +10,10 @@ from operations.azure import Arm, AzureError
 from operations.explain import activity_log
 from operations.explain.ml_facts import ComputeCase, DeploymentCase, EndpointCase, JobCase
 from operations.jobs import instant
-from operations.machine_learning import endpoints
+from operations.machine_learning import endpoints, job_log
 from operations.machine_learning.endpoints import API_VERSION, INFERENCE_SERVER, STORAGE_INITIALIZER, Endpoint, Logged
 
 LINES = 200  # of a log that are looked through
-LOG_CONTAINER = "azureml"  # of the workspace's storage: what jobs write
 
 
 def endpoint(arm: Arm, name: str, endpoint_id: str) -> EndpointCase:
@@ -146,7 +145,7 @@ def _written(arm: Arm, job_id: str, name: str) -> tuple[str, ...]:
         if not account:
             return ()
         with closing(Blobs(arm, account)) as blobs:
-            content = blobs.read(LOG_CONTAINER, f"ExperimentRun/dcid.{name}/user_logs/std_log.txt")
+            content = blobs.read(job_log.CONTAINER, job_log.blob_of(name))
     except AzureError:
         return ()
     return tuple((content or b"").decode("utf-8", errors="replace").splitlines()[-LINES:])

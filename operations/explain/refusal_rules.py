@@ -11,11 +11,13 @@ from datetime import UTC, date, datetime
 from catalog.lifecycle import Status
 from catalog.services.container_apps import serverless_on
 from catalog.services.container_instances import GPU_SKUS
+from formats import arm_ids
 from operations.explain import phrases
 from operations.explain.facts import Cause, Facts, Finding, Kind
 
 # "... '1' 'V100' GPU ...": how Container Instances repeats what was asked for.
 _GPU = re.compile(r"\b(" + "|".join(GPU_SKUS) + r")\b")
+_NAMED_NAMESPACE = re.compile(r"namespace '([\w.]+)'")
 _NAMED_QUOTA = re.compile(r"quota '([^']+)'")
 
 
@@ -95,9 +97,24 @@ def other(facts: Facts) -> Finding | None:
     if phrases.FORBIDDEN.search(text):
         fix = "ask for the role that allows the action, such as Contributor on the resource group"
     elif phrases.UNREGISTERED.search(text):
-        namespace = "Microsoft.App" if facts.kind is Kind.JOB else "Microsoft.ContainerInstance"
+        named, id_ = _NAMED_NAMESPACE.search(text), arm_ids.parse(facts.id)
+        namespace = named[1] if named else id_.type.partition("/")[0] if id_ else "NAMESPACE"
         fix = f"register the resource provider: az provider register --namespace {namespace} --wait"
     return Finding(Cause.REFUSED, f"Azure refused it ({newest.operation or 'the request'})", fix, (text,))
+
+
+def first(facts: Facts) -> Finding | None:
+    """The first of them that finds something."""
+    return next((finding for rule in (*RULES, other) if (finding := rule(facts)) is not None), None)
+
+
+def not_there(what: str, where: str = "Azure") -> Finding:
+    """Of something that nobody refused."""
+    return Finding(
+        Cause.NOT_THERE,
+        f"{where} has no such {what}, and no refusal of it is in the activity log of the last days",
+        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
+    )
 
 
 def of_image(facts: Facts, image: str, evidence: tuple[str, ...], container: str) -> Finding:

@@ -10,7 +10,6 @@ from operations.explain.facts import Cause, Facts, Finding, Kind
 
 Rule = Callable[[Facts], Finding | None]
 
-_FAILED = frozenset({"Failed", "Degraded"})
 _STARTING = frozenset({"Pending", "Creating", "Processing", "InProgress", "Waiting", "Unknown", ""})
 
 
@@ -22,11 +21,7 @@ def explain(facts: Facts) -> Finding:
 def _not_there(facts: Facts) -> Finding | None:
     if facts.exists:
         return None
-    return Finding(
-        Cause.NOT_THERE,
-        f"Azure has no such {facts.kind.value}, and no refusal of it is in the activity log of the last days",
-        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
-    )
+    return refusal_rules.not_there(facts.kind.value)
 
 
 def _never_started(facts: Facts) -> Finding | None:

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from catalog.problems import Problem
+from operations import stack_options
 from operations.clusters import places
 from operations.clusters.places import AKS, EDGE, Place, Said
-from operations.stack import EngineError, Stack
+from operations.command_line import refuse
+from operations.stack import EngineError
 from operations.stack_view import StackView, view
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
 NO_FIGURES = 3
 SOURCES = ("auto", "dcgm", "nvidia-smi")
 
@@ -40,7 +40,7 @@ def register(commands: Any) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument("--stack", help="the stack's name")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
     parser.add_argument(
         "--cluster", default="", metavar="NAME", help="which of the stack's clusters or edges (default: its only one)"
     )
@@ -60,16 +60,13 @@ def run(options: argparse.Namespace) -> int:
     place, found, more = (None, None, []) if problems else _place(options)
     problems += more
     if problems or place is None:
-        for problem in problems:
-            print(f"error: {problem}", file=sys.stderr)
-        return WRONG_COMMAND_LINE
+        return refuse(*problems)
 
     from operations.gpu_usage import gathering, showing  # here, because the clients take seconds to load
 
     before = showing.kept(options.after) if options.after is not None else None
     if options.after is not None and before is None:
-        print(f"error: {options.after} isn't there, or wasn't written by --before", file=sys.stderr)
-        return WRONG_COMMAND_LINE
+        return refuse(f"{options.after} isn't there, or wasn't written by --before")
     try:
         with closing(_api(place, found)) as api:
             while True:
@@ -104,14 +101,12 @@ def _place(options: argparse.Namespace) -> tuple[Place | None, StackView | None,
         name = options.cluster or options.kubeconfig.name
         namespace = options.namespace or places.DEFAULT_NAMESPACE
         return Place(name, kubeconfig=options.kubeconfig, context=options.context, namespace=namespace), None, []
-    folder: Path = options.config_folder or PROJECT_FOLDER
-    file = folder.resolve() / f"Pulumi.{options.stack}.yaml"
     try:
-        found = view(Stack(PROJECT_FOLDER, options.stack, file if options.config_folder else None))
+        found = view(stack_options.stack_of(options))
     except EngineError as error:
         return None, None, [Problem("--stack", str(error))]
     is_edge = options.kubeconfig is not None or options.cluster in found.edges or not found.clusters
-    place, problems = places.choose(found, EDGE if is_edge else AKS, said, file)
+    place, problems = places.choose(found, EDGE if is_edge else AKS, said, stack_options.file_of(options))
     return place, found, problems
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from catalog.services.aks import dcgm as dcgm_exporter
 from operations.clusters.errors import ClusterError
 from operations.clusters.objects import PodSeen, pod_of
 from operations.gpu_usage import dcgm, smi
@@ -15,7 +16,6 @@ from operations.gpu_usage.reading import DCGM, SMI, WHOLE_GPU, GpuUse, JobUse, R
 
 AUTO = "auto"
 EXPORTERS = ("app.kubernetes.io/name=dcgm-exporter", "app=nvidia-dcgm-exporter")  # its own chart's, and NVIDIA's GPU operator's
-PORT = 9400
 _VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 _NO_GPU = ("", "none", "void")
 # Pods of the system: they see all GPUs and use none.
@@ -94,7 +94,7 @@ def _port(body: Mapping[str, Any]) -> int:
     containers: list[Mapping[str, Any]] = (body.get("spec") or {}).get("containers") or []
     ports = [each for container in containers for each in container.get("ports") or []]
     named = [each for each in ports if each.get("name") == "metrics"] or ports
-    return int(named[0]["containerPort"]) if named else PORT
+    return int(named[0]["containerPort"]) if named else dcgm_exporter.PORT
 
 
 def _by_smi(api: Api, pods: Sequence[PodSeen], say: Callable[[str], None]) -> tuple[list[GpuUse], list[JobUse]]:

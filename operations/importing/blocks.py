@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from operations.importing.texts import printable
+
 PROJECT = "azure-gpu"
 _WIDTH = 118  # of a comment, without its indentation
 
@@ -60,8 +62,8 @@ def section_lines(entry: Entry, indent: str) -> list[str]:
 
 
 def comment_lines(text: str, indent: str = "") -> Iterator[str]:
-    """A comment, wrapped; what goes on is set in."""
-    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    """A comment, wrapped; what goes on is set in. Nothing of a file that was read can end it, or steer a terminal."""
+    lines = textwrap.wrap(printable(text), _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
     yield f"{indent}# {lines[0]}".rstrip()
     for line in lines[1:]:
         yield f"{indent}#   {line}"

@@ -15,11 +15,10 @@ Exit codes: 0 taken, 1 problems (all at once, and nothing is taken), 2 the comma
 """
 
 import argparse
-from datetime import date
-from pathlib import Path
 from typing import Any
 
-from formats.dates import SPELLING, parse_day
+from operations import stack_options
+from operations.command_line import day
 
 
 def register(commands: Any) -> None:
@@ -46,8 +45,8 @@ def register(commands: Any) -> None:
     command.add_argument("--name", help="what the stack file calls the group, pool, edge or cluster (default: its own name)")
     command.add_argument("--location", default="", help="the group's region where the file names none (default: the stack's)")
     command.add_argument("--stack", help="the stack that it is for")
-    command.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
-    command.add_argument("--as-of", type=_day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
+    stack_options.add_config_folder(command)
+    command.add_argument("--as-of", type=day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
     command.add_argument(
         "--tasks", metavar="FOLDER", help="where the jobs of Batch Shipyard are written, each as a file of tasks"
     )
@@ -73,10 +72,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError("write name=value")
     return name.strip(), value
-
-
-def _day(text: str) -> date:
-    day = parse_day(text)
-    if day is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {SPELLING}")
-    return day

@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,8 @@ from operations.importing import manifests, old_machine_learning, old_machine_le
 from operations.importing.blocks import PROJECT, Entry, block
 from operations.importing.merging import MergeError, merged
 from operations.importing.taking import fitting, take
-from operations.importing.texts import text_of
-
-_PROJECT_FOLDER = Path(__file__).resolve().parents[2]
+from operations.importing.texts import printable, text_of
+from operations.stack_options import PROJECT_FOLDER
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,8 +58,7 @@ def run(options: argparse.Namespace) -> int:
         )
     problems = list(dict.fromkeys(problems))
     refused = bool(errors(problems))
-    for problem in problems:
-        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    _tell(problems)
     entries = [entry for one in taken for entry in one.entries]
     engine = _engine(options)
     if options.json:
@@ -80,8 +78,7 @@ def _run_shipyard(options: argparse.Namespace, location: str, as_of: date, own_d
     """A pool and jobs: the same order as above. The files of tasks are written before the stack's."""
     taken, problems = shipyard.take(options, location, as_of, own_day)
     problems = list(dict.fromkeys(problems))
-    for problem in problems:
-        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    _tell(problems)
     refused = errors(problems)
     if options.json:
         print(json.dumps(shipyard_page.data(taken, as_of, problems, _engine(options)), indent=2))
@@ -100,8 +97,7 @@ def _run_old_machine_learning(options: argparse.Namespace, location: str, as_of:
     """Machines, services and runs: the same order as above."""
     taken, problems = old_machine_learning.take(options, location, as_of, own_day)
     problems = list(dict.fromkeys(problems))
-    for problem in problems:
-        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    _tell(problems)
     refused = errors(problems)
     if options.json:
         print(json.dumps(old_machine_learning_page.data(taken, as_of, problems, _engine(options)), indent=2))
@@ -111,6 +107,11 @@ def _run_old_machine_learning(options: argparse.Namespace, location: str, as_of:
         print(f"{len(refused)} problem{'s' if len(refused) > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
         return 1
     return _write(options, taken.entries) if options.write else 0
+
+
+def _tell(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        print(printable(f"{problem.severity.value}: {problem}"), file=sys.stderr)
 
 
 def _manifest(options: argparse.Namespace) -> str | None:
@@ -124,8 +125,7 @@ def _run_manifest(options: argparse.Namespace, text: str, as_of: date) -> int:
     name = options.name or ("edge" if options.part == manifests.EDGES else "gpu")
     taken, problems = manifests.take(text, options.file, options.part, name, as_of)
     problems = list(dict.fromkeys(problems))
-    for problem in problems:
-        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    _tell(problems)
     refused = errors(problems)
     entries = [taken.entry] if taken.entry is not None else []
     if options.json:
@@ -214,7 +214,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _stack_file(options: argparse.Namespace) -> Path:
-    return (options.config_folder or _PROJECT_FOLDER) / f"Pulumi.{options.stack}.yaml"
+    return (options.config_folder or PROJECT_FOLDER) / f"Pulumi.{options.stack}.yaml"
 
 
 def _stack_settings(options: argparse.Namespace) -> dict[str, str]:

@@ -17,10 +17,9 @@ from operations.importing.blocks import Entry
 from operations.importing.taking import fitting
 
 EDGES, CLUSTERS = "edges", "clusters"
-PARTS = (EDGES, CLUSTERS)
-_KIND = re.compile(r"^\s*kind:\s*['\"]?(?:Job|CronJob|Pod|Deployment|DaemonSet|ReplicaSet|StatefulSet)\b", re.MULTILINE)
-_FRAGMENT = re.compile(r"^\s*(?:-\s+)?env:\s*$", re.MULTILINE)
-_OTHERS = re.compile(r"^\s*(?:properties|\"?\$schema\"?|type|pool_specification|job_specifications):", re.MULTILINE)
+_KIND = re.compile(r"^[ \t]*kind:[ \t]*['\"]?(?:Job|CronJob|Pod|Deployment|DaemonSet|ReplicaSet|StatefulSet)\b", re.MULTILINE)
+_FRAGMENT = re.compile(r"^[ \t]*(?:-[ \t]+)?env:[ \t]*$", re.MULTILINE)
+_OTHERS = re.compile(r"^[ \t]*(?:properties|\"?\$schema\"?|type|pool_specification|job_specifications):", re.MULTILINE)
 _OF_MPS = ("active_thread_percentage", "pinned_memory_limit")
 _OF_DEVICES = ("visible_devices", "host_ipc", "host_pid")
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from catalog.problems import Problem, as_data, errors
 from formats.old_machine_learning.found import Found, Packages
-from operations.importing.blocks import Entry, block, comment_lines
+from operations.importing.blocks import Entry, comment_lines
 from operations.importing.old_machines import RunToday, quoted
-from operations.importing.page import commands
+from operations.importing.page import commands, configuration
+from operations.importing.texts import printable
 
 # What a package of those years is called today; None: nothing takes its place.
 _TODAY = {
@@ -40,22 +41,18 @@ def lines(taken: TakenProject, as_of: date, engine: Sequence[str]) -> Iterator[s
     """YAML for people, and how scripts run."""
     yield f"# {taken.file}, judged at {as_of.isoformat()}"
     if taken.entries:
-        yield block(taken.entries).rstrip("\n")
-        told = commands(taken.entries, engine)
-        if told:
-            yield "# Secrets aren't copied. Each of these asks for one:"
-            yield from (f"#   {command}" for command in told)
+        yield from configuration(taken.entries, engine)
     for packages in taken.found.packages:
         if not requirements(packages):
             continue
         yield ""
         yield from comment_lines(f"{packages.file}: what it asks for, as requirements.txt. Versions of those years are left out.")
-        yield from (f"#   {one}" for one in requirements(packages))
+        yield from (f"#   {printable(one)}" for one in requirements(packages))
     for run in taken.runs:
         yield ""
         for note in run.notes:
             yield from comment_lines(note)
-        yield f"#   {quoted(_with_stack(run, engine))}"
+        yield f"#   {printable(quoted(_with_stack(run, engine)))}"
 
 
 def requirements(packages: Packages) -> list[str]:

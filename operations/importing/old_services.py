@@ -28,6 +28,10 @@ _LONGEST_ENDPOINT = 32
 # Of AksWebservice.deploy_configuration, azureml-core 1.61.0.
 _CPU, _MEMORY_GB, _MOST_REPLICAS = 0.1, 0.5, 10
 _TAINT = "ml.azure.com/amlarc=true:NoSchedule"  # Microsoft Learn, machine-learning/reference-kubernetes, 2022-06-06
+_NUMBERS = (
+    *("cpu_cores", "memory_gb", "gpu_cores", "num_replicas", "autoscale_min_replicas", "autoscale_max_replicas"),
+    *("autoscale_target_utilization", "scoring_timeout_ms", "replica_max_concurrent_requests", "max_request_wait_time"),
+)
 _GONE = (Code.RETIRED, Code.NOT_OFFERED)
 
 
@@ -36,7 +40,8 @@ def of_services(found: Found, name: str, location: str, as_of: date, own_day: bo
     day = {"as_of": as_of.isoformat()} if own_day else {}
     end = {"expires_after": days_later(as_of, PROPOSED_DAYS).isoformat()}
     entries: list[Entry] = []
-    problems: list[Problem] = []
+    problems = list(_no_numbers(found))
+    found = found._replace(services=tuple(map(_with_numbers, found.services)))
     clusters = {fitting(one.name) if one.name else CLUSTER: one for one in found.clusters}
     for called, cluster in clusters.items():
         settings, comments, wrong = _cluster(cluster, location, as_of)
@@ -64,6 +69,23 @@ def of_services(found: Found, name: str, location: str, as_of: date, own_day: bo
         comments = [str(setting) for setting in service.settings if not _of_instance_type(setting)]
         entries.append(Entry("ml_endpoints", called, settings, comments, [], True))
     return entries, problems
+
+
+def _no_numbers(found: Found) -> Iterator[Problem]:
+    for service in found.services:
+        for name, value in service.deployment.items():
+            if name in _NUMBERS and not _is_number(value):
+                fix = "write a number; until then it is as if it weren't said"
+                yield Problem(f"{service.at}: {name}", "this takes a number", value, fix=fix, severity=Severity.WARNING)
+
+
+def _with_numbers(service: Service) -> Service:
+    said = {name: value for name, value in service.deployment.items() if name not in _NUMBERS or _is_number(value)}
+    return service._replace(deployment=said)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and value >= 0
 
 
 def _cluster(cluster: Cluster, location: str, as_of: date) -> tuple[dict[str, Any], list[str], list[Problem]]:

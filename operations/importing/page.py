@@ -22,11 +22,7 @@ def lines(file: str, as_of: date, taken: Sequence[Taken], engine: Sequence[str])
         for verdict in one.judgement.verdicts:
             yield from comment_lines(_verdict(one, verdict, file))
     entries = [entry for one in taken for entry in one.entries]
-    yield block(entries).rstrip("\n")
-    told = commands(entries, engine)
-    if told:
-        yield "# Secrets aren't copied. Each of these asks for one:"
-        yield from (f"#   {command}" for command in told)
+    yield from configuration(entries, engine)
 
 
 def ends(file: str, taken: Sequence[Taken]) -> Iterator[str]:
@@ -54,6 +50,15 @@ def data(file: str, as_of: date, taken: Sequence[Taken], problems: Sequence[Prob
         "commands": [] if refused else commands(entries, engine),
         "problems": [as_data(problem) for problem in problems],
     }
+
+
+def configuration(entries: Sequence[Entry], engine: Sequence[str]) -> Iterator[str]:
+    """For people, with the commands that ask for what isn't copied."""
+    yield block(entries).rstrip("\n")
+    told = commands(entries, engine)
+    if told:
+        yield "# Secrets aren't copied. Each of these asks for one:"
+        yield from (f"#   {command}" for command in told)
 
 
 def commands(entries: Sequence[Entry], engine: Sequence[str]) -> list[str]:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from catalog.problems import Problem, as_data, errors
 from formats.shipyard.jobs import JobSettings
-from operations.importing.blocks import Entry, block, comment_lines
-from operations.importing.page import commands
+from operations.importing.blocks import Entry, comment_lines
+from operations.importing.page import commands, configuration
 
 
 class TakenJob(NamedTuple):
@@ -37,11 +37,7 @@ def lines(taken: TakenShipyard, as_of: date, engine: Sequence[str], written: boo
     """YAML for people, and what to do with the jobs."""
     yield f"# {taken.folder}, judged at {as_of.isoformat()}"
     if taken.entries:
-        yield block(taken.entries).rstrip("\n")
-        told = commands(taken.entries, engine)
-        if told:
-            yield "# Secrets aren't copied. Each of these asks for one:"
-            yield from (f"#   {command}" for command in told)
+        yield from configuration(taken.entries, engine)
     for one in taken.jobs:
         yield from _job(taken, one, engine, written)
 

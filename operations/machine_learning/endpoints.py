@@ -33,7 +33,6 @@ class Endpoint(NamedTuple):
     traffic: Mapping[str, int] = {}  # percent by deployment
     mirror: Mapping[str, int] = {}
     is_public: bool = True
-    is_kubernetes: bool = False
     location: str = ""
     tags: Mapping[str, str] = {}
     identities: tuple[str, ...] = ()  # user-assigned ones, by ARM id
@@ -53,7 +52,6 @@ class Deployment(NamedTuple):
     code: str = ""
     script: str = ""
     timeout_seconds: float | None = None  # of a request
-    at_once: int | None = None  # requests that one instance takes
     tags: Mapping[str, str] = {}
 
 
@@ -69,7 +67,6 @@ def endpoint_of(body: Mapping[str, Any]) -> Endpoint:
         traffic=_shares(properties.get("traffic")),
         mirror=_shares(properties.get("mirrorTraffic")),
         is_public=str(properties.get("publicNetworkAccess") or "Enabled") != "Disabled",
-        is_kubernetes=bool(properties.get("compute")),
         location=str(body.get("location") or ""),
         tags=dict(body.get("tags") or {}),
         identities=tuple(identity.get("userAssignedIdentities") or {}),
@@ -92,7 +89,6 @@ def deployment_of(body: Mapping[str, Any]) -> Deployment:
         code=str(code.get("codeId") or ""),
         script=str(code.get("scoringScript") or ""),
         timeout_seconds=seconds_of(requests.get("requestTimeout")),
-        at_once=requests.get("maxConcurrentRequestsPerInstance"),
         tags=dict(body.get("tags") or {}),
     )
 

@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from catalog.prices import packaged
-from catalog.services.machine_learning.costs import Machines, hourly
+from catalog.prices.hourly_cost import Machines, of_machines
 from catalog.services.machine_learning.deployments import MANAGED
 from catalog.services.machines import power
 from catalog.services.machines.costs import MachineUse, cost
 from catalog.size_use import OperatingSystem
 from operations import virtual_machines
 from operations.azure import Arm
-from operations.clusters.running_rows import Found
 from operations.jobs import instant
 from operations.machine_learning import endpoints
 from operations.machine_learning.endpoints import API_VERSION, Deployment, Endpoint
+from operations.running_report import MACHINE, Row, end_of
 from operations.virtual_machines import Machine
 
-DEPLOYMENT, NODES, MACHINE = "deployment", "nodes of a compute", "virtual machine"
+DEPLOYMENT, NODES = "deployment", "nodes of a compute"
 _GONE = ("Failed", "Deleting", "Canceled")
 
 
-def of_endpoint(arm: Arm, endpoint_id: str, name: str) -> Iterator[Found]:
+def of_endpoint(arm: Arm, endpoint_id: str, name: str) -> Iterator[Row]:
     """A row for each deployment; none where the endpoint has none, which costs nothing."""
     endpoint = endpoints.get(arm, endpoint_id)
     if endpoint is None:
@@ -34,15 +34,15 @@ def of_endpoint(arm: Arm, endpoint_id: str, name: str) -> Iterator[Found]:
         deployment = endpoints.deployment_of(body)
         if deployment.state in _GONE:
             continue
-        yield Found(
+        yield Row(
             f"{name}/{deployment.name}",
             DEPLOYMENT,
             deployment_words(endpoint, deployment),
             deployment.id,
-            instant((body.get("systemData") or {}).get("createdAt")),
-            _usd(deployment.instance_type, deployment.instances, endpoint.location),
+            since=instant((body.get("systemData") or {}).get("createdAt")),
+            expires_at=end_of(endpoint.tags),
+            usd_hour=_usd(deployment.instance_type, deployment.instances, endpoint.location),
             counted=deployment.kind == MANAGED,
-            tags=endpoint.tags,
         )
 
 
@@ -55,7 +55,7 @@ def deployment_words(endpoint: Endpoint, deployment: Deployment) -> str:
     return f"{coming}{instances}{of}, {endpoint.traffic.get(deployment.name, 0)} % of the traffic{mirror}"
 
 
-def of_compute(arm: Arm, compute_id: str, name: str) -> Iterator[Found]:
+def of_compute(arm: Arm, compute_id: str, name: str) -> Iterator[Row]:
     """A row where a cluster of machines has nodes. What is attached has rows of its own."""
     body = arm.get(compute_id, API_VERSION)
     outer = (body or {}).get("properties") or {}
@@ -68,15 +68,16 @@ def of_compute(arm: Arm, compute_id: str, name: str) -> Iterator[Found]:
     working = int((inner.get("nodeStateCounts") or {}).get("runningNodeCount") or 0)
     words = f"{'1 node' if count == 1 else f'{count} nodes'} of {size}{', Spot' if spot else ''}, {working} at work"
     usd = _usd(size, count, location, spot=spot)
-    yield Found(name, NODES, words, compute_id, None, usd, tags=dict(body.get("tags") or {}))
+    yield Row(name, NODES, words, compute_id, expires_at=end_of(body.get("tags")), usd_hour=usd)
 
 
-def of_machine(arm: Arm, machine_id: str, name: str) -> Iterator[Found]:
+def of_machine(arm: Arm, machine_id: str, name: str) -> Iterator[Row]:
     machine = virtual_machines.get(arm, machine_id, whole=False)
     if machine is not None:
         billed = machine.power != power.DEALLOCATED.name
         since = (machine.since or machine.created) if billed else None
-        yield Found(name, MACHINE, machine_words(machine), machine_id, since, machine_usd(machine), tags=machine.tags)
+        words, usd, end = machine_words(machine), machine_usd(machine), end_of(machine.tags)
+        yield Row(name, MACHINE, words, machine_id, since=since, expires_at=end, usd_hour=usd)
 
 
 def machine_words(machine: Machine) -> str:
@@ -97,7 +98,7 @@ def machine_usd(machine: Machine) -> Decimal | None:
     return (found.stays if machine.power == power.DEALLOCATED.name else found.running).usd_hour
 
 
-def of_subscription(arm: Arm, scope: str) -> Iterator[tuple[str, Found]]:
+def of_subscription(arm: Arm, scope: str) -> Iterator[tuple[str, Row]]:
     """Of every workspace and machine, whoever made it, each with the id of what the stack file would name."""
     for workspace in arm.values(f"{scope}/providers/Microsoft.MachineLearningServices/workspaces", API_VERSION):
         for endpoint in arm.values(f"{workspace['id']}/onlineEndpoints", API_VERSION):
@@ -109,4 +110,4 @@ def of_subscription(arm: Arm, scope: str) -> Iterator[tuple[str, Found]]:
 
 
 def _usd(size: str, count: int, location: str, *, spot: bool = False) -> Decimal | None:
-    return hourly((Machines(size, count, spot),), location, packaged()).usd_hour
+    return of_machines((Machines(size, count, spot),), location, packaged()).usd_hour

@@ -7,7 +7,7 @@ WrongTrafficError says in words why it doesn't fit. Pure.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-WHOLE = 100  # percent
+from catalog.services.machine_learning.traffic import WHOLE
 
 
 class WrongTrafficError(ValueError):
@@ -18,9 +18,16 @@ def present(settings: Mapping[str, Any]) -> dict[str, int]:
     """Percent by deployment; a single deployment without `traffic` has all of it."""
     said = settings.get("traffic")
     if isinstance(said, dict):
-        return {str(name): int(share) for name, share in said.items()}
+        return {str(name): _percent(name, share) for name, share in said.items()}
     names = list(_deployments(settings))
     return {names[0]: WHOLE} if len(names) == 1 else {}
+
+
+def _percent(name: object, share: Any) -> int:
+    try:
+        return int(share)
+    except (TypeError, ValueError) as error:
+        raise WrongTrafficError(f"traffic.{name}: {share!r} is no number of percent; write one from 0 to {WHOLE}") from error
 
 
 def promoted(name: str, settings: Mapping[str, Any], deployment: str, share: int = WHOLE) -> dict[str, int]:

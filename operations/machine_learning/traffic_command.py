@@ -17,18 +17,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from formats import yaml_edit
+from operations import stack_options
+from operations.command_line import refuse
 from operations.machine_learning import traffic
 from operations.stack import EngineError, Stack
 from operations.stack_view import StackView, of_deployment
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
 SECTION = "azure-gpu:ml_endpoints"
 WAIT_MINUTES = 10.0
 _UPDATES = 50  # that are looked through for earlier traffic
@@ -48,9 +47,7 @@ def register(commands: Any) -> None:
             parser.add_argument("deployment", metavar="DEPLOYMENT", help="which deployment gets the traffic")
             parser.add_argument("--share", type=int, default=traffic.WHOLE, metavar="PERCENT", help="how much (default: all)")
         parser.add_argument("--stack", required=True, help="the stack's name")
-        parser.add_argument(
-            "--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)"
-        )
+        stack_options.add_config_folder(parser)
         parser.add_argument("--yes", action="store_true", help="bring the stack up with it")
 
 
@@ -71,8 +68,7 @@ def _rollback(options: argparse.Namespace) -> int:
 def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], Stack], dict[str, int]]) -> int:
     from operations.commands import bring_up, preview  # here, because Azure's clients take seconds to load
 
-    stack = _stack(options)
-    file = stack.config_file or PROJECT_FOLDER / f"Pulumi.{options.stack}.yaml"
+    stack, file = stack_options.stack_of(options), stack_options.file_of(options)
     try:
         before = file.read_bytes().decode("utf-8")
         settings = _settings(before, options.endpoint)
@@ -80,8 +76,7 @@ def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], St
         text = changed(before, options.endpoint, settings, after)
         _fits(stack, options.endpoint, after)
     except (traffic.WrongTrafficError, yaml_edit.EditError, EngineError, OSError, UnicodeDecodeError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return WRONG_COMMAND_LINE
+        return refuse(error)
     _say(f"{options.endpoint}: {traffic.words(traffic.present(settings), after)}")
     _say("".join(difflib.unified_diff(before.splitlines(True), text.splitlines(True), file.name, file.name)), end="")
     file.write_bytes(text.encode("utf-8"))
@@ -116,10 +111,9 @@ def changed(text: str, name: str, settings: Mapping[str, Any], after: Mapping[st
 def _settings(text: str, name: str) -> Mapping[str, Any]:
     """What the stack file says of the endpoint."""
     try:
-        config = (yaml.safe_load(text) or {}).get("config") or {}
+        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(SECTION) or {}
     except (yaml.YAMLError, AttributeError) as error:
         raise traffic.WrongTrafficError("the stack file can't be read as YAML") from error
-    section = config.get(SECTION) or {}
     if not isinstance(section, dict) or not isinstance(section.get(name), dict):
         known = ", ".join(section) if isinstance(section, dict) and section else "none"
         raise traffic.WrongTrafficError(f"the stack file declares no endpoint {name!r}; its endpoints: {known}")
@@ -161,8 +155,3 @@ def _failed(found: StackView, endpoint_id: str) -> list[str]:
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(found.connection)) as arm:
         return [each.name for each in endpoints.deployments(arm, endpoint_id) if each.state == "Failed"]
-
-
-def _stack(options: argparse.Namespace) -> Stack:
-    folder: Path | None = options.config_folder
-    return Stack(PROJECT_FOLDER, options.stack, folder.resolve() / f"Pulumi.{options.stack}.yaml" if folder else None)

@@ -18,13 +18,13 @@ from typing import Any
 import yaml
 
 from formats import stack_file, yaml_edit
+from formats.tags import MODEL_STORE
+from operations import stack_options
+from operations.command_line import refuse
 from operations.machine_learning import model_folder
-from operations.stack import EngineError, Stack
+from operations.stack import EngineError
 from operations.stack_view import StackView, view
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
-CONTAINER = "models"  # of the stack's storage: its workspace has it as a datastore of this name
 SECTION = "azure-gpu:ml_workspace"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,29}")
@@ -42,24 +42,25 @@ def register(commands: Any) -> None:
     parser.add_argument("--name", required=True, help="the model's name in the workspace")
     parser.add_argument("--version", required=True, help="its version there")
     parser.add_argument("--stack", required=True, help="the stack whose storage it is for")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
     parser.add_argument("--write", action="store_true", help="put the lines into Pulumi.<stack>.yaml")
 
 
 def run(options: argparse.Namespace) -> int:
     if not _NAME.fullmatch(options.name):
-        return _wrong(f"--name: {options.name!r} can't be a model's name; allowed are 1 to 255 letters, digits, '-' and '_'")
+        return refuse(f"--name: {options.name!r} can't be a model's name; allowed are 1 to 255 letters, digits, '-' and '_'")
     if not _VERSION.fullmatch(options.version):
-        return _wrong(f"--version: {options.version!r} can't be a version; allowed are 1 to 30 letters, digits, '-', '_' and '.'")
+        return refuse(f"--version: {options.version!r} can't be a version; allowed are 1 to 30 letters, digits, '-', '_' and '.'")
+    own_file = stack_options.file_of(options)
     try:
         files = model_folder.read(options.folder)
-        found = view(Stack(PROJECT_FOLDER, options.stack, _own_file(options)))
-        text = _file(options).read_text(encoding="utf-8") if options.write else ""
-        changed = written(text, options.name, options.version) if options.write else ""
+        found = view(stack_options.stack_of(options))
+        if options.write:  # before anything is sent: whether it can be written
+            written(_text(own_file), options.name, options.version)
     except (model_folder.WrongModelError, EngineError, yaml_edit.EditError, stack_file.StackFileError, OSError) as error:
-        return _wrong(str(error))
+        return refuse(error)
     if not found.storage:
-        return _wrong(f"stack {options.stack} has no storage account of its own; add `storage: create` to its foundation")
+        return refuse(f"stack {options.stack} has no storage account of its own; add `storage: create` to its foundation")
     try:
         sent = _upload(found, files, f"{options.name}/{options.version}/")
     except model_folder.WrongModelError as error:
@@ -69,11 +70,17 @@ def run(options: argparse.Namespace) -> int:
     print(f"{len(files)} files, {_size(whole)}: {sent} uploaded, {len(files) - sent} were there", file=sys.stderr)
     if not options.write:
         print(lines(options.name, options.version), end="")
-    elif changed != text:
-        _file(options).write_bytes(changed.encode("utf-8"))
-        print(f"{_file(options)}: ml_workspace.models.{key_of(options.name, options.version)} added", file=sys.stderr)
+        return 0
+    try:
+        text = _text(own_file)  # once more: an upload may take an hour, in which people write
+        changed = written(text, options.name, options.version)
+    except (yaml_edit.EditError, OSError) as error:
+        return refuse(error)
+    if changed != text:
+        own_file.write_bytes(changed.encode("utf-8"))
+        print(f"{own_file}: ml_workspace.models.{key_of(options.name, options.version)} added", file=sys.stderr)
     else:
-        print(f"{_file(options)} has it already", file=sys.stderr)
+        print(f"{own_file} has it already", file=sys.stderr)
     return 0
 
 
@@ -94,17 +101,27 @@ def lines(name: str, version: str) -> str:
 def written(text: str, name: str, version: str) -> str:
     """The stack file's text with the model in it. EditError where something else is called so there."""
     wanted, key = settings(name, version), key_of(name, version)
-    config = (yaml.safe_load(text) or {}).get("config") or {}
-    section = config.get(SECTION)
+    try:
+        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(SECTION)
+        models = (section.get("models") or {}) if isinstance(section, dict) else {}
+        there = models.get(key)
+    except (yaml.YAMLError, AttributeError) as error:
+        raise yaml_edit.EditError("the stack file can't be read as YAML, or has something else under `ml_workspace`") from error
     if section is None:
         raise yaml_edit.EditError("the stack file has no `ml_workspace` yet; add `azure-gpu:ml_workspace: create` first")
-    there = (section.get("models") or {}).get(key) if isinstance(section, dict) else None
     if there is None:
         return yaml_edit.with_value(text, ("config", SECTION, "models", key), wanted, in_place_of=("create",))
     said = {**there, "version": str(there.get("version", ""))} if isinstance(there, dict) else {}
     if any(said.get(name) != value for name, value in wanted.items()):
         raise yaml_edit.EditError(f"ml_workspace.models.{key} is in the stack file and says something else")
     return text
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise yaml_edit.EditError(f"{file} is no text in UTF-8") from error
 
 
 def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) -> int:
@@ -116,13 +133,13 @@ def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) 
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
-        blobs.make_container(CONTAINER)
-        held = blobs.sizes_and_hashes(CONTAINER, prefix)
-        plan = model_folder.plan(files, held, lambda name: blobs.hash_of(CONTAINER, prefix + name), prefix.rstrip("/"))
+        blobs.make_container(MODEL_STORE)
+        held = blobs.sizes_and_hashes(MODEL_STORE, prefix)
+        plan = model_folder.plan(files, held, lambda name: blobs.hash_of(MODEL_STORE, prefix + name), prefix.rstrip("/"))
         for number, file in enumerate(plan.missing, start=1):
             print(f"{number} of {len(plan.missing)}: {file.name}, {_size(file.size)}", file=sys.stderr)
             try:
-                blobs.put_file(CONTAINER, prefix + file.name, file.path, file.sha256)
+                blobs.put_file(MODEL_STORE, prefix + file.name, file.path, file.sha256)
             except ResourceExistsError as error:
                 raise model_folder.WrongModelError(f"{prefix}{file.name} was uploaded by somebody else meanwhile") from error
     return len(plan.missing)
@@ -130,17 +147,3 @@ def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) 
 
 def _size(count: int) -> str:
     return f"{count / 1_048_576:.1f} MiB" if count >= 1_048_576 else f"{max(1, round(count / 1024))} KiB"
-
-
-def _own_file(options: argparse.Namespace) -> Path | None:
-    return _file(options) if options.config_folder else None
-
-
-def _file(options: argparse.Namespace) -> Path:
-    folder: Path = options.config_folder or PROJECT_FOLDER
-    return folder.resolve() / f"Pulumi.{options.stack}.yaml"
-
-
-def _wrong(text: str) -> int:
-    print(f"error: {text}", file=sys.stderr)
-    return WRONG_COMMAND_LINE

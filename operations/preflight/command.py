@@ -13,7 +13,6 @@ be read, so that the answer is incomplete.
 import argparse
 import json
 import logging
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,6 +21,8 @@ from typing import Any
 from catalog import providers, regions
 from catalog.size_use import SizeUse
 from formats import arm_ids, azure_types, dates, stack_file
+from operations import stack_options
+from operations.command_line import refuse
 from operations.connection import Connection, connection_of
 from operations.console import console
 from operations.preflight import connections, needs, offline, program
@@ -29,9 +30,7 @@ from operations.preflight.program import Inventory
 from operations.preflight.report import Report
 from operations.preflight.rows import of_problems
 from operations.stack import EngineError, Stack
-
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
+from operations.stack_options import PROJECT_FOLDER
 
 
 def register(commands: Any) -> None:
@@ -43,7 +42,7 @@ def register(commands: Any) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument("--stack", help="the stack's name")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
     parser.add_argument("--need", action="append", default=[], metavar="NEED", help=f"{needs.FORM}; may be repeated")
     parser.add_argument("--location", default="", help="the region of needs that name none (default: the stack's)")
     parser.add_argument(
@@ -71,8 +70,7 @@ def run(options: argparse.Namespace) -> int:
         wanted = [needs.parse(text, region) for text in options.need]
         names = [needs.parse_name(text, region) for text in options.name]
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return WRONG_COMMAND_LINE
+        return refuse(error)
     rows = of_problems([*taken.problems, *offline.problems(wanted, taken.day)], "catalog")
     if options.offline:
         report = Report(as_of=taken.day, rows=tuple(rows))
@@ -111,8 +109,7 @@ def _stack_file(options: argparse.Namespace) -> Path | None:
         if not options.need and not options.name:
             raise ValueError("nothing to look at: give --stack, --need or --name")
         return None
-    folder: Path = options.config_folder or PROJECT_FOLDER
-    return folder.resolve() / f"Pulumi.{options.stack}.yaml"
+    return stack_options.file_of(options)
 
 
 def _region(given: str) -> str:

@@ -17,6 +17,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -25,15 +26,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from operations import stack_options
+from operations.command_line import refuse
 from operations.console import console
-from operations.stack import EngineError, Stack
+from operations.stack import EngineError
 from operations.stack_view import view
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
 MOST_REQUESTS = 1_000_000
 MOST_CLIENTS = 256
 SECONDS = 200.0  # longer than any endpoint lets a request take
+_KEY = re.compile(r"[!-~]+")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -49,7 +51,7 @@ def register(commands: Any) -> None:
         "words", nargs="+", metavar="ENDPOINT FILE", help="the endpoint's name, then files; with --url only files"
     )
     parser.add_argument("--stack", help="the stack that has the endpoint")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
     parser.add_argument("--url", default="", help="an address of one's own in an endpoint's place")
     parser.add_argument("--key-from", metavar="VARIABLE", default="", help="the environment variable with the key for --url")
     parser.add_argument("--plain-http", action="store_true", help="send the key also where nothing encrypts it")
@@ -69,28 +71,26 @@ def run(options: argparse.Namespace) -> int:
     name, files = ("", options.words) if options.url else (options.words[0], options.words[1:])
     wrong = _wrong_options(options, name, files)
     if wrong:
-        return _wrong(wrong)
+        return refuse(wrong)
     try:
         labels = _labels(options.labels)
         bodies = inputs.read(map(Path, files))
     except ValueError as error:
-        return _wrong(str(error))
+        return refuse(error)
     if options.url:
         return _send(options, "", _own_place(options), bodies, labels)
     return _to_endpoint(options, name, bodies, labels)
 
 
 def _to_endpoint(options: argparse.Namespace, name: str, bodies: Any, labels: list[str]) -> int:
-    folder: Path | None = options.config_folder
-    stack = Stack(PROJECT_FOLDER, options.stack, folder.resolve() / f"Pulumi.{options.stack}.yaml" if folder else None)
     try:
-        found = view(stack)
+        found = view(stack_options.stack_of(options))
     except EngineError as error:
-        return _wrong(str(error))
+        return refuse(error)
     endpoint_id = found.endpoints.get(name)
     if not endpoint_id:
         known = ", ".join(sorted(found.endpoints)) or "none"
-        return _wrong(f"stack {options.stack} has no endpoint {name!r}; its endpoints: {known}")
+        return refuse(f"stack {options.stack} has no endpoint {name!r}; its endpoints: {known}")
 
     from operations.azure import Arm
     from operations.machine_learning import endpoints
@@ -108,7 +108,7 @@ def _to_endpoint(options: argparse.Namespace, name: str, bodies: Any, labels: li
         if options.deployment and options.deployment not in (
             known := [each.name for each in endpoints.deployments(arm, endpoint_id)]
         ):
-            return _wrong(f"{name} has no deployment {options.deployment!r}; it has {', '.join(known) or 'none'}")
+            return refuse(f"{name} has no deployment {options.deployment!r}; it has {', '.join(known) or 'none'}")
         signature = signing.of_endpoint(arm, endpoint)
         return _send(options, name, Place(uri, signature, options.deployment), bodies, labels)
 
@@ -154,7 +154,7 @@ def _send(options: argparse.Namespace, name: str, place: Any, bodies: Any, label
         showing.show(report, out, pictures=out.is_terminal and not options.no_pictures)
     if stopped:
         print(f"interrupted after {len(sent)} of {options.count * len(bodies)} requests", file=sys.stderr)
-    return 0 if not stopped and all(one.is_good for one in sent) else 1
+    return 0 if len(sent) == options.count * len(bodies) and all(one.is_good for one in sent) else 1
 
 
 def _wrong_options(options: argparse.Namespace, name: str, files: list[str]) -> str:
@@ -176,13 +176,18 @@ def _wrong_options(options: argparse.Namespace, name: str, files: list[str]) -> 
 
 
 def _wrong_url(options: argparse.Namespace) -> str:
-    parts = urlsplit(options.url)
+    try:
+        parts = urlsplit(options.url)
+    except ValueError:  # brackets that aren't those of an address
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return f"--url: {options.url!r} is no address; write https://HOST/score"
     if parts.username or parts.password:
         return "--url: a user or a password doesn't belong into an address; give the key with --key-from"
     if options.key_from and options.key_from not in os.environ:
         return f"--key-from: the environment has no variable {options.key_from}"
+    if options.key_from and not _KEY.fullmatch(os.environ[options.key_from]):
+        return f"--key-from: what {options.key_from} holds is no key: it is empty, or has spaces or line ends"
     if options.key_from and parts.scheme == "http" and parts.hostname not in _LOOPBACK and not options.plain_http:
         return f"--url: nothing encrypts the key on its way to {parts.hostname}; use https, or --plain-http if you mean it"
     return ""
@@ -195,16 +200,11 @@ def _labels(file: Path | None) -> list[str]:
     text = file.read_text(encoding="utf-8")
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [line.strip() for line in text.splitlines() if line.strip()]
     if not isinstance(found, list):
         raise ValueError(f"{file}: the names of classes are a list, one for each score in its order")
     return [str(each) for each in found]
-
-
-def _wrong(text: str) -> int:
-    print(f"error: {text}", file=sys.stderr)
-    return WRONG_COMMAND_LINE
 
 
 def _failed(text: str) -> int:

@@ -61,7 +61,7 @@ def _read(path: Path) -> Input:
     if path.suffix.lower() == ".json":
         try:
             json.loads(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise WrongInputError(f"it isn't JSON: {error}") from error
         return Input(path.name, body, JSON)
     if path.suffix.lower() == ".npy":

@@ -7,6 +7,7 @@ a scoring script itself answers reaches the client of a managed endpoint as 424,
 """
 
 import json
+import re
 from typing import NamedTuple
 
 from operations.query.sending import Sent
@@ -14,6 +15,8 @@ from operations.query.sending import Sent
 MODEL_STATUS = "ms-azureml-model-error-statuscode"
 MODEL_REASON = "ms-azureml-model-error-reason"
 _LONGEST = 300  # characters of what a server says
+_STATUS = re.compile(r"[1-5][0-9][0-9]")
+_SECONDS = re.compile(r"[0-9]{1,6}")
 
 
 class Refusal(NamedTuple):
@@ -84,11 +87,11 @@ def refusal(sent: Sent, endpoint: str = "ENDPOINT", stack: str = "STACK") -> Ref
         return Refusal(sent.failure, "see that the address is right, and that nothing between here and there keeps it away")
     model = sent.headers.get(MODEL_STATUS, "")
     row = _ENDPOINT.get(sent.status, _ENDPOINT[301] if 300 <= sent.status < 400 else _OTHER)
-    if sent.status == 424 and model.isdecimal():
+    if sent.status == 424 and _STATUS.fullmatch(model):
         row = _MODEL.get(int(model), _Row(f"the scoring script answered {model}", _LOGS))
     fix = row.fix.replace("ENDPOINT", endpoint).replace("STACK", stack)
     after = sent.headers.get("retry-after", "")
-    if after.isdecimal():
+    if _SECONDS.fullmatch(after):
         fix = f"wait {after} s; {fix}"
     return Refusal(row.what, fix, said(sent.body) or printable(sent.headers.get(MODEL_REASON, "")))
 

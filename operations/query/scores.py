@@ -10,6 +10,7 @@ of JSON, as a script that calls `json.dumps` itself answers.
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -77,7 +78,10 @@ def _named(one: Any) -> Score | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """That a score can be: `json` reads whole numbers that no float holds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else abs(value) <= sys.float_info.max
 
 
 def _label(index: int, labels: Sequence[str]) -> str:

@@ -36,14 +36,15 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from catalog.problems import Problem, errors
+from operations.command_line import WRONG_COMMAND_LINE
 from operations.run import options as run_options
 from operations.run.ended import EndedFromOutsideError
-from operations.run.options import PROJECT_FOLDER
 from operations.run.preparing import PREPARES
 from operations.run.target import Asked, resolve
+from operations.stack_options import PROJECT_FOLDER
 
-WRONG_COMMAND_LINE = 2
-FAILED_RUN = 125
+TIMED_OUT = 124  # as `timeout` has it
+FAILED_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
 INTERRUPTED = 130  # as a shell has it for Ctrl-C
 
 

@@ -32,7 +32,7 @@ WORKDIR /work
 USER {user}
 ENTRYPOINT ["python", "/app/{script}"]
 """
-_INSTALL = """\
+INSTALL = """\
 COPY {requirements} ./
 RUN pip install --no-cache-dir --root-user-action=ignore -r {requirements}
 """
@@ -66,7 +66,7 @@ def of_folder(name: str, files: Mapping[str, bytes], executable: frozenset[str] 
 def of_script(name: str, script: str, requirements: str, base: str) -> Context:
     """A script alone, with a Dockerfile that installs its requirements and runs it as a user without rights."""
     file = _file_name(name)
-    install = _INSTALL.format(requirements=REQUIREMENTS) if requirements.strip() else ""
+    install = INSTALL.format(requirements=REQUIREMENTS) if requirements.strip() else ""
     files = {
         DOCKERFILE: _SCRIPT_DOCKERFILE.format(base=base, install=install, script=file, user=USER_ID).encode(),
         file: script.encode(),

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import requests
 from azure.core.exceptions import AzureError as AzureCoreError
 
-from operations.azure import AzureError
+from operations.azure import AzureError, first_line
 from operations.job_client import POLL_SECONDS, Jobs
 from operations.jobs import Execution, Job
+from operations.run import asking
 from operations.run.log_stream import LogStream
 
 Say = Callable[[str], None]
 
-UNREACHABLE_SECONDS = 600  # how long Azure may not be reached before we give up on an execution that may still run
 STOP_SECONDS = 60  # how long to wait for the service to stop it
 DRAIN_SECONDS = 10  # how long the log may go on after the execution has ended
 TIMEOUT = "timeout"
@@ -81,30 +81,29 @@ def _wait(
     """The execution, and whether it ended in time."""
     deadline = None if limit_seconds is None else time.monotonic() + limit_seconds
     polls = 0
-    lost_at: float | None = None
-    while True:
-        try:
-            found = jobs.execution(job, name)
-            polls += 1
-            quiet = polls == QUIET_POLLS and found is not None and not found.is_over
-            waits = _waits(found) if quiet and (found.containers or not jobs.replicas(job, name)) else ""
-        except (AzureError, AzureCoreError, requests.RequestException) as error:
-            if lost_at is None:
-                say(f"Azure can't be asked about the execution at the moment, trying on: {_first_line(error)}")
-            lost_at = lost_at or time.monotonic()
-            if time.monotonic() - lost_at >= UNREACHABLE_SECONDS:
-                say(f"the execution {name} may still run and cost; see: python -m operations running")
-                raise
-            sleep(POLL_SECONDS)
-            continue
-        lost_at = None
+
+    def look() -> tuple[Execution | None, bool] | None:
+        nonlocal polls
+        found = jobs.execution(job, name)
+        polls += 1
+        quiet = polls == QUIET_POLLS and found is not None and not found.is_over
+        waits = _waits(found) if quiet and (found.containers or not jobs.replicas(job, name)) else ""
         if found is None or found.is_over:
             return found, True
         if deadline is not None and time.monotonic() >= deadline:
             return found, False
         if waits:
             say(f"still waiting for a GPU: {waits}")
-        sleep(POLL_SECONDS)
+        return None
+
+    return asking.until_found(
+        look,
+        unasked="Azure can't be asked about the execution",
+        unknown=f"the execution {name} may still run and cost",
+        say=say,
+        poll_seconds=POLL_SECONDS,
+        sleep=sleep,
+    )
 
 
 def _waits(execution: Execution) -> str:
@@ -129,7 +128,7 @@ def _stop(jobs: Jobs, job: Job, name: str, say: Say, sleep: Callable[[float], No
         jobs.stop(job, name)
         found = jobs.wait_until_over(job, name, limit_seconds=STOP_SECONDS, sleep=sleep)
     except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
-        reason = f" ({_first_line(error)})" if str(error) else ""
+        reason = f" ({first_line(error)})" if str(error) else ""
         say(f"the execution {name} may still run and cost{reason}; see: python -m operations running")
         return None
     if found is not None and not found.is_over:
@@ -158,7 +157,3 @@ def _drain(stream: LogStream, reader: threading.Thread, show: Say) -> LogStream:
     except (requests.RequestException, AzureError, AzureCoreError, OSError):
         pass  # the log may be gone with the container; what was shown stays
     return rest
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0]

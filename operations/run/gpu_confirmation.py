@@ -1,10 +1,10 @@
 """Whether a GPU is there, said in the lines by which the second source document lets one see it; or plainly that none is.
 
 In: what nvidia-smi answered, or why it didn't. Out: lines. `SHELL` has a shell on another machine tell the same in lines that
-begin with `MARK`, which whoever follows its output takes out with `said`. Pure.
+begin with `MARK`, which whoever follows its output takes out with `pass_on`. Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from catalog.services.machines import smi
 
@@ -19,6 +19,16 @@ else
   gpus=no
   printf '{_NONE}%s\\n' "$(printf '%s' "$said" | tail -n 1)" >&2
 fi"""
+
+
+def pass_on(line: str, show: Callable[[str], None], say: Callable[[str], None]) -> None:
+    """Shows a line of a shell's output that is the program's own, and says what else is in it for people."""
+    told = said(line)
+    if told is None:
+        show(line)
+        return
+    for each in told:
+        say(each)
 
 
 def said(line: str) -> list[str] | None:

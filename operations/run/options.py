@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 from catalog.problems import Problem
+from operations import stack_options
 from operations.clusters.places import AKS, EDGE
-from operations.stack import EngineError, Stack
+from operations.stack import EngineError
 from operations.stack_view import StackView
 from operations.stack_view import view as view_of
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 JOB, BATCH, LOCAL, VM, ML_CLUSTER = "job", "batch", "local", "vm", "cluster"
 PLACES = (LOCAL, JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER)
 BESIDE = "requirements.txt"  # beside a script: what it needs, where nothing else is said
@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stack", help="the stack's name (not needed with --on local)")
     parser.add_argument("--job", help="which of the stack's jobs (default: its only one)")
-    parser.add_argument("--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)")
+    stack_options.add_config_folder(parser)
     parser.add_argument("--requirements", metavar="FILE", help="what pip installs for the script")
     parser.add_argument("--base", metavar="IMAGE", help="the image that the script's is made from, with Python in it")
     parser.add_argument("--env", action="append", default=[], metavar="KEY=VALUE", help="a variable; may be repeated")
@@ -112,20 +112,14 @@ def beside(options: argparse.Namespace) -> str:
     return str(file)
 
 
-def stack_file(options: argparse.Namespace) -> Path:
-    folder: Path = options.config_folder or PROJECT_FOLDER
-    return folder.resolve() / f"Pulumi.{options.stack}.yaml"
-
-
 def view(options: argparse.Namespace) -> tuple[StackView | None, list[Problem]]:
     """The stack's; None here, where none is needed."""
     if options.on == LOCAL:
         return None, [] if options.stack is None else [Problem("--stack", "what runs here needs no stack", fix="leave it out")]
     if not options.stack:
         return None, [Problem("--stack", "this is needed and not given", fix="add --stack and the stack's name")]
-    stack = Stack(PROJECT_FOLDER, options.stack, stack_file(options) if options.config_folder else None)
     try:
-        return view_of(stack), []
+        return view_of(stack_options.stack_of(options)), []
     except EngineError as error:
         return None, [Problem("--stack", str(error))]
 

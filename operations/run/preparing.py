@@ -15,8 +15,9 @@ from catalog.problems import Problem
 from operations.clusters import places
 from operations.clusters.places import AKS, EDGE
 from operations.run import find_job
-from operations.run.options import BATCH, JOB, LOCAL, ML_CLUSTER, PROJECT_FOLDER, VM, stack_file
+from operations.run.options import BATCH, JOB, LOCAL, ML_CLUSTER, VM
 from operations.run.target import Target, workloads
+from operations.stack_options import PROJECT_FOLDER, file_of
 from operations.stack_view import StackView
 
 Start = Callable[[], int]
@@ -96,7 +97,7 @@ def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Ta
     if found is None:
         return None, problems
     where = places.Said(options.cluster or "", options.namespace or "", options.kubeconfig, options.context or "")
-    place, more = places.choose(found, options.on, where, stack_file(options))
+    place, more = places.choose(found, options.on, where, file_of(options))
     problems = [*problems, *more]
     if place is None:
         return None, problems

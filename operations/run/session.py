@@ -17,16 +17,13 @@ from operations.job_client import Jobs
 from operations.jobs import FAILED, Job, start_template
 from operations.run import execution as executions
 from operations.run import find_job
-from operations.run.command import FAILED_RUN, INTERRUPTED
+from operations.run.command import FAILED_RUN, INTERRUPTED, TIMED_OUT
 from operations.run.errors import RunError, WrongRunError
 from operations.run.execution import End, follow
 from operations.run.lent_secrets import lent
 from operations.run.stack_registry import of_stack
 from operations.run.target import Target
 from operations.stack_view import StackView
-
-NOT_RUN = FAILED_RUN  # as `docker run` has it: the run itself failed, not what was to run
-TIMED_OUT = 124  # as `timeout` has it
 
 Say = Callable[[str], None]
 
@@ -99,7 +96,7 @@ def sum_up(view: StackView, name: str, execution: str, end: End, price: Price | 
     code = end.execution.exit_code
     if end.execution.status == "Stopped":
         say(f"{name}: somebody stopped it; {cost}")
-        return NOT_RUN
+        return FAILED_RUN
     told = f"exit code {code}" if code is not None else "the service tells no exit code"
     say(f"{name}: {end.execution.status}, {told}; {cost}")
     if code != 0:

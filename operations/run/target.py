@@ -15,9 +15,8 @@ from catalog.problems import Code, Problem
 from formats import image_reference
 from formats.build_context import BuildContextError, context_files
 from operations.run import requirements_text
-from operations.run.context import BASE_IMAGE, Context, of_folder, of_script
+from operations.run.context import BASE_IMAGE, DOCKERFILE, Context, of_folder, of_script
 
-DOCKERFILE = "Dockerfile"
 LONGEST_TIMEOUT_MINUTES = 60 * 24 * 7
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Azure names of variables that a container gets may hold dots and hyphens too; a shell can't set such, so they aren't taken here.

@@ -25,9 +25,8 @@ from formats import stack_file
 from operations.connection import Connection
 from operations.shell import connections, environment
 from operations.shell.messages import ShellError
-from operations.stack import Stack
+from operations.stack_options import PROJECT_FOLDER, WHERE, file_of, stack_of
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 STATE = ".local"
 NO_SUCH_COMMAND = 127
 
@@ -44,8 +43,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--config-folder",
         type=Path,
-        help="where Pulumi.<stack>.yaml lies (default: the project's own folder), and where the configuration of `az` is kept "
-        f"(default: {STATE} in it)",
+        help=f"{WHERE}, and where the configuration of `az` is kept (default: {STATE} in it)",
     )
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="run this instead of a shell")
 
@@ -59,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         from operations.shell import cli, kubectl  # here: they lock files as only those systems do
         from operations.shell.sign_in import sign_in
 
-        found = connections.connection(_configuration(options.stack, options.config_folder), os.environ)
+        found = connections.connection(_configuration(options), os.environ)
         az = cli.folder_of_az(os.environ, _say)
         state = (options.config_folder or PROJECT_FOLDER / STATE).resolve()
         folder = environment.configuration_folder(state, found)
@@ -75,11 +73,11 @@ def run(options: argparse.Namespace) -> int:
     return _become(words or [os.environ.get("SHELL") or "/bin/sh"], shell)
 
 
-def _configuration(stack: str | None, folder: Path | None) -> dict[str, str]:
+def _configuration(options: argparse.Namespace) -> dict[str, str]:
     """The stack's file. Not its state, for which the engine would have to be asked: both name the same Azure."""
-    if stack is None:
+    if options.stack is None:
         return {}
-    file = (folder or PROJECT_FOLDER).resolve() / f"Pulumi.{stack}.yaml"
+    file = file_of(options)
     if not file.exists():
         raise ShellError(f"there is no {file}")
     return stack_file.configuration(file.read_text(encoding="utf-8"))
@@ -89,10 +87,9 @@ def _kubeconfig(options: argparse.Namespace, folder: Path) -> Path | None:
     """Into the stack's clusters, where its file has some: only then the engine is asked which."""
     from operations.shell import kubectl  # here, as in `run`
 
-    if kubectl.CLUSTERS_KEY not in _configuration(options.stack, options.config_folder):
+    if kubectl.CLUSTERS_KEY not in _configuration(options):
         return None
-    config = options.config_folder.resolve() / f"Pulumi.{options.stack}.yaml" if options.config_folder else None
-    return kubectl.write_kubeconfig(Stack(PROJECT_FOLDER, options.stack, config), folder, _say)
+    return kubectl.write_kubeconfig(stack_of(options), folder, _say)
 
 
 def _where(found: Connection, signed_in: bool) -> str:

@@ -12,12 +12,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from catalog.services.aks.access import SERVER_APP
 from operations.clusters.kubeconfig import Kubeconfig
 from operations.shell.cli import cache_folder
 from operations.stack import Stack
 
 VERSION = "1.36.2"  # as engine/build.py builds it
-SERVER_APPLICATION = "6dae42f8-4368-4678-94ff-3960e28e3630"  # of AKS in Entra
 CLUSTERS_KEY = "azure-gpu:clusters"
 
 Say = Callable[[str], None]
@@ -60,7 +60,7 @@ def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
 
 def kubeconfig(clusters: Mapping[str, Kubeconfig], namespaces: Mapping[str, str]) -> dict[str, Any]:
     """The first cluster is the current one. A cluster with local accounts alone keeps the certificate that ARM hands out."""
-    login = ["get-token", "--server-id", SERVER_APPLICATION, "--login", "azurecli"]
+    login = ["get-token", "--server-id", SERVER_APP, "--login", "azurecli"]
     by_login = {
         "apiVersion": "client.authentication.k8s.io/v1",
         "command": "kubelogin",

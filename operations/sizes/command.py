@@ -25,7 +25,8 @@ from catalog.search import Wish
 from catalog.size_use import TAKES_SIZES, Service
 from catalog.sizes import SIZES
 from catalog.sizes.model import Driver, Size
-from formats.dates import SPELLING, days_later, parse_day
+from formats.dates import days_later
+from operations.command_line import day
 from operations.console import console
 from operations.sizes import facts, tables
 
@@ -59,7 +60,7 @@ def register(commands: Any) -> None:
 def _common(parser: argparse.ArgumentParser) -> None:
     # A verb's own options must not undo with their defaults what stands before the verb.
     parser.add_argument("--region", default=argparse.SUPPRESS, help="Azure region, such as westeurope")
-    parser.add_argument("--as-of", type=_day, default=argparse.SUPPRESS, help="the day to judge at, YYYY-MM-DD (default: today)")
+    parser.add_argument("--as-of", type=day, default=argparse.SUPPRESS, help="the day to judge at, YYYY-MM-DD (default: today)")
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="for programs")
 
 
@@ -192,13 +193,6 @@ def _region(options: argparse.Namespace) -> str:
 
 def _json(options: argparse.Namespace) -> bool:
     return getattr(options, "json", False)
-
-
-def _day(text: str) -> date:
-    day = parse_day(text)
-    if day is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {SPELLING}")
-    return day
 
 
 def _days(text: str) -> int:

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catalog.problems import Problem
 from catalog.services.machines.power import DEALLOCATED, RUNNING
-from operations.stack import EngineError, Stack
+from operations import stack_options
+from operations.command_line import refuse
+from operations.stack import EngineError
 from operations.stack_view import StackView, view
 from operations.vm import choose
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from operations.azure import Arm
     from operations.virtual_machines import Machine
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-WRONG_COMMAND_LINE = 2
 
 _say = partial(print, flush=True)
 
@@ -49,9 +48,7 @@ def register(commands: Any) -> None:
         command = verbs.add_parser(verb, help=text, description=text)
         command.add_argument("name", nargs="?", default="", metavar="NAME", help="which machine (default: the stack's only one)")
         command.add_argument("--stack", required=True, help="the stack's name")
-        command.add_argument(
-            "--config-folder", type=Path, help="where Pulumi.<stack>.yaml lies (default: the project's own folder)"
-        )
+        stack_options.add_config_folder(command)
         command.set_defaults(run=partial(_run, run))
 
 
@@ -60,20 +57,18 @@ def _run(do: "Callable[[Arm, Machine, StackView, str], int]", options: argparse.
     from operations.azure import Arm
     from operations.vm.power import PowerError
 
-    folder: Path | None = options.config_folder
-    stack = Stack(PROJECT_FOLDER, options.stack, folder.resolve() / f"Pulumi.{options.stack}.yaml" if folder else None)
     try:
-        found = view(stack)
+        found = view(stack_options.stack_of(options))
     except EngineError as error:
-        return _refused([Problem("--stack", str(error))])
+        return refuse(Problem("--stack", str(error)))
     name, problems = choose.choose(found, options.name, "NAME")
     if problems:
-        return _refused(problems)
+        return refuse(*problems)
     with closing(Arm(found.connection)) as arm:
         machine = virtual_machines.get(arm, found.vms[name])
         if machine is None:
             fix = f"run `pulumi refresh --stack {found.name}` and `pulumi up --stack {found.name}`"
-            return _refused([Problem("NAME", "the machine isn't there: somebody has deleted it, or it was Spot", name, fix=fix)])
+            return refuse(Problem("NAME", "the machine isn't there: somebody has deleted it, or it was Spot", name, fix=fix))
         try:
             return do(arm, machine, found, name)
         except PowerError as error:
@@ -117,9 +112,3 @@ def _stop(arm: "Arm", machine: "Machine", found: StackView, name: str) -> int:
         power.deallocate(arm, machine.id)
     _say(f"{name} is deallocated; cost: {showing.cost(deallocated, found.idle_cost.get(name), datetime.now(UTC).date())}")
     return 0
-
-
-def _refused(problems: list[Problem]) -> int:
-    for problem in problems:
-        print(f"error: {problem}", file=sys.stderr)
-    return WRONG_COMMAND_LINE

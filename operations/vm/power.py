@@ -17,8 +17,6 @@ LIMIT_SECONDS = 1200.0  # a machine with GPUs takes minutes; one that Azure has 
 ROLE = "Virtual Machine Contributor"  # built-in; its actions are to start and to deallocate
 _READY = "Ready"
 
-Say = Callable[[str], None]
-
 
 class Api(Protocol):
     """What is asked of ARM."""

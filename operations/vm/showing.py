@@ -9,9 +9,9 @@ from datetime import date, datetime
 from catalog.prices import packaged
 from catalog.prices.price_book import Price
 from catalog.services.machines import power, smi
+from catalog.services.machines.smi import PROOF_COMMAND
 from operations.virtual_machines import Machine
 
-PROOF = "prove-driver"
 STAYS = "its disk, and where it has them a public address and a Bastion"
 
 
@@ -53,7 +53,7 @@ def price_of(machine: Machine) -> Price | None:
 
 def _gpus(machine: Machine) -> Iterator[str]:
     """What the machine proved when it was brought up."""
-    proof = next((each for each in machine.commands if each.name == PROOF), None)
+    proof = next((each for each in machine.commands if each.name == PROOF_COMMAND), None)
     if proof is None:
         yield "GPUs: it was never asked to prove its driver"
         return

@@ -49,6 +49,9 @@ def test_channels_extras_and_spaces_are_read() -> None:
     )
 
 
+BILLIONS = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -66,6 +69,9 @@ def test_channels_extras_and_spaces_are_read() -> None:
         ("channels: x\ndependencies: [python]", "channels is no list"),
         ("dependencies: [" + "a, " * 50_000 + "a]", "characters"),
         ("[" * 2_000, "no YAML"),
+        (BILLIONS + "dependencies: [*a9]", "this is no package: neither a word nor a number"),
+        (BILLIONS + "name: *a9\nchannels: [*a9]\ndependencies: [1]", "this is no package: 1"),
+        ("dependencies: [0x" + "f" * 5_000 + "]", "this is no package"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )

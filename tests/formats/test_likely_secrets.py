@@ -3,7 +3,7 @@
 import pytest
 
 from formats import placeholders
-from formats.likely_secrets import holds_secret, is_secret_name
+from formats.likely_secrets import holds_secret, is_secret_name, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,27 @@ def test_texts_with_a_secret_in_them(text: str) -> None:
 )
 def test_texts_without_one(text: str) -> None:
     assert not holds_secret(text)
+
+
+def test_arguments_lose_their_secrets_and_keep_the_rest() -> None:
+    words = [
+        "--epochs",
+        "3",
+        "--db-password",
+        "Hunter2",
+        "--token=abc",
+        "KEY=1",
+        "API_KEY=2",
+        "hf_" + "a" * 20,
+        "--key-file",
+        "k",
+    ]
+    kept = ["--epochs", "3", "KEY=1", "--key-file", "k"]
+    assert without_secrets(words) == (kept, ["--db-password", "--token", "API_KEY", "an argument"])
+
+
+def test_a_long_text_takes_no_longer_than_its_length_says() -> None:
+    assert not holds_secret("a." * 200_000 + "eyJ-" * 100_000)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,6 @@ from formats.shipyard.jobs import JobSettings, settings_of
 from formats.task_file import Output, ResourceFile
 from tests.support.shipyard_files import MPI, MPI_POOL, OLD, TRAIN, VOLUMES_CONFIG
 
-TASK = "docker_image: python:3.11-slim\ncommand: 'run {}'\n"
-
 
 def jobs_of(*given: tuple[str, str]) -> list[JobSettings]:
     found, problems = files.read(given)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from formats.yaml_edit import EditError, with_value, without
+from formats.yaml_edit import EditError, with_value
 
 FILE = """\
 # The team's own.
@@ -57,12 +57,6 @@ def test_a_mapping_takes_the_place_of_a_word_that_it_may() -> None:
 def test_a_mapping_is_added_before_the_comment_of_what_follows() -> None:
     changed = with_value(FILE, (*DIGITS, "auth"), "key")
     assert changed == FILE.replace("      mirror: {green: 5}\n", "      mirror: {green: 5}\n      auth: key\n")
-
-
-def test_a_key_is_taken_out_with_its_line_alone() -> None:
-    assert without(FILE, (*DIGITS, "mirror")) == FILE.replace("      mirror: {green: 5}\n", "")
-    lynx = "    lynx:\n      traffic:\n        blue: 100   # all\n"
-    assert without(FILE, ("config", "azure-gpu:ml_endpoints", "lynx")) == FILE.replace(lynx, "")
 
 
 def test_windows_line_ends_stay() -> None:

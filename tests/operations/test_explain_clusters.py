@@ -44,6 +44,14 @@ def test_a_cluster_that_is_not_there_is_told_by_arms_refusal() -> None:
     assert cause(ClusterCase("gpu", ID, refusals=(QUOTA,))) is Cause.QUOTA
 
 
+def test_a_provider_that_is_not_registered_is_the_clusters_own_or_the_one_that_azure_names() -> None:
+    unregistered = Refusal("MissingSubscriptionRegistration", "The subscription is not registered.", operation="write")
+    fix = cluster_rules.explain(ClusterCase("gpu", ID, refusals=(unregistered,))).fix
+    assert "--namespace Microsoft.ContainerService --wait" in fix
+    named = unregistered._replace(message="The subscription is not registered to use namespace 'Microsoft.Compute'.")
+    assert "--namespace Microsoft.Compute --wait" in cluster_rules.explain(ClusterCase("gpu", ID, refusals=(named,))).fix
+
+
 def test_a_pool_whose_last_change_failed_is_told_by_arms_refusal() -> None:
     failed = [bodies.pool(provisioningState="Failed")]
     finding = cluster_rules.explain(cluster(pools=failed, pool_refusals={"t4": (QUOTA,)}))

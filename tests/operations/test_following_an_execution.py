@@ -188,7 +188,7 @@ def test_while_azure_can_not_be_reached_the_run_goes_on_and_says_so_once(serve: 
 def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("operations.run.execution.UNREACHABLE_SECONDS", 0)
+    monkeypatch.setattr("operations.run.asking.UNREACHABLE_SECONDS", 0)
     server, said = serve([ONE]), list[str]()
     with pytest.raises(ServiceRequestError):
         follow(ScriptedJobs("lost"), job(server), "trainer-1", show=said.append, say=said.append)  # pyright: ignore[reportArgumentType]

@@ -1,6 +1,7 @@
 """`python -m operations import` of what Azure Machine Learning's retired clients left: Workbench's files, SDK v1's scripts."""
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import yaml
 
 from catalog.problems import errors
 from components import settings as stack_settings
+from formats.old_machine_learning.found import Found
+from formats.old_machine_learning.read import read
 from formats.stack_file import configuration
 from operations.__main__ import main
 from tests.support.embedded import CHECKOUT
@@ -206,6 +209,67 @@ def test_keys_that_a_script_gives_are_never_taken(capsys: Capture) -> None:
     )
     out, _ = imported(capsys, {"deploy.py": script})
     assert "primary_key: the first key. Today: never carried over: Azure makes both." in " ".join(out.split())
+
+
+def test_secrets_among_the_arguments_of_a_run_are_never_taken(capsys: Capture) -> None:
+    vector = '  - "-v"\n  - "--db-password"\n  - "Hunter2-of-old"\n'
+    out, _ = imported(capsys, {"dsvm.runconfig": RUNCONFIG.replace('  - "-v"\n', vector)})
+    assert "-- 234 -v\n" in out
+    assert "--db-password is likely a secret, and isn't taken" in out
+    out, _ = imported(capsys, {"steps.txt": ATTACH + SUBMIT.replace(".py\n", ".py --token=Hunter2-of-old 3\n")})
+    assert "--stack STACK -- 3\n" in out
+
+
+def test_nothing_of_a_file_ends_a_comment_or_steers_a_terminal(capsys: Capture) -> None:
+    text = 'type: "remotedocker"\naddress: "a\\e]0;owned\\a\\Lconfig: 1"\nusername: "x\\Nevil: 1"\n"\\e[2J": 1\n'
+    Path("Pulumi.old.yaml").write_text(STACK)
+    out, err = imported(capsys, {"dsvm.compute": text}, "--stack", "old", "--config-folder", ".", "--write")
+    assert "address a ]0;owned config: 1: " in " ".join(out.split())
+    assert not [each for each in out + err if not each.isprintable() and each != "\n"]
+    assert "dsvm" in config_of(Path("Pulumi.old.yaml").read_text())["config"]["azure-gpu:vms"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("blank.yml", "\n" * 500_000),
+        ("fences.md", "```a\n" * 200_000),
+        ("blocks.md", "```a\n```\n" * 50_000),
+        ("deep.ipynb", '{"cells": ' + "[" * 100_000),
+        ("deep.py", "import azureml\nx = " + "-" * 100_000 + "1\n"),
+        ("null.py", "import azureml\n\0"),
+    ],
+)
+def test_files_of_a_foe_are_passed_over_at_once(name: str, text: str) -> None:
+    began = time.monotonic()
+    found, problems = read([(name, text)])
+    assert time.monotonic() - began < 5, "what is linear takes a hundredth of this"
+    assert found == Found()
+    assert not errors(problems)
+
+
+def test_a_script_with_a_long_sum_is_read_as_any_other(capsys: Capture) -> None:
+    page = " + ".join(["'<p>'"] * 900)
+    out, _ = imported(capsys, {"deploy.py": f"from azureml.core import Workspace\nPAGE = {page}\n{SERVICE}"})
+    assert list(config_of(out)["azure-gpu:ml_endpoints"]) == ["gpu-rn"]
+
+
+@pytest.mark.parametrize("value", ["'two'", "-1", "1e999", "0x" + "f" * 5000])
+def test_a_setting_that_is_no_number_is_as_if_it_were_not_said(capsys: Capture, value: str) -> None:
+    script = (
+        "from azureml.core.model import Model\n"
+        f"config = AksWebservice.deploy_configuration(num_replicas=2, replica_max_concurrent_requests={value})\n"
+        "Model.deploy(ws, 'web', [Model(ws, 'm')], InferenceConfig('score.py'), config)\n"
+    )
+    out, err = imported(capsys, {"deploy.py": script})
+    blue = config_of(out)["azure-gpu:ml_endpoints"]["web"]["deployments"]["blue"]
+    assert (blue["instances"], "requests" in blue) == (2, False)
+    assert ("replica_max_concurrent_requests: this takes a number" in err) == (value == "'two'")
+
+
+def test_a_file_without_an_end_is_refused_by_its_size(capsys: Capture) -> None:
+    assert main(["import", "/dev/zero"]) == 1
+    assert "the file is too large" in capsys.readouterr().err
 
 
 def test_a_notebook_is_read_cell_by_cell(capsys: Capture) -> None:

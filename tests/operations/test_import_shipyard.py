@@ -30,7 +30,6 @@ THEN = "2018-12-17"
 Capture = pytest.CaptureFixture[str]
 Files = list[tuple[str, str]]
 OWN: Files = [("pool.yaml", CUSTOM_POOL), ("config.yaml", VOLUMES_CONFIG), ("credentials.yaml", CREDENTIALS)]
-PLAIN_WINDOWS = WINDOWS_POOL.replace("2016-Datacenter-with-Containers", "2016-Datacenter").replace("D2_V2", "NC6")
 STACK = """\
 config:
   azure-gpu:team: t

@@ -3,8 +3,10 @@
 import json
 import struct
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
@@ -30,6 +32,7 @@ class Server:
     def __init__(self) -> None:
         self.requests: list[tuple[dict[str, str], bytes]] = []
         self.connections = 0
+        self.drips = False  # a byte of the body at a time, without end
         self.answer: Callable[[int], tuple[int, Any, dict[str, str]]] = lambda number: (200, {"scores": [[0.1, 0.7, 0.2]]}, {})
         outer, lock = self, threading.Lock()
 
@@ -45,6 +48,15 @@ class Server:
                 with lock:
                     outer.requests.append((dict(self.headers.items()), body))
                     number = len(outer.requests) - 1
+                if outer.drips:
+                    self.send_response(200)
+                    self.send_header("Content-Length", "1000000")
+                    self.end_headers()
+                    with suppress(OSError):  # until the client has enough
+                        while True:
+                            self.wfile.write(b" ")
+                            time.sleep(0.02)
+                    return
                 status, content, headers = outer.answer(number)
                 data = content if isinstance(content, bytes) else json.dumps(content).encode()
                 self.send_response(status)
@@ -112,10 +124,12 @@ def test_every_file_that_cannot_be_sent_is_named_before_anything_is(
 ) -> None:
     (tmp_path / "empty.png").touch()
     (tmp_path / "broken.json").write_text("{")
-    assert query(server, str(image), *(str(tmp_path / name) for name in ("empty.png", "broken.json", "gone.png"))) == 2
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    names = ("empty.png", "broken.json", "deep.json", "gone.png")
+    assert query(server, str(image), *(str(tmp_path / name) for name in names)) == 2
     told = capsys.readouterr().err
     assert "the file is empty" in told
-    assert "it isn't JSON" in told
+    assert told.count("it isn't JSON") == 2
     assert "gone.png: No such file or directory" in told
     assert not server.requests
 
@@ -139,6 +153,26 @@ def test_nothing_is_sent_twice_when_the_server_refuses(server: Server, image: Pa
     server.answer = lambda number: (503, b"", {"Retry-After": "0"})
     assert query(server, str(image)) == 1
     assert len(server.requests) == 1
+
+
+def test_a_byte_now_and_then_has_no_more_time_than_a_request_has(
+    server: Server, image: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.drips = True
+    assert query(server, str(image), "--timeout", "0.5") == 1
+    assert "no answer within 0.5 s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("key", ["", f"{KEY}\r", f" {KEY}", f"{KEY}\u201d", "two words"])
+def test_what_is_no_key_is_refused_and_not_shown(
+    server: Server, image: Path, key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SCORING_KEY", key)
+    assert query(server, str(image)) == 2
+    told = capsys.readouterr().err
+    assert "what SCORING_KEY holds is no key" in told
+    assert KEY not in told
+    assert not server.requests
 
 
 # What is measured
@@ -241,7 +275,10 @@ def test_scores_are_found_in_the_forms_in_which_scripts_answer(answer: Any, firs
     assert row[0] == first
 
 
-@pytest.mark.parametrize("answer", [b"", b"no", b"{}", b"[]", b"null", b'{"message": "hello"}', b"[" * 5000, b"[[1], [2, [3]]]"])
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"no", b"{}", b"[]", b"null", b'{"message": "hello"}', b"[" * 5000, b"[[1], [2, [3]]]", b"[1%s]" % (b"0" * 400)],
+)
 def test_an_answer_without_scores_has_none(answer: bytes) -> None:
     assert scores.rows(answer) == []
 
@@ -266,6 +303,7 @@ def test_several_images_in_one_request_have_a_row_each() -> None:
         (424, {}, "own server refused it", "explain digits --stack dev"),
         (424, {"ms-azureml-model-error-statuscode": "400"}, "the scoring script doesn't take this input", "message"),
         (424, {"ms-azureml-model-error-statuscode": "500"}, "the scoring script raised", "log"),
+        (424, {"ms-azureml-model-error-statuscode": "9" * 5000}, "own server refused it", "log"),
         (418, {}, "a status that isn't expected", "log"),
     ],
 )
@@ -295,6 +333,7 @@ def test_a_server_that_is_not_there_is_said_in_a_line(image: Path, capsys: pytes
         (["digits", "a.png"], "--stack says of which stack"),
         (["digits", "--stack", "s"], "name what to send"),
         (["--url", "example.com/score", "a.png"], "is no address"),
+        (["--url", "https://[", "a.png"], "is no address"),
         (["--url", "https://me:secret@example.com/score", "a.png"], "give the key with --key-from"),
         (["--url", "http://example.com/score", "a.png", "--key-from", "PATH"], "nothing encrypts the key"),
         (["--url", "https://example.com/score", "a.png", "--key-from", "NO_SUCH_VARIABLE"], "no variable NO_SUCH_VARIABLE"),

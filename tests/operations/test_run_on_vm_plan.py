@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from operations.connection import Connection
 from operations.run import gpu_confirmation
 from operations.run.context import BASE_IMAGE, of_folder, of_script
-from operations.run.on_vm import plan
+from operations.run.on_vm import plan, session
 from operations.run.on_vm.plan import Image, Place
 from operations.run.on_vm.session import brings_containers, client_id
 from operations.run.on_vm.wanted import Said, Wanted, Way, resolve, too_large
@@ -170,3 +171,34 @@ def test_the_only_machine_is_meant_and_a_misspelt_one_is_told_the_right_name() -
     assert several.fix == "choose one: --vm a"
     (none,) = choose.choose(VIEW._replace(vms={}), "", "NAME")[1]
     assert "the stack has no virtual machine" in none.message
+
+
+class Unreached:
+    """An ARM that tells of one deallocated machine, and then isn't reached any more."""
+
+    def __init__(self, _: Connection, ends: BaseException) -> None:
+        self.asked: list[str] = []
+        self.ends = ends
+
+    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any]:
+        return {"id": "/vm", "name": "trainer", "properties": {"instanceView": {"statuses": []}}}
+
+    def post(self, path: str, api_version: str) -> dict[str, Any]:
+        self.asked.append(path)
+        raise self.ends
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt(), requests.ConnectionError("no route")], ids=["interrupted", "unreached"])
+def test_a_machine_that_a_run_was_starting_is_deallocated_or_said_to_cost(
+    ends: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm, said = Unreached(VIEW.connection, ends), list[str]()
+    monkeypatch.setattr(session, "Arm", lambda connection: arm)
+    wanted = Wanted(SCRIPT, way=Way.PYTHON, start=True, stop_after=True)
+    with pytest.raises(type(ends)):
+        session.run(VIEW, "trainer", wanted, detach=False, show=said.append, show_error=said.append, say=said.append)
+    assert arm.asked == ["/vm/start", "/vm/deallocate"]
+    assert said[-1].startswith(f"trainer may still run and cost ({str(ends) or 'interrupted'}): ")

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from operations import running
+from operations import running, running_report
 from operations.connection import Connection
-from operations.running import Row, group_row, total
+from operations.running import group_row
+from operations.running_report import Row, total
 from operations.stack_view import StackView
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
@@ -39,9 +40,9 @@ def test_without_a_price_or_a_beginning_a_cost_is_not_known() -> None:
 
 def test_an_execution_has_the_command_that_stops_it() -> None:
     job = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/trainer"
-    told = running.stop_command(EXECUTION._replace(id=f"{job}/executions/trainer-abc"))
+    told = running_report.stop_command(EXECUTION._replace(id=f"{job}/executions/trainer-abc"))
     assert told == "az containerapp job stop --name trainer --resource-group g --job-execution-name trainer-abc"
-    assert running.stop_command(GROUP) == ""
+    assert running_report.stop_command(GROUP) == ""
 
 
 def test_a_total_of_known_and_unknown_says_what_it_leaves_out() -> None:
@@ -71,7 +72,7 @@ def test_a_group_that_has_not_begun_has_no_beginning() -> None:
 
 
 def test_the_table_shows_each_with_its_times_and_costs_and_the_total(capsys: pytest.CaptureFixture[str]) -> None:
-    running.show([EXECUTION, GROUP], NOW)
+    running_report.show([EXECUTION, GROUP], NOW)
     text = capsys.readouterr().out
     assert "2026-11-21 18:30 UTC" in text
     assert "0.80 USD" in text
@@ -83,12 +84,12 @@ def test_the_table_shows_each_with_its_times_and_costs_and_the_total(capsys: pyt
 
 
 def test_nothing_that_runs_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
-    running.show([], NOW)
+    running_report.show([], NOW)
     assert capsys.readouterr().out == "nothing runs\n"
 
 
 def test_json_has_null_for_what_is_not_known() -> None:
-    data = json.loads(json.dumps(running.as_json([EXECUTION, GROUP], NOW)))
+    data = json.loads(json.dumps(running_report.as_json([EXECUTION, GROUP], NOW)))
     first, second = data["running"]
     assert (first["usd_hour"], first["usd_so_far"], first["expires_at"]) == (0.8, 1.2, None)
     assert (second["usd_hour"], second["usd_so_far"]) == (None, None)

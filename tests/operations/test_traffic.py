@@ -57,6 +57,12 @@ def test_what_does_not_fit_is_refused(deployment: str, share: int, told: str) ->
         promoted("digits", BOTH, deployment, share)
 
 
+@pytest.mark.parametrize("share", ["ninety", None, [90]])
+def test_a_share_that_is_no_number_is_named(share: object) -> None:
+    with pytest.raises(WrongTrafficError, match=r"traffic\.blue: .* is no number of percent"):
+        promoted("digits", {**BOTH, "traffic": {"blue": share, "green": 10}}, "green")
+
+
 def test_taking_back_finds_the_newest_other_traffic_of_deployments_that_are_still_there() -> None:
     now = {**BOTH, "traffic": {"blue": 0, "green": 100}}
     gone = {"deployments": {"red": {}, "blue": {}}, "traffic": {"red": 100}}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from formats.yaml_edit import EditError
 from operations.machine_learning import upload_command
 from operations.machine_learning.model_folder import ModelFile, WrongModelError, plan, read
 
@@ -116,3 +117,13 @@ def test_another_model_of_that_name_in_the_stack_file_is_refused() -> None:
         upload_command.written(other, "digits", "1")
     with pytest.raises(ValueError, match="add `azure-gpu:ml_workspace: create` first"):
         upload_command.written("config:\n  azure-gpu:team: vision\n", "digits", "1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["config: [", "config: []", "config:\n  azure-gpu:ml_workspace:\n    models: [digits]\n"],
+    ids=["no YAML", "a list", "a list of models"],
+)
+def test_a_stack_file_that_is_none_is_left_as_it_is(text: str) -> None:
+    with pytest.raises(EditError):
+        upload_command.written(text, "digits", "1")

@@ -16,6 +16,7 @@ from formats.task_file import Task
 from operations.azure import AzureError
 from operations.batch.account import BatchAccount, Counts
 from operations.batch.pool_facts import PoolFacts, facts_of, word
+from operations.run import asking
 from operations.run.on_batch import waiting
 from operations.run.on_batch.tail import Tail
 
@@ -23,7 +24,6 @@ POLL_SECONDS = 2.0
 EVALUATE_SECONDS = 35.0  # Batch takes a formula every 30 seconds
 TOO_FEW_TIMES = 3
 PROGRESS_SECONDS = 10.0  # between two lines that only count
-UNREACHABLE_SECONDS = 600.0  # how long Batch may not be reached before we give up on a job that may still run
 
 Say = Callable[[str], None]
 
@@ -76,23 +76,15 @@ class Follower:
 
     def follow(self) -> End:
         """To the end of the job, or until there is no hope."""
-        lost_at: float | None = None
-        while True:
-            try:
-                end = self._look()
-            except (AzureError, AzureCoreError, requests.RequestException) as error:
-                if lost_at is None:
-                    said = str(error).strip().splitlines()[0]
-                    self._say(f"Batch can't be asked about the job at the moment, trying on: {said}")
-                    lost_at = self._clock()
-                if self._clock() - lost_at >= UNREACHABLE_SECONDS:
-                    self._say(f"the job {self._job} may still run and cost; see: python -m operations running")
-                    raise
-            else:
-                lost_at = None
-                if end is not None:
-                    return end
-            self._sleep(POLL_SECONDS)
+        return asking.until_found(
+            self._look,
+            unasked="Batch can't be asked about the job",
+            unknown=f"the job {self._job} may still run and cost",
+            say=self._say,
+            poll_seconds=POLL_SECONDS,
+            sleep=self._sleep,
+            clock=self._clock,
+        )
 
     def finish(self) -> int:
         """Shows what the only task wrote at its end. How many lines there were in all."""

@@ -15,10 +15,9 @@ from formats.task_file import Task
 from operations.batch.account import moment_of
 from operations.batch.pool_facts import word
 from operations.job_cost import UNKNOWN, money
+from operations.run.command import FAILED_RUN, TIMED_OUT
 
 MOST_NAMED = 5  # tasks that failed
-TIMED_OUT = 124  # as `timeout` has it
-NOT_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
 _ENDED_BY_BATCH = "TaskEnded"  # told to end, or over its maxWallClockTime (Microsoft Learn, batch/error-handling)
 _FAILED = "failure"
 
@@ -59,7 +58,7 @@ def of_tasks(asked: Sequence[Task], tasks: Sequence[models.BatchTask], timeout_m
         code = code or _code(info, limit)
     if len(lines) > MOST_NAMED:
         lines = [*lines[:MOST_NAMED], f"and {len(failed) - MOST_NAMED} more"]
-    return Outcome(code or (NOT_RUN if never else 0), tuple(failed), tuple(never), tuple(lines))
+    return Outcome(code or (FAILED_RUN if never else 0), tuple(failed), tuple(never), tuple(lines))
 
 
 def words(found: Outcome, total: int) -> str:
@@ -129,8 +128,8 @@ def _code(info: models.BatchTaskExecutionInfo, limit_minutes: float | None) -> i
         return TIMED_OUT
     failure = info.failure_info
     if info.exit_code and (failure is None or failure.code != _ENDED_BY_BATCH):
-        return info.exit_code & 0xFF or NOT_RUN  # Windows has codes of 32 bits, a shell those of 8
-    return NOT_RUN
+        return info.exit_code & 0xFF or FAILED_RUN  # Windows has codes of 32 bits, a shell those of 8
+    return FAILED_RUN
 
 
 def _how(info: models.BatchTaskExecutionInfo, limit_minutes: float | None) -> str:

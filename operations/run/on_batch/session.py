@@ -23,7 +23,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 
 from catalog.problems import Problem, errors
 from formats import dates, tags
-from operations.azure import Arm, AzureError
+from operations.azure import Arm, AzureError, first_line
 from operations.batch.account import API_VERSION, BatchAccount, batch_account_of, last_lines
 from operations.batch.pool_cost import node_prices
 from operations.batch.pool_facts import PoolFacts, facts_of
@@ -177,7 +177,7 @@ class _Session:
         try:
             self._account.terminate(self._job, reason)
         except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
-            told = f" ({_first(error)})" if str(error) else ""
+            told = f" ({first_line(error)})" if str(error) else ""
             self._say(f"the job {self._job} may still run and cost{told}; see: python -m operations running")
             return False
         return True
@@ -262,10 +262,6 @@ class _Session:
         try:
             self._account.delete_job(self._job)
         except (AzureError, AzureCoreError, requests.RequestException) as error:
-            self._say(f"the job {self._job} is over and could not be removed: {_first(error)}")
+            self._say(f"the job {self._job} is over and could not be removed: {first_line(error)}")
         else:
             self._say(f"the job {self._job} is removed")
-
-
-def _first(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

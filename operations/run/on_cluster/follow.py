@@ -5,7 +5,7 @@ passes through.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from operations.clusters.errors import ClusterError
@@ -23,29 +23,25 @@ from operations.clusters.objects import (
 )
 from operations.explain import pod_rules
 from operations.explain.cluster_facts import PodCase
+from operations.run import asking
 from operations.run.on_cluster import waiting
 from operations.run.on_cluster.outcome import main
 from operations.run.on_cluster.plan import CONTAINER
-from operations.run.on_cluster.pod_log import PodLog
+from operations.run.on_cluster.pod_log import Logs, PodLog
 
 POLL_SECONDS = 1.0
-UNREACHABLE_SECONDS = 600.0  # how long the cluster may not be reached before we give up on a Job that may still run
 HINT_SECONDS = 90.0  # after which somebody who waits hears of `explain`, once
 DRAIN_SECONDS = 10.0  # how long the log may go on after the container has ended
 
 Say = Callable[[str], None]
 
 
-class Api(Protocol):
+class Api(Logs, Protocol):
     """What is asked of a cluster."""
 
     def get(self, path: str) -> dict[str, Any] | None: ...
 
     def items(self, path: str, **query: str) -> list[dict[str, Any]]: ...
-
-    def log(
-        self, namespace: str, pod: str, container: str, *, follow: bool = False, since: str = "", tail: int | None = None
-    ) -> Iterator[str]: ...
 
 
 class End(NamedTuple):
@@ -91,24 +87,15 @@ class Follower:
 
     def follow(self) -> End:
         """To the end of the Job, or until there is no hope."""
-        lost_at: float | None = None
-        while True:
-            try:
-                end = self._look()
-            except ClusterError as error:
-                if error.is_refusal:
-                    raise
-                if lost_at is None:
-                    self._say(f"the cluster can't be asked about the job at the moment, trying on: {error}")
-                    lost_at = self._clock()
-                if self._clock() - lost_at >= UNREACHABLE_SECONDS:
-                    self._say(f"the job {self._name} may still run and cost; see: python -m operations running")
-                    raise
-            else:
-                lost_at = None
-                if end is not None:
-                    return end
-            self._sleep(POLL_SECONDS)
+        return asking.until_found(
+            self._look,
+            unasked="the cluster can't be asked about the job",
+            unknown=f"the job {self._name} may still run and cost",
+            say=self._say,
+            poll_seconds=POLL_SECONDS,
+            sleep=self._sleep,
+            clock=self._clock,
+        )
 
     def leave(self) -> tuple[list[PodSeen], dict[str, NodeSeen]]:
         """Shows nothing more. What was seen until now."""

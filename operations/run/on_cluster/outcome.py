@@ -12,10 +12,9 @@ from typing import NamedTuple
 from catalog.prices.price_book import Price
 from operations.clusters.objects import ContainerSeen, JobSeen, PodSeen, by_age
 from operations.job_cost import UNKNOWN, money
+from operations.run.command import FAILED_RUN, TIMED_OUT
 from operations.run.on_cluster.plan import CONTAINER
 
-TIMED_OUT = 124  # as `timeout` has it
-NOT_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
 DEADLINE = "DeadlineExceeded"
 
 
@@ -39,8 +38,8 @@ def of_job(job: JobSeen, pods: Sequence[PodSeen], timeout_minutes: float | None)
     if job.is_complete:
         return Outcome(0, "succeeded, exit code 0")
     if pod is not None and (pod.reason or pod.message):
-        return Outcome(NOT_RUN, "failed", ": ".join(part for part in (pod.reason, pod.message) if part))
-    return Outcome(NOT_RUN, "failed", job.failure_message or job.failure or "the cluster doesn't say why")
+        return Outcome(FAILED_RUN, "failed", ": ".join(part for part in (pod.reason, pod.message) if part))
+    return Outcome(FAILED_RUN, "failed", job.failure_message or job.failure or "the cluster doesn't say why")
 
 
 def main(pod: PodSeen) -> ContainerSeen | None:

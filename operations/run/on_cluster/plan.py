@@ -11,7 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from operations.clusters.objects import POOL_LABEL, Taint
+from catalog.services.aks.pool import LABEL as POOL_LABEL
+from operations.clusters.objects import Taint
 from operations.run.context import USER_ID
 from operations.run.on_cluster.placing import Placement
 from operations.run.on_cluster.wanted import Wanted

@@ -13,14 +13,13 @@ from typing import Any
 
 from catalog.services.machines import smi
 from operations.run import gpu_confirmation, names
-from operations.run.command import INTERRUPTED
+from operations.run.command import INTERRUPTED, TIMED_OUT
 from operations.run.context import archive
 from operations.run.errors import RunError
 from operations.run.on_local import environments
 from operations.run.on_local.plan import Plan, Way, container_command
 from operations.run.target import Target
 
-TIMED_OUT = 124  # as `timeout` has it
 _SMI_SECONDS = 20  # a driver that has just been loaded takes several
 _END_SECONDS = 10  # between the friendly word and the other
 

@@ -8,19 +8,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
-
-from operations.azure import AzureError
 from operations.jobs import instant
-from operations.run import gpu_confirmation
+from operations.machine_learning.endpoints import API_VERSION
+from operations.run import asking, gpu_confirmation
 from operations.run.blob_tail import BlobTail, Read
 from operations.run.on_ml_cluster import plan
 
-API_VERSION = "2025-12-01"
 POLL_SECONDS = 1.5
 DRAIN_SECONDS = 15.0  # how long the log may come after the job has ended
-UNREACHABLE_SECONDS = 600.0
 OVER = ("Completed", "Failed", "Canceled", "NotResponding")
 # What a job does before its program starts, for whoever waits: a node from zero takes minutes.
 _WAITS = {
@@ -73,31 +68,29 @@ class Follower:
         self._on_node_at: float | None = None
 
     def follow(self) -> End:
-        lost_at: float | None = None
-        while True:
-            try:
-                end = self._look()
-                self._log.more()
-            except (AzureError, AzureCoreError, requests.RequestException) as error:
-                if isinstance(error, AzureError) and error.status in (401, 403):
-                    raise
-                if lost_at is None:
-                    self._say(f"Azure can't be asked about the job at the moment, trying on: {str(error).splitlines()[0]}")
-                    lost_at = self._clock()
-                if self._clock() - lost_at >= UNREACHABLE_SECONDS:
-                    self._say("the job may still run and cost; see: python -m operations running")
-                    raise
-            else:
-                lost_at = None
-                if end is not None:
-                    return self._drained(end)
-            self._sleep(POLL_SECONDS)
+        return self._drained(
+            asking.until_found(
+                self._look,
+                unasked="Azure can't be asked about the job",
+                unknown="the job may still run and cost",
+                say=self._say,
+                poll_seconds=POLL_SECONDS,
+                sleep=self._sleep,
+                clock=self._clock,
+            )
+        )
 
     @property
     def seconds(self) -> float | None:
         return None if self._on_node_at is None else self._clock() - self._on_node_at
 
     def _look(self) -> End | None:
+        end = self._state()
+        self._log.more()
+        return end
+
+    def _state(self) -> End | None:
+        """Its end; None while it isn't over."""
         body = self._arm.get(self._id, API_VERSION)
         if body is None:
             return End()
@@ -127,12 +120,7 @@ class Follower:
         if code is not None:
             self._code = code
             return
-        told = gpu_confirmation.said(line)
-        if told is None:
-            self._show(line)
-            return
-        for each in told:
-            self._say(each)
+        gpu_confirmation.pass_on(line, self._show, self._say)
 
 
 def message_of(properties: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from catalog.problems import Problem
 from formats import dockerfile
 from operations.run import gpu_confirmation
-from operations.run.context import DOCKERFILE, REQUIREMENTS, Context
+from operations.run.context import DOCKERFILE, INSTALL, REQUIREMENTS, Context
 from operations.run.gpu_confirmation import MARK
 from operations.run.on_batch.commands import whole_command
 from operations.run.on_ml_cluster.wanted import Wanted
@@ -28,10 +28,6 @@ _ENVIRONMENT_DOCKERFILE = """\
 FROM {base}
 ENV PYTHONUNBUFFERED=1 NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 {install}"""
-_INSTALL = """\
-COPY {requirements} ./
-RUN pip install --no-cache-dir --root-user-action=ignore -r {requirements}
-"""
 
 
 def image_context(context: Context) -> Context:
@@ -40,7 +36,7 @@ def image_context(context: Context) -> Context:
         return context
     base = context.files[DOCKERFILE].decode().splitlines()[0].removeprefix("FROM ").strip()
     requirements = context.files.get(REQUIREMENTS)
-    install = _INSTALL.format(requirements=REQUIREMENTS) if requirements else ""
+    install = INSTALL.format(requirements=REQUIREMENTS) if requirements else ""
     files = {DOCKERFILE: _ENVIRONMENT_DOCKERFILE.format(base=base, install=install).encode()}
     if requirements:
         files[REQUIREMENTS] = requirements

@@ -11,28 +11,30 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
 from catalog.prices import packaged
 from catalog.prices.price_book import Price
 from catalog.problems import Problem
 from operations import job_cost
 from operations.azure import Arm, AzureError
 from operations.batch.blobs import Blobs
-from operations.machine_learning.endpoints import seconds_of
+from operations.machine_learning import job_log
+from operations.machine_learning.endpoints import API_VERSION, seconds_of
 from operations.run import names
-from operations.run.command import FAILED_RUN, INTERRUPTED
+from operations.run.command import FAILED_RUN, INTERRUPTED, TIMED_OUT
 from operations.run.context import content_hash
 from operations.run.errors import RunError, WrongRunError
 from operations.run.on_ml_cluster import plan
-from operations.run.on_ml_cluster.follow import API_VERSION, End, Follower
+from operations.run.on_ml_cluster.follow import End, Follower
 from operations.run.on_ml_cluster.wanted import Wanted
 from operations.run.stack_registry import of_stack
 from operations.stack_view import StackView
 
-TIMED_OUT = 124  # as `timeout` has it
 CLUSTER = "AmlCompute"
 DATASTORE = "workspaceblobstore"  # the workspace's own for code and data
 UPLOADS = "LocalUpload"  # where Azure's own client puts code
-LOGS = "azureml"  # the container of logs
 _CANCELED = "Canceled"
 
 Say = Callable[[str], None]
@@ -150,8 +152,8 @@ class _Session:
         self._arm, self._view, self._compute_name, self._compute, self._name = arm, view, name, compute, job_name
         self._id, self._say = f"{workspace_id}/jobs/{job_name}", say
         self._is_sent = False
-        log = f"ExperimentRun/dcid.{job_name}/user_logs/std_log.txt"
-        self.follower = Follower(arm, self._id, lambda at: blobs.read_from(LOGS, log, at), show=show, say=say)
+        log = (job_log.CONTAINER, job_log.blob_of(job_name))
+        self.follower = Follower(arm, self._id, lambda at: blobs.read_from(*log, at), show=show, say=say)
 
     def send(self, body: dict[str, Any], wanted: Wanted) -> None:
         self._is_sent = True  # from here on it may be there, whatever is answered
@@ -163,7 +165,7 @@ class _Session:
             return INTERRUPTED
         try:
             self._arm.post(f"{self._id}/cancel", API_VERSION)
-        except (KeyboardInterrupt, AzureError) as error:
+        except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
             told = f" ({error})" if str(error) else ""
             self._say(f"the job {self._name} may still run and cost{told}; see: python -m operations running")
             return INTERRUPTED

@@ -9,18 +9,13 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
-
-from operations.azure import AzureError
 from operations.jobs import instant
-from operations.run import gpu_confirmation
+from operations.run import asking, gpu_confirmation
 from operations.run.blob_tail import BlobTail
 from operations.virtual_machines import API_VERSION
 
 POLL_SECONDS = 1.0
 DRAIN_SECONDS = 10.0  # how long output may come after the program has ended
-UNREACHABLE_SECONDS = 600.0
 OVER = ("Succeeded", "Failed", "TimedOut", "Canceled")
 TIMED_OUT = "TimedOut"
 
@@ -76,34 +71,25 @@ class Follower:
         )
 
     def follow(self) -> End:
-        lost_at: float | None = None
-        while True:
-            try:
-                end = self._look()
-                for tail in self._tails:
-                    tail.more()
-            except (AzureError, AzureCoreError, requests.RequestException) as error:
-                if isinstance(error, AzureError) and error.status in (401, 403):
-                    raise  # a right that is missing doesn't come by waiting
-                if lost_at is None:
-                    self._say(f"Azure can't be asked about the run at the moment, trying on: {str(error).splitlines()[0]}")
-                    lost_at = self._clock()
-                if self._clock() - lost_at >= UNREACHABLE_SECONDS:
-                    self._say("the program may still run; see: python -m operations running")
-                    raise
-            else:
-                lost_at = None
-                if end is not None:
-                    return self._drained(end)
-            self._sleep(POLL_SECONDS)
+        return self._drained(
+            asking.until_found(
+                self._look,
+                unasked="Azure can't be asked about the run",
+                unknown="the program may still run",
+                say=self._say,
+                poll_seconds=POLL_SECONDS,
+                sleep=self._sleep,
+                clock=self._clock,
+            )
+        )
 
     def _look(self) -> End | None:
         """Its end; None while it runs."""
         body = self._arm.get(self._id, API_VERSION, **{"$expand": "instanceView"})
-        if body is None:
-            return End()
-        found = end_of(body)
-        return found if found.state in OVER else None
+        found = End() if body is None else end_of(body)
+        for tail in self._tails:
+            tail.more()
+        return found if body is None or found.state in OVER else None
 
     def _drained(self, end: End) -> End:
         """What came at the very end: the machine writes its output every few seconds."""
@@ -122,12 +108,7 @@ class Follower:
         return all(tail.ends_with(text) for tail, text in zip(self._tails, (end.output, end.error), strict=True))
 
     def _error(self, line: str) -> None:
-        told = gpu_confirmation.said(line)
-        if told is None:
-            self._show_error(line)
-            return
-        for each in told:
-            self._say(each)
+        gpu_confirmation.pass_on(line, self._show_error, self._say)
 
 
 def end_of(body: Mapping[str, Any]) -> End:

@@ -12,11 +12,11 @@ import shlex
 from typing import Any, NamedTuple
 
 from operations.run import gpu_confirmation
+from operations.run.command import FAILED_RUN
 from operations.run.context import REQUIREMENTS, Context, content_hash
 from operations.run.on_vm.wanted import Wanted, Way
 
 RUNS = "vm-runs"  # the container of outputs in the stack's storage
-NOT_RUN = 125  # as `docker run` has it
 LONGEST_SECONDS = 7 * 24 * 3600
 _FOLDER = "/var/lib/azure-gpu"
 _NOBODY = "00000000-0000-0000-0000-000000000000"  # as whom a registry takes a token
@@ -87,9 +87,9 @@ def _container(name: str, wanted: Wanted, image: Image, client_id: str) -> list[
     variables += [word for key in wanted.target.secrets for word in ("-e", key)]  # with the value that the shell has
     called = shlex.join([*variables, image.name, *wanted.arguments])
     return [
-        f'command -v docker >/dev/null || {{ echo "docker isn\'t on this machine" >&2; exit {NOT_RUN}; }}',
+        f'command -v docker >/dev/null || {{ echo "docker isn\'t on this machine" >&2; exit {FAILED_RUN}; }}',
         *(_sign_on(image.server, client_id) if image.server else []),
-        f"docker pull -q {shlex.quote(image.name)} >/dev/null || exit {NOT_RUN}",
+        f"docker pull -q {shlex.quote(image.name)} >/dev/null || exit {FAILED_RUN}",
         "with=()",
         'if [ "$gpus" = yes ]; then with=(--gpus all); fi',
         f"trap 'docker rm -f {shlex.quote(name)} >/dev/null 2>&1; exit 143' TERM INT",
@@ -106,13 +106,13 @@ def _sign_on(server: str, client_id: str) -> list[str]:
     field = 'sed -n \'s/.*"{}" *: *"\\([^"]*\\)".*/\\1/p\''  # of an answer in JSON
     return [
         "if command -v az >/dev/null; then",
-        f"  az login --identity{whom} --output none >/dev/null && az acr login --name {registry} >/dev/null || exit {NOT_RUN}",
+        f"  az login --identity{whom} --output none >/dev/null && az acr login --name {registry} >/dev/null || exit {FAILED_RUN}",
         "else",
         f"  token=$(curl -fsS -H Metadata:true 'http://169.254.169.254/metadata/identity/oauth2/token?{asked}' | "
         f"{field.format('access_token')})",
         f'  refresh=$(curl -fsS "https://{server}/oauth2/exchange" --data-urlencode access_token@<(printf %s "$token") '
         f"--data grant_type=access_token --data service={server} | {field.format('refresh_token')})",
-        f'  printf %s "$refresh" | docker login {server} --username {_NOBODY} --password-stdin >/dev/null || exit {NOT_RUN}',
+        f'  printf %s "$refresh" | docker login {server} --username {_NOBODY} --password-stdin >/dev/null || exit {FAILED_RUN}',
         "fi",
     ]
 
@@ -120,7 +120,7 @@ def _sign_on(server: str, client_id: str) -> list[str]:
 def _python(name: str, wanted: Wanted, context: Context) -> list[str]:
     """The script in a folder of its own, with its requirements in an environment that stays for the next run."""
     folder = f"{_FOLDER}/runs/{name}"
-    lines = [f"mkdir -p {folder} && cd {folder} || exit {NOT_RUN}", f"trap 'rm -rf {folder}' EXIT"]
+    lines = [f"mkdir -p {folder} && cd {folder} || exit {FAILED_RUN}", f"trap 'rm -rf {folder}' EXIT"]
     files = {context.script: context.files[context.script]}
     python = "python3"
     if REQUIREMENTS in context.files:
@@ -144,6 +144,6 @@ def _environment(folder: str) -> list[str]:
     return [
         f"if [ ! -d {folder} ]; then",
         f"  mkdir -p {folder.rpartition('/')[0]} && python3 -m venv {folder}.$$ && {install} &&",
-        f"    {{ mv -T {folder}.$$ {folder} 2>/dev/null || [ -d {folder} ]; }} || exit {NOT_RUN}",
+        f"    {{ mv -T {folder}.$$ {folder} 2>/dev/null || [ -d {folder} ]; }} || exit {FAILED_RUN}",
         "fi",
     ]

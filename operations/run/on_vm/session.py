@@ -15,6 +15,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
 from catalog.problems import Problem
 from catalog.services import vm_images
 from catalog.services.machines.power import DEALLOCATED, RUNNING
@@ -24,10 +27,10 @@ from operations import job_cost, virtual_machines
 from operations.azure import Arm, AzureError
 from operations.batch.blobs import Blobs
 from operations.run import names
-from operations.run.command import FAILED_RUN, INTERRUPTED
+from operations.run.command import FAILED_RUN, INTERRUPTED, TIMED_OUT
 from operations.run.errors import RunError, WrongRunError
-from operations.run.on_vm import plan
-from operations.run.on_vm.follow import TIMED_OUT, End, Follower
+from operations.run.on_vm import follow, plan
+from operations.run.on_vm.follow import End, Follower
 from operations.run.on_vm.plan import Image, Place
 from operations.run.on_vm.wanted import Wanted, Way, too_large
 from operations.run.stack_registry import of_stack
@@ -36,7 +39,7 @@ from operations.virtual_machines import API_VERSION, Machine
 from operations.vm import power, showing
 from operations.vm.power import PowerError
 
-TIME_IS_OVER = 124  # as `timeout` has it
+_REFUSED = (AzureError, AzureCoreError, requests.RequestException)
 END_SECONDS = 30  # how long a run-command that ends a container may take
 
 Say = Callable[[str], None]
@@ -47,8 +50,10 @@ def run(view: StackView, name: str, wanted: Wanted, *, detach: bool, show: Say, 
     with closing(Arm(view.connection)) as arm:
         machine, body = _machine(arm, view, name)
         way = _way(wanted, body)
-        started = _run_it(arm, view, name, machine, wanted, say)
+        stopped = _is_stopped(view, name, machine, wanted)
         try:
+            if stopped:
+                _start(arm, view, name, machine, say)
             with closing(Blobs(arm, view.storage)) as blobs:
                 place = Place(blobs.endpoint, client_id(body))
                 image = _image(arm, view, wanted, way, say)
@@ -65,7 +70,7 @@ def run(view: StackView, name: str, wanted: Wanted, *, detach: bool, show: Say, 
         finally:
             if wanted.stop_after:
                 _stop(arm, view, name, machine, say)
-            elif started and not detach:
+            elif stopped and not detach:
                 say(f"{name} stays on; when you are done: python -m operations vm stop {name} --stack {view.name}")
 
 
@@ -108,20 +113,22 @@ def client_id(body: Mapping[str, Any]) -> str:
     return next((str(each.get("clientId") or "") for each in given), "")
 
 
-def _run_it(arm: Arm, view: StackView, name: str, machine: Machine, wanted: Wanted, say: Say) -> bool:
-    """Whether it had to be started."""
-    if machine.power == RUNNING.name:
-        return False
-    if not wanted.start:
+def _is_stopped(view: StackView, name: str, machine: Machine, wanted: Wanted) -> bool:
+    """Whether it has to be started first."""
+    is_stopped = machine.power != RUNNING.name
+    if is_stopped and not wanted.start:
         fix = f"add --start, or start it: python -m operations vm start {name} --stack {view.name}"
         raise WrongRunError([Problem("--vm", f"the machine is {machine.power or 'not running'}", name, fix=fix)])
+    return is_stopped
+
+
+def _start(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> None:
     running = machine._replace(power=RUNNING.name)
     say(f"starting {name}; cost: {showing.cost(running, view.idle_cost.get(name), datetime.now(UTC).date())}")
     try:
         power.start(arm, machine.id)
     except PowerError as error:
         raise RunError(str(error)) from error
-    return True
 
 
 def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> None:
@@ -129,8 +136,9 @@ def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> N
     say(f"deallocating {name}")
     try:
         power.deallocate(arm, machine.id)
-    except (PowerError, AzureError, KeyboardInterrupt) as error:
-        say(f"{name} may still run and cost ({error or 'interrupted'}): python -m operations vm stop {name} --stack {view.name}")
+    except (PowerError, KeyboardInterrupt, *_REFUSED) as error:
+        told = str(error) or "interrupted"
+        say(f"{name} may still run and cost ({told}): python -m operations vm stop {name} --stack {view.name}")
         return
     say(f"{name} is deallocated; cost: {showing.cost(deallocated, view.idle_cost.get(name), datetime.now(UTC).date())}")
 
@@ -201,10 +209,10 @@ class _Session:
                 for line in text.splitlines():
                     self._say(f"  {line}")
         cost = job_cost.summary(end.seconds, showing.price_of(self._machine), datetime.now(UTC).date())
-        if end.state == TIMED_OUT:
+        if end.state == follow.TIMED_OUT:
             self._end()
             self._say(f"{self._vm}: stopped when its time was over; {cost}")
-            return TIME_IS_OVER
+            return TIMED_OUT
         told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "the service tells no exit code"
         self._say(f"{self._vm}: {end.state}, {told}; {cost}, as long as it ran; the machine costs while it is on")
         self._clean()
@@ -217,7 +225,7 @@ class _Session:
             if self._way is Way.CONTAINER:  # which the script's end may have left
                 self._kill_container()
             self._clean()
-        except (KeyboardInterrupt, AzureError) as error:
+        except (KeyboardInterrupt, *_REFUSED) as error:
             told = f" ({error})" if str(error) else ""
             self._say(f"{self._name} may still run{told}; see: python -m operations explain {self._vm} --stack {self._view.name}")
             return False
@@ -236,7 +244,7 @@ class _Session:
             self._arm.delete(self._id, API_VERSION)
             for stream in ("stdout", "stderr"):
                 self._blobs.delete(plan.RUNS, plan.blob(self._name, stream))
-        except AzureError as error:
+        except _REFUSED as error:
             self._say(f"the run-command {self._name} and its output stay: {error}")
 
 
