@@ -3,6 +3,7 @@
 #   STACK=local       which Pulumi.<stack>.yaml (local, lite, documents, dev); lite has no cluster, and so needs no Kubernetes
 #   ALL=1             with `make test`: the slow tests too
 #   TESTS=tests/...   with `make test`: only these
+#   WORKERS=N         with `make test`: how many run at a time
 
 # Python keeps what it compiled, also where a shell says not to: one `up` starts a dozen Pythons, and takes twice as long without.
 export PYTHONDONTWRITEBYTECODE :=
@@ -10,6 +11,8 @@ export PYTHONDONTWRITEBYTECODE :=
 STACK ?= local
 STATE := .local
 TESTS ?= tests
+# One more than there are cores: many tests wait for processes that they start.
+WORKERS ?= $(shell expr $$(nproc 2> /dev/null || sysctl -n hw.ncpu) + 1)
 PYTHON := .venv/bin/python
 UV := .venv/bin/uv
 EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
@@ -51,7 +54,7 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
 test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1 for all of them
-	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -n auto --dist worksteal $(if $(ALL),,-m "not slow") $(TESTS)
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(if $(ALL),,-m "not slow") $(TESTS)
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .

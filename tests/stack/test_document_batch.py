@@ -5,7 +5,6 @@ The document is Microsoft's page on GPU and RDMA nodes in Batch pools, of 2018-1
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -266,10 +265,7 @@ def test_the_successors_stand_on_the_embedded_azure_today(azure: EmbeddedAzure, 
 
 def push(stack: ProgramStack, folder: Path) -> "subprocess.CompletedProcess[str]":
     """The document's steps 2 and 3: a zip file of the installer, in the account as GPUDriver 411.82."""
-    words = ["package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82"]
-    options = ["--stack", stack.name, "--config-folder", str(stack.azure.state)]
-    command = [sys.executable, "-m", "operations", *words, *options]
-    return subprocess.run(command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=120, check=False)
+    return stack.operations("package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82")
 
 
 def settled(azure: EmbeddedAzure, pools: dict[str, str]) -> dict[str, Any] | None:

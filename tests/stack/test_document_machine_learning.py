@@ -14,7 +14,7 @@ import requests
 
 from tests.support import azure_ai_ml
 from tests.support.embedded import EmbeddedAzure
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, standing
 from tests.workloads.conftest import scoring_models, scoring_python
 from tests.workloads.scoring_server import picture
 
@@ -84,13 +84,8 @@ def configuration(azure: EmbeddedAzure) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
-    made = ProgramStack(azure, "page-2019", configuration(azure), engine_bin=engine_bin)
-    made.environment["PATH"] = f"{kubernetes_bin}:{made.environment['PATH']}"
-    done = made.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    yield made
-    down = made.down()
-    assert down.returncode == 0, down.stdout + down.stderr
+    with standing(azure, "page-2019", configuration(azure), engine_bin=engine_bin, kubernetes_bin=kubernetes_bin) as made:
+        yield made
 
 
 def test_the_pages_model_is_served_by_three_replicas_asked_for_a_picture_and_deleted(

@@ -35,9 +35,7 @@ class Served:
         self.endpoint = Endpoint(self.stack)
 
     def up(self) -> str:
-        done = self.stack.pulumi("up", "--yes", "--skip-preview")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return self.stack.update()
 
     def say(self, deployments: dict[str, dict[str, Any]], **endpoint: Any) -> None:
         self.stack.configure(serving(self._uri, deployments, **endpoint))

@@ -37,7 +37,7 @@ def test_the_file_of_rates_is_one_of_tasks() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
-    folder = copied(tmp_path / "clone")
+    folder = copied(tmp_path / "clone", installed=True)
     commands = commands_in(README)
     outputs = walked(commands, folder, login(azure, engine_bin))
     single = next(output for command, output in zip(commands, outputs, strict=True) if command.endswith("-- --steps 200"))

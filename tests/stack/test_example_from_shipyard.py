@@ -24,7 +24,7 @@ def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
-    folder = copied(tmp_path / "clone")
+    folder = copied(tmp_path / "clone", installed=True)
     outputs = dict(zip(commands_in(README), walked(commands_in(README), folder, login(azure, engine_bin)), strict=True))
     imported = next(output for command, output in outputs.items() if " import " in command)
     assert "Standard_NC6 retired on 2023-09-06" in " ".join(imported.replace("#", " ").split())

@@ -37,7 +37,7 @@ def test_as_many_jobs_are_started_as_share_one_gpu() -> None:
 @pytest.mark.usefixtures("kubernetes_bin")
 def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
     commands = commands_in(README)
-    outputs = walked(commands, copied(tmp_path / "clone"), login(azure, engine_bin))
+    outputs = walked(commands, copied(tmp_path / "clone", installed=True), login(azure, engine_bin))
     by_command = dict(zip(commands, outputs, strict=True))
     followed = next(said for command, said in by_command.items() if " run " in command and "--detach" not in command)
     assert "Accuracy at step 0: " in followed

@@ -16,14 +16,9 @@ LOGS = "azure-native:monitor:DiagnosticSetting"
 API_VERSION = "2026-07-01"
 
 
-def up(stack: ProgramStack) -> None:
-    done = stack.pulumi("up", "--yes", "--skip-preview")
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def made(stack: ProgramStack) -> ProgramStack:
     stack.create()
-    up(stack)
+    stack.update()
     return stack
 
 
@@ -36,7 +31,7 @@ def test_a_job_comes_up_stays_as_it_is_and_leaves_nothing(azure: EmbeddedAzure, 
     stack.create()
     created = {(step.type, step.name) for step in stack.steps() if step.operation == "create"}
     assert {(ENVIRONMENT, "eastus-environment"), (LOGS, "eastus-logs"), (JOB, "adder-job")} < created
-    up(stack)
+    stack.update()
 
     outputs = stack.outputs()
     assert outputs["jobs"].keys() == outputs["expires_at"].keys() == outputs["hourly_cost"].keys() == {"adder"}
@@ -78,14 +73,14 @@ def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(
 
     stack.configure(with_sample_job(timeout_minutes=5, environment={"A": "1"}))
     assert stack.steps() == [Step("update", JOB, "adder-job")]
-    up(stack)
+    stack.update()
     job = job_of(azure, stack)["properties"]
     assert job["configuration"]["replicaTimeout"] == 300
     assert job["template"]["containers"][0]["env"] == [{"name": "A", "value": "1"}]
 
     stack.configure(with_sample_job(schedule="0 2 * * *"))
     assert [(step.operation, step.type) for step in stack.steps() if step.operation == "replace"] == [("replace", JOB)]
-    up(stack)  # its name is fixed, so this only goes well where the old one is deleted first
+    stack.update()  # its name is fixed, so this only goes well where the old one is deleted first
     assert job_of(azure, stack)["properties"]["configuration"]["scheduleTriggerConfig"]["cronExpression"] == "0 2 * * *"
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
@@ -94,7 +89,7 @@ def test_another_gpu_changes_the_job_alone(azure: EmbeddedAzure, make_stack: Mak
     stack = made(make_stack(azure, with_sample_job()))
     stack.configure(with_sample_job(gpu="A100"))
     assert stack.steps() == [Step("update", JOB, "adder-job")]
-    up(stack)
+    stack.update()
     assert job_of(azure, stack)["properties"]["workloadProfileName"] == "gpu-a100"
 
 
@@ -136,7 +131,7 @@ def test_names_regions_and_containers_change_as_azure_lets_them(azure: EmbeddedA
     assert job_steps(container_name="other", secret_environment={"A": "1"}, parallelism=2, tags={"a": "b"}) == ["update"]
     assert job_steps(job_name="another-name") == ["replace"]
     assert job_steps(location="westus3") == ["replace"]
-    up(stack)  # the new environment is there before the job, and the old one goes after it
+    stack.update()  # the new environment is there before the job, and the old one goes after it
     job = job_of(azure, stack)
     environment = azure.get(job["properties"]["environmentId"], API_VERSION).json()
     assert {each["location"].replace(" ", "").lower() for each in (job, environment)} == {"westus3"}

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 SECONDS = 240
@@ -34,12 +33,8 @@ sys.exit(int(os.environ.get("CODE", "0")))
 @pytest.fixture(scope="module")
 def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """One stack with a job and a registry for all tests here; each brings a script of its own."""
-    made = ProgramStack(azure, "runs", CONFIG, engine_bin=engine_bin)
-    done = made.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    yield made
-    down = made.down()
-    assert down.returncode == 0, down.stdout + down.stderr
+    with standing(azure, "runs", CONFIG, engine_bin=engine_bin) as made:
+        yield made
 
 
 @pytest.fixture
@@ -49,22 +44,8 @@ def script(tmp_path: Path) -> Path:
     return file
 
 
-def command(stack: ProgramStack, *words: str) -> list[str]:
-    options = ["--on", "job", "--stack", stack.name, "--config-folder", str(stack.azure.state)]
-    before, _, after = (words, (), ()) if "--" not in words else (words[: words.index("--")], (), words[words.index("--") :])
-    return [sys.executable, "-m", "operations", "run", *before, *options, *after]
-
-
 def run(stack: ProgramStack, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command(stack, *words),
-        cwd=CHECKOUT,
-        env={**stack.environment, **environment},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    return stack.operations("run", "--on", "job", *words, **environment)
 
 
 def test_a_script_runs_with_its_arguments_and_variables_and_its_exit_code_is_ours(stack: ProgramStack, script: Path) -> None:
@@ -135,7 +116,7 @@ def test_whoever_may_not_start_is_told_which_role_may(stack: ProgramStack) -> No
 
 def test_ctrl_c_ends_the_execution_in_azure_and_says_what_it_cost(stack: ProgramStack, script: Path) -> None:
     process = subprocess.Popen(
-        command(stack, str(script), "--env", "SLEEP=300"),
+        stack.line("run", "--on", "job", str(script), "--env", "SLEEP=300"),
         cwd=CHECKOUT,
         env=stack.environment,
         stdout=subprocess.PIPE,
@@ -145,7 +126,7 @@ def test_ctrl_c_ends_the_execution_in_azure_and_says_what_it_cost(stack: Program
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "arguments\n"
-        shown = operations(stack, "running", "--stack", stack.name, "--json")
+        shown = stack.operations("running", "--json")
         assert [row["stack"] for row in json.loads(shown.stdout)["running"]] == [stack.name]
         assert json.loads(shown.stdout)["usd_hour"] == 0.7812
         process.send_signal(signal.SIGINT)
@@ -156,7 +137,7 @@ def test_ctrl_c_ends_the_execution_in_azure_and_says_what_it_cost(stack: Program
     assert "stopping the execution" in said
     assert "is stopped" in said
     assert "USD at 0.78" in said
-    assert operations(stack, "running", "--stack", stack.name).stdout == "nothing runs\n"
+    assert stack.operations("running").stdout == "nothing runs\n"
 
 
 def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -> None:
@@ -171,21 +152,8 @@ def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStac
     assert "it runs on" in done.stderr
 
     def explained() -> str:
-        return operations(stack, "explain", "trainer", "--stack", stack.name).stdout
+        return stack.operations("explain", "trainer").stdout
 
     text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
     assert "the program's own error" in text
     assert "    arguments" in text, "its last lines are shown"
-
-
-def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess[str]":
-    options = ["--config-folder", str(stack.azure.state)]
-    return subprocess.run(
-        [sys.executable, "-m", "operations", *words, *options],
-        cwd=CHECKOUT,
-        env=stack.environment,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )

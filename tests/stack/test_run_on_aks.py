@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -59,7 +58,7 @@ def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Itera
     stopped = azure.post(f"{cluster_id}/stop", VERSION)
     assert stopped.status_code in (200, 202), stopped.text
     until(lambda: _power(azure, cluster_id) == "Stopped", "the cluster is stopped", SECONDS)
-    explained = operations(made, "explain", "gpu")
+    explained = made.operations("explain", "gpu")
     down = made.down()
     assert down.returncode == 0, down.stdout + down.stderr
     assert "is stopped: " in down.stdout
@@ -93,23 +92,8 @@ def script(tmp_path: Path) -> Path:
     return file
 
 
-def command(stack: ProgramStack, *words: str, on: str = "aks") -> list[str]:
-    options = ["--on", on, "--stack", stack.name, "--config-folder", str(stack.azure.state)]
-    at = words.index("--") if "--" in words else len(words)
-    return [sys.executable, "-m", "operations", "run", *words[:at], *options, *words[at:]]
-
-
 def run(stack: ProgramStack, *words: str, on: str = "aks", **environment: str) -> "subprocess.CompletedProcess[str]":
-    return _done(command(stack, *words, on=on), {**stack.environment, **environment})
-
-
-def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess[str]":
-    options = ["--stack", stack.name, "--config-folder", str(stack.azure.state)]
-    return _done([sys.executable, "-m", "operations", *words, *options], stack.environment)
-
-
-def _done(words: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(words, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+    done = stack.operations("run", "--on", on, *words, **environment)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -119,7 +103,12 @@ class Running:
 
     def __init__(self, stack: ProgramStack, *words: str) -> None:
         self.process = subprocess.Popen(
-            command(stack, *words), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            stack.line("run", "--on", "aks", *words),
+            cwd=CHECKOUT,
+            env=stack.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self.shown: list[str] = []
         self.said: list[str] = []
@@ -178,7 +167,7 @@ def test_a_script_that_fails_gives_its_exit_code_and_is_explained_with_its_last_
     done = run(stack, str(script), "--gpus", "0", "--env", "CODE=7")
     assert done.returncode == 7, done.stdout + done.stderr
     assert "GPU void" in done.stdout
-    explained = operations(stack, "explain", job_of(done.stderr))
+    explained = stack.operations("explain", job_of(done.stderr))
     assert explained.returncode == 1, explained.stdout + explained.stderr
     assert "the program's own error" in explained.stdout
     assert "ended with exit code 7" in explained.stdout
@@ -193,7 +182,7 @@ def test_an_image_that_is_not_there_is_explained_while_it_is_waited_for(stack: P
     name = job_of(done.stderr)
 
     def explained() -> str:
-        found = operations(stack, "explain", name)
+        found = stack.operations("explain", name)
         return found.stdout if found.returncode == 1 else ""
 
     said = until(explained, "the pull has failed", SECONDS)
@@ -223,7 +212,7 @@ def test_what_runs_what_it_costs_and_how_much_of_the_gpu_it_uses(
 ) -> None:
     running = Running(stack, str(script), "--pool", "t4", "--env", f"UNTIL={GO}")
     running.until_shown("arguments")
-    rows = {row["name"]: row for row in json.loads(operations(stack, "running", "--json").stdout)["running"]}
+    rows = {row["name"]: row for row in json.loads(stack.operations("running", "--json").stdout)["running"]}
     name = next(each for each in rows if each.startswith("gpu/run-my-script-"))
     assert rows["gpu/t4"]["usd_hour"] == 0.526
     assert rows["gpu/t4"]["state"].startswith(f"1 node of {GPU}")
@@ -232,22 +221,22 @@ def test_what_runs_what_it_costs_and_how_much_of_the_gpu_it_uses(
     assert rows[name]["state"].startswith("running on aks-")
 
     def usage() -> Any:
-        found = operations(stack, "gpu-usage", "--json")
+        found = stack.operations("gpu-usage", "--json")
         return found.returncode == 0 and any(name == f"gpu/{job['job']}" for job in json.loads(found.stdout)["jobs"]) and found
 
     used = json.loads(until(usage, "DCGM tells of the job", SECONDS).stdout)
     assert used["source"] == "dcgm"
     assert [gpu["model"] for gpu in used["gpus"] if gpu["node"].startswith("aks-t4")] == ["Tesla T4"]
-    by_smi = json.loads(operations(stack, "gpu-usage", "--json", "--source", "nvidia-smi").stdout)
+    by_smi = json.loads(stack.operations("gpu-usage", "--json", "--source", "nvidia-smi").stdout)
     assert [f"gpu/{job['job']}" for job in by_smi["jobs"]] == [name]
     before = tmp_path / "before.json"
-    assert operations(stack, "gpu-usage", "--before", str(before)).returncode == 0
+    assert stack.operations("gpu-usage", "--before", str(before)).returncode == 0
     let_go(api)
     code, said = running.end()
     assert code == 0, said
-    after = operations(stack, "gpu-usage", "--after", str(before))
+    after = stack.operations("gpu-usage", "--after", str(before))
     assert "before and after" in after.stdout
-    explained = operations(stack, "explain", "gpu/t4")
+    explained = stack.operations("explain", "gpu/t4")
     assert explained.returncode == 0, explained.stdout + explained.stderr
 
 
@@ -261,7 +250,7 @@ def test_a_pod_that_does_not_tolerate_the_taint_is_explained_with_the_lines_to_w
     try:
 
         def explained() -> str:
-            found = operations(stack, "explain", "planted")
+            found = stack.operations("explain", "planted")
             return found.stdout if found.returncode == 1 else ""
 
         said = until(explained, "the scheduler has looked at it", SECONDS)

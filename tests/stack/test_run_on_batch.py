@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 SECONDS = 240
@@ -53,12 +52,8 @@ print("rank", os.environ["OMPI_COMM_WORLD_RANK"], "of", os.environ["OMPI_COMM_WO
 @pytest.fixture(scope="module")
 def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """One stack with three pools for all tests here."""
-    made = ProgramStack(azure, "pools", CONFIG, engine_bin=engine_bin)
-    done = made.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    yield made
-    down = made.down()
-    assert down.returncode == 0, down.stdout + down.stderr
+    with standing(azure, "pools", CONFIG, engine_bin=engine_bin) as made:
+        yield made
 
 
 @pytest.fixture
@@ -68,37 +63,8 @@ def script(tmp_path: Path) -> Path:
     return file
 
 
-def command(stack: ProgramStack, *words: str) -> list[str]:
-    options = ["--on", "batch", "--stack", stack.name, "--config-folder", str(stack.azure.state)]
-    at = words.index("--") if "--" in words else len(words)
-    return [sys.executable, "-m", "operations", "run", *words[:at], *options, *words[at:]]
-
-
 def run(stack: ProgramStack, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(
-        command(stack, *words),
-        cwd=CHECKOUT,
-        env={**stack.environment, **environment},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
-
-
-def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess[str]":
-    options = ["--stack", stack.name, "--config-folder", str(stack.azure.state)]
-    done = subprocess.run(
-        [sys.executable, "-m", "operations", *words, *options],
-        cwd=CHECKOUT,
-        env=stack.environment,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = stack.operations("run", "--on", "batch", *words, **environment)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -121,7 +87,7 @@ def test_a_script_runs_in_a_container_with_its_arguments_and_its_exit_code_is_ou
     assert "on 1 node, " in done.stderr
     assert "USD at 0.526 USD/hour" in done.stderr
     assert [json.loads(file.read_text()) for file in into.rglob("said.json")] == [["--epochs", "3"]]
-    explained = operations(stack, "explain", job_of(done.stderr))
+    explained = stack.operations("explain", job_of(done.stderr))
     assert explained.returncode == 1
     assert "exit code 7" in explained.stdout
     assert "    said as an error" in explained.stdout, "its last lines are shown"
@@ -153,7 +119,7 @@ def test_requirements_that_do_not_resolve_end_with_pips_last_lines(stack: Progra
     assert done.returncode == 125, done.stdout + done.stderr
     assert "the job's preparation failed" in done.stderr
     assert "no-such-package-was-ever-there" in done.stderr
-    explained = operations(stack, "explain", job_of(done.stderr))
+    explained = stack.operations("explain", job_of(done.stderr))
     assert explained.returncode == 1
     assert "the job's preparation failed" in explained.stdout
     assert "no-such-package-was-ever-there" in explained.stdout
@@ -219,7 +185,7 @@ def test_a_secret_reaches_the_script_and_nobody_who_reads_the_job(stack: Program
 
 def test_ctrl_c_ends_the_job_in_azure(stack: ProgramStack, script: Path) -> None:
     process = subprocess.Popen(
-        command(stack, str(script), "--pool", "plain", "--env", "SLEEP=300"),
+        stack.line("run", "--on", "batch", str(script), "--pool", "plain", "--env", "SLEEP=300"),
         cwd=CHECKOUT,
         env=stack.environment,
         stdin=subprocess.DEVNULL,
@@ -230,7 +196,7 @@ def test_ctrl_c_ends_the_job_in_azure(stack: ProgramStack, script: Path) -> None
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "arguments\n"
-        rows = json.loads(operations(stack, "running", "--json").stdout)["running"]
+        rows = json.loads(stack.operations("running", "--json").stdout)["running"]
         plain = next(row for row in rows if row["name"] == "plain")
         assert plain["kind"] == "Batch pool"
         assert plain["state"].endswith(", 1 task running")
@@ -259,7 +225,7 @@ def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStac
     job = job_of(done.stderr)
 
     def explained() -> str:
-        return operations(stack, "explain", job).stdout
+        return stack.operations("explain", job).stdout
 
     text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
     assert "the program's own error" in text
@@ -289,24 +255,24 @@ def test_a_package_is_pushed_once_and_its_version_keeps_its_content(stack: Progr
     folder.mkdir()
     (folder / "GPUDriverSetup.exe").write_text("installs a driver")
     push = ["package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82"]
-    first = operations(stack, *push)
+    first = stack.operations(*push)
     assert first.returncode == 0, first.stderr
     assert "the package GPUDriver 411.82 is active" in first.stdout
     assert "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%" in first.stdout
     assert "$AZ_BATCH_APP_PACKAGE_GPUDriver_411_82" in first.stdout
-    again = operations(stack, *push)
+    again = stack.operations(*push)
     assert again.returncode == 0, again.stderr
     assert "is there with this content" in again.stdout
     (folder / "GPUDriverSetup.exe").write_text("installs another one")
-    changed = operations(stack, *push)
+    changed = stack.operations(*push)
     assert changed.returncode == 2
     assert "already, active and with another content" in changed.stderr
 
 
 def test_a_pool_is_drained_and_says_what_it_gives_up(stack: ProgramStack, script: Path) -> None:
     assert run(stack, str(script), "--pool", "plain").returncode == 0
-    done = operations(stack, "drain", "plain")
+    done = stack.operations("drain", "plain")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the pool plain has no nodes any more" in done.stdout
-    rows = json.loads(operations(stack, "running", "--json").stdout)["running"]
+    rows = json.loads(stack.operations("running", "--json").stdout)["running"]
     assert "plain" not in [row["name"] for row in rows]

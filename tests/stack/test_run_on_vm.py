@@ -1,8 +1,6 @@
 """`run --on vm` and `--on cluster`, and `vm`, against the real engine's stack on the embedded Azure: a script and an image on a
 machine with a T4 and on a node that comes from none, with their output, exit code and cost."""
 
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure
 from tests.support.ssh_keys import PUBLIC_KEY
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -46,12 +44,8 @@ def configuration() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
-    made = ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", configuration(), engine_bin=engine_bin)
-    done = made.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    yield made
-    done = made.down()
-    assert done.returncode == 0, done.stdout + done.stderr
+    with standing(azure, f"t{uuid.uuid4().hex[:8]}", configuration(), engine_bin=engine_bin) as made:
+        yield made
 
 
 @pytest.fixture
@@ -59,19 +53,6 @@ def script(tmp_path: Path) -> Path:
     file = tmp_path / "hello.py"
     file.write_text(SCRIPT)
     return file
-
-
-def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess[str]":
-    """The stack's options stand behind the words, as people write them; what is behind -- stays there."""
-    before, hyphens, after = (list(words), [], []) if "--" not in words else _split(words)
-    options = ["--stack", stack.name, "--config-folder", str(stack.azure.state)]
-    command = [sys.executable, "-m", "operations", *before, *options, *hyphens, *after]
-    return subprocess.run(command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=300, check=False)
-
-
-def _split(words: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
-    at = words.index("--")
-    return list(words[:at]), ["--"], list(words[at + 1 :])
 
 
 def confirmed(text: str) -> bool:
@@ -82,7 +63,7 @@ def confirmed(text: str) -> bool:
 
 
 def test_a_machine_that_is_up_has_proved_its_driver_and_a_second_preview_changes_nothing(stack: ProgramStack) -> None:
-    done = operations(stack, "vm", "show")
+    done = stack.operations("vm", "show")
     assert done.returncode == 0, done.stderr
     assert "Standard_NC4as_T4_v3 in eastus, Linux" in done.stdout
     assert "  running" in done.stdout
@@ -96,7 +77,7 @@ def test_a_machine_that_is_up_has_proved_its_driver_and_a_second_preview_changes
 
 
 def test_a_script_runs_in_a_container_with_the_machines_gpu_and_its_exit_code_is_ours(stack: ProgramStack, script: Path) -> None:
-    done = operations(stack, "run", str(script), "--on", "vm", "--env", "WORD=a b", "--env", "CODE=7", "--", "--epochs", "3 4")
+    done = stack.operations("run", str(script), "--on", "vm", "--env", "WORD=a b", "--env", "CODE=7", "--", "--epochs", "3 4")
     assert done.returncode == 7, done.stdout + done.stderr
     assert "hello from ['--epochs', '3 4'] a b\n" in done.stdout
     assert confirmed(done.stderr), done.stderr
@@ -108,7 +89,7 @@ def test_a_script_runs_with_the_machines_own_python_too_and_finds_a_secret(
     stack: ProgramStack, script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(stack.environment, "WORD", "hunter2")
-    done = operations(stack, "run", str(script), "--on", "vm", "--way", "python", "--secret-env", "WORD")
+    done = stack.operations("run", str(script), "--on", "vm", "--way", "python", "--secret-env", "WORD")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == "hello from [] hunter2\n"
     assert "and an error\n" in done.stderr
@@ -122,7 +103,7 @@ def test_what_a_run_left_on_the_machine_is_gone(stack: ProgramStack) -> None:
 
 def test_a_run_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -> None:
     script.write_text("import time\nprint('begins', flush=True)\ntime.sleep(600)\n")
-    done = operations(stack, "run", str(script), "--on", "vm", "--timeout", "0.05")
+    done = stack.operations("run", str(script), "--on", "vm", "--timeout", "0.05")
     assert done.returncode == 124, done.stdout + done.stderr
     assert "trainer: stopped when its time was over" in done.stderr
 
@@ -130,18 +111,18 @@ def test_a_run_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path)
 def test_a_deallocated_machine_is_started_and_deallocated_again_by_a_run_that_is_asked_to(
     stack: ProgramStack, script: Path
 ) -> None:
-    done = operations(stack, "vm", "stop", "trainer")
+    done = stack.operations("vm", "stop", "trainer")
     assert done.returncode == 0, done.stderr
     assert "trainer is deallocated; cost: nothing for the machine; its disk" in done.stdout
     assert "0.027 USD/hour" in done.stdout
-    done = operations(stack, "run", str(script), "--on", "vm", "--way", "python")
+    done = stack.operations("run", str(script), "--on", "vm", "--way", "python")
     assert done.returncode == 2
     assert "the machine is deallocated" in done.stderr
     assert "add --start" in done.stderr
-    assert "deallocated" in operations(stack, "vm", "show").stdout
+    assert "deallocated" in stack.operations("vm", "show").stdout
     assert stack.steps() == []  # what is deallocated is no other machine
 
-    done = operations(stack, "run", str(script), "--on", "vm", "--way", "python", "--start", "--stop-after")
+    done = stack.operations("run", str(script), "--on", "vm", "--way", "python", "--start", "--stop-after")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == "hello from [] None\n"
     assert "starting trainer; cost: 0.526 USD/hour" in done.stderr
@@ -149,7 +130,7 @@ def test_a_deallocated_machine_is_started_and_deallocated_again_by_a_run_that_is
 
 
 def test_a_script_runs_on_a_cluster_of_the_workspace_whose_node_comes_from_none(stack: ProgramStack, script: Path) -> None:
-    done = operations(stack, "run", str(script), "--on", "cluster", "--env", "WORD=x", "--env", "CODE=4", "--", "a", "b c")
+    done = stack.operations("run", str(script), "--on", "cluster", "--env", "WORD=x", "--env", "CODE=4", "--", "a", "b c")
     assert done.returncode == 4, done.stdout + done.stderr
     assert "hello from ['a', 'b c'] x\n" in done.stdout
     assert "and an error\n" in done.stdout  # the service has one log for both
@@ -159,7 +140,7 @@ def test_a_script_runs_on_a_cluster_of_the_workspace_whose_node_comes_from_none(
 
 
 def test_a_workload_starts_on_the_cluster_as_its_dockerfile_says(stack: ProgramStack) -> None:
-    done = operations(stack, "run", "vector_add", "--on", "cluster", "--", "--elements", "100")
+    done = stack.operations("run", "vector_add", "--on", "cluster", "--", "--elements", "100")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[Vector addition of 100 elements]" in done.stdout
     assert "gpu: Completed, exit code 0; " in done.stderr

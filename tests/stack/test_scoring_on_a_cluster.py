@@ -46,8 +46,7 @@ def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path, models: 
     said["clusters"]["shared"]["services"] = {"rows": service}
     made = ProgramStack(azure, "scoring", said, engine_bin=engine_bin)
     made.create()
-    done = made.pulumi("up", "--yes", "--skip-preview")
-    assert done.returncode == 0, done.stdout + done.stderr
+    made.update()
     yield made
     down = made.down()
     assert down.returncode == 0, down.stdout + down.stderr

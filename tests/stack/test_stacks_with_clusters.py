@@ -31,16 +31,10 @@ def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path) -> Itera
     """A stack that is up, with a cluster and one GPU pool."""
     made = ProgramStack(azure, "clusters", with_cluster(), engine_bin=engine_bin)
     made.create()
-    up(made)
+    made.update()
     yield made
     done = made.down()
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def up(stack: ProgramStack) -> str:
-    done = stack.pulumi("up", "--yes", "--skip-preview")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def steps_of(stack: ProgramStack, said: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -107,7 +101,7 @@ def test_a_refresh_changes_nothing_on_the_cluster_and_what_it_reads_replaces_not
     done = stack.pulumi("refresh", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {(step.operation, step.type) for step in stack.steps()} <= {("update", CLUSTER)}
-    up(stack)
+    stack.update()
     assert stack.steps() == []
 
 
@@ -115,7 +109,7 @@ def test_another_size_of_a_pool_replaces_that_pool_alone(azure: EmbeddedAzure, s
     before = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
     replaced = [(step, POOL, "shared-pool-t4") for step in ("create-replacement", "replace", "delete-replaced")]
     assert steps_of(stack, with_cluster(size="Standard_NC8as_T4_v3")) == replaced
-    up(stack)
+    stack.update()
     after = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
     assert after != before
     assert pools_in(azure, stack).keys() == {"system", after}
@@ -124,14 +118,14 @@ def test_another_size_of_a_pool_replaces_that_pool_alone(azure: EmbeddedAzure, s
 def test_more_nodes_of_a_pool_change_it_in_place_and_nothing_on_the_cluster(stack: ProgramStack) -> None:
     said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
     assert steps_of(stack, said) == [("update", POOL, "shared-pool-t4")]
-    up(stack)
+    stack.update()
 
 
 def test_a_change_of_the_cluster_in_place_touches_neither_login_nor_what_runs(stack: ProgramStack) -> None:
     said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
     said["clusters"]["shared"]["idle_minutes"] = 5
     assert steps_of(stack, said) == [("update", CLUSTER, "shared-cluster")]
-    up(stack)
+    stack.update()
 
 
 def test_another_cluster_under_the_same_id_gets_everything_anew(stack: ProgramStack) -> None:

@@ -33,14 +33,9 @@ def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """A stack that is up, with a workspace and machines that have not come yet."""
     made = ProgramStack(azure, "learning", with_ml(), engine_bin=engine_bin)
     made.create()
-    up(made)
+    made.update()
     yield made
     done = made.down()
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def up(stack: ProgramStack) -> None:
-    done = stack.pulumi("up", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -89,7 +84,7 @@ def test_a_model_is_registered_once_it_lies_where_it_is_said_to_lie_and_stays(az
     assert done.returncode != 0
     assert "there is no blob 'mnist/1'" in done.stdout, done.stdout
     upload(azure, account, "models", "mnist/1/saved_model.pb")
-    up(stack)
+    stack.update()
     unchanged(stack)
     assert stack.outputs()["ml_models"]["mnist"].endswith("/models/mnist/versions/1")
 
@@ -109,7 +104,7 @@ def test_the_scale_changes_in_place_and_another_size_stands_beside_what_it_repla
     assert stack.steps() == [Step("update", COMPUTE, "ml-compute-t4")]
     stack.configure(with_content(size="Standard_NC8as_T4_v3"))
     assert steps(stack) == beside("ml-compute-t4")
-    up(stack)
+    stack.update()
     assert stack.outputs()["ml_computes"]["t4"] != before
     assert azure.get(before, API_VERSION).status_code == 404
 
@@ -125,7 +120,7 @@ def test_the_stack_comes_up_again_although_azure_keeps_the_names_of_what_was_del
     assert vault.lower() in [each["properties"]["vaultId"].lower() for each in kept]
 
     stack.configure(with_ml())
-    up(stack)
+    stack.update()
     again = stack.outputs()["ml_workspace"]
     assert again != first
     assert azure.get(again, API_VERSION).json()["properties"]["keyVault"] != vault

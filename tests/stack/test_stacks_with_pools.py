@@ -19,11 +19,6 @@ ROLE = "azure-native:authorization:RoleAssignment"
 API_VERSION = "2024-07-01"
 
 
-def up(stack: ProgramStack) -> None:
-    done = stack.pulumi("up", "--yes", "--skip-preview")
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def pool_steps(stack: ProgramStack) -> list[str]:
     """What a preview would do to the pools, a replacement in its parts."""
     done = stack.pulumi("preview", "--json", "--show-replacement-steps")
@@ -56,7 +51,7 @@ def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(
     created = {(step.type, step.name) for step in stack.steps() if step.operation == "create"}
     assert {(ACCOUNT, "batch-account"), (APPLICATION, "batch-application-tool"), (LOGS, "batch-logs")} < created
     assert {(ROLE, "foundation-blob-role"), (POOL, "gpus-pool"), (POOL, "ring-pool")} < created
-    up(stack)
+    stack.update()
     unchanged(stack)
 
     outputs = stack.outputs()
@@ -84,13 +79,13 @@ def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(
 def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, with_pool())
     stack.create()
-    up(stack)
+    stack.update()
     before = pool_of(azure, stack, "gpus")
 
     in_place: dict[str, Any] = {"autoscale": {"max_nodes": 3}, "metadata": {"a": "b"}, "expires_after": "2026-12-24"}
     stack.configure(with_pool(**in_place))
     assert stack.steps() == [Step("update", POOL, "gpus-pool")]
-    up(stack)
+    stack.update()
     changed = pool_of(azure, stack, "gpus")
     assert changed["name"] == before["name"]
     assert {"name": "a", "value": "b"} in changed["properties"]["metadata"]
@@ -98,7 +93,7 @@ def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedA
     # Another name, so that the new pool is there before the old one goes; the stack's own name for it stays.
     stack.configure(with_pool(**in_place, size="Standard_NC8as_T4_v3"))
     assert pool_steps(stack) == ["create-replacement", "replace", "delete-replaced"]
-    up(stack)
+    stack.update()
     after = pool_of(azure, stack, "gpus")
     assert after["name"].startswith("gpus-")
     assert after["name"] != before["name"]
@@ -114,7 +109,7 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
     said: dict[str, Any] = {"image": "microsoft-dsvm:ubuntu-hpc:2404", "containers": {"images": images}}
     stack = make_stack(azure, with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
     stack.create()
-    up(stack)
+    stack.update()
     before = pools_in(azure, stack)
 
     said["containers"] = {"enabled": True, "images": images[::-1]}
@@ -127,7 +122,7 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
     blobs["account"] = "theirdata"
     stack.configure(with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
     assert pool_steps(stack) == ["create-replacement", "replace", "delete-replaced"]
-    up(stack)
+    stack.update()
     [after] = pools_in(azure, stack)
     assert [after] != before
 
@@ -135,10 +130,10 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
 def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, with_pool(replace="drain-first"))
     stack.create()
-    up(stack)
+    stack.update()
     stack.configure(with_pool(replace="drain-first", task_slots=2))
     assert pool_steps(stack) == ["delete-replaced", "replace", "create-replacement"]
-    up(stack)
+    stack.update()
     assert pools_in(azure, stack) == ["gpus"]
     assert pool_of(azure, stack, "gpus")["properties"]["taskSlotsPerNode"] == 2
     unchanged(stack)
@@ -148,7 +143,7 @@ def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: EmbeddedAzure
     """The reason for all this: the service's refusal, should anything change it behind the program's back."""
     stack = make_stack(azure, with_pool(dedicated_nodes=1))
     stack.create()
-    up(stack)
+    stack.update()
     pool_id = stack.outputs()["pools"]["gpus"]
     body = azure.get(pool_id, API_VERSION).json()
     changed = {"properties": {**body["properties"], "vmSize": "Standard_NC8as_T4_v3"}}
@@ -168,13 +163,13 @@ def test_nodes_start_from_an_image_of_the_stacks_own_and_a_new_version_makes_a_n
 
     stack = make_stack(azure, with_version("1.0.0"))
     stack.create()
-    up(stack)
+    stack.update()
     before = pool_of(azure, stack, "gpus")
     image = before["properties"]["deploymentConfiguration"]["virtualMachineConfiguration"]["imageReference"]["id"]
     assert image.endswith("/versions/1.0.0")
     unchanged(stack)
     stack.configure(with_version("1.0.1"))
-    up(stack)
+    stack.update()
     after = pool_of(azure, stack, "gpus")
     assert after["name"] != before["name"]
     assert pools_in(azure, stack) == [after["name"]]

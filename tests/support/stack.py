@@ -3,8 +3,12 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +17,7 @@ import yaml
 
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
 
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,20 @@ class ProgramStack:
     def down(self) -> "subprocess.CompletedProcess[str]":
         return self.operations("down")
 
-    def operations(self, command: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def update(self) -> str:
+        """`pulumi up` alone, which has to go well, and its output. The stack has to exist."""
+        done = self.pulumi("up", "--yes", "--skip-preview")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def operations(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        return self._run(self.line(*words), environment)
+
+    def line(self, *words: str) -> list[str]:
+        """The command line, with the stack's options before what belongs to the program that `run` runs."""
+        at = words.index("--") if "--" in words else len(words)
         options = ["--stack", self.name, "--config-folder", str(self.azure.state)]
-        return self._run([sys.executable, "-m", "operations", command, *options, *arguments])
+        return [sys.executable, "-m", "operations", *words[:at], *options, *words[at:]]
 
     def start_up(self) -> "subprocess.Popen[str]":
         """Begins an `up` of `pulumi` alone and returns its process, for a test that kills it. The stack has to exist."""
@@ -67,9 +82,13 @@ class ProgramStack:
         )
 
     def create(self) -> None:
-        """Makes the stack, without anything in it."""
-        done = self.operations("preview")
-        assert done.returncode == 0, done.stdout + done.stderr
+        """Makes the stack, without anything in it. `stack init` writes into the project's folder, so it gets one of its own."""
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(CHECKOUT / "Pulumi.yaml", folder)
+            copy = shutil.copy(self.config_file, folder)
+            command = ["pulumi", "stack", "init", self.name, "--no-select", "--non-interactive"]
+            subprocess.run(command, cwd=folder, env=self.environment, capture_output=True, check=True, timeout=LIMIT_SECONDS)
+            shutil.copy(copy, self.config_file)
 
     def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return self._run(["pulumi", *arguments, "--non-interactive", *self._options()])
@@ -98,10 +117,26 @@ class ProgramStack:
     def _options(self) -> list[str]:
         return ["--stack", self.name, "--config-file", str(self.config_file)]
 
-    def _run(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
+    def _run(self, command: list[str], more: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+        environment = {**self.environment, **(more or {})}
         return subprocess.run(
-            command, cwd=CHECKOUT, env=self.environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+            command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
         )
+
+
+@contextmanager
+def standing(
+    azure: EmbeddedAzure, name: str, config: dict[str, Any], *, engine_bin: Path, kubernetes_bin: Path | None = None
+) -> Iterator[ProgramStack]:
+    """A stack that is up for the tests of a module, and goes without leaving anything."""
+    made = ProgramStack(azure, name, config, engine_bin=engine_bin)
+    if kubernetes_bin is not None:
+        made.environment["PATH"] = f"{kubernetes_bin}:{made.environment['PATH']}"
+    done = made.up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield made
+    done = made.down()
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def connection_keys(azure: EmbeddedAzure) -> dict[str, str]:
