@@ -116,7 +116,10 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
         packages=tuple(package for name, spec in batch.pools.items() for package in _packages(name, spec)),
         assigns_roles=foundation.assign_roles
         and (
-            foundation.identity_pulls or foundation.identity_writes_blobs or bool(clusters) or inventory_ml.assigns_roles(of_ml)
+            foundation.identity_pulls
+            or foundation.identity_writes_blobs
+            or bool(clusters)
+            or inventory_ml.assigns_roles(of_ml, identity=foundation.identity is not None)
         ),
         clusters=tuple(spec.existing.text for spec in clusters.values() if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from catalog.services.machine_learning import endpoints
 from catalog.size_use import Service, SizeUse
 from catalog.sizes import SIZES
+from components.ml_endpoint_settings import EndpointIdentity
 from components.ml_workspace_settings import MlWorkspaceSettings
 from components.settings_ml import MlParts
 from formats import azure_types
@@ -72,9 +73,13 @@ def names(said: MlWorkspaceSettings | None, parts: MlParts) -> Iterator[tuple[Az
             yield azure_type, of_network, f"vms.{name}"
 
 
-def assigns_roles(parts: MlParts) -> bool:
-    """Whether a workspace is created, whose identity gets roles."""
-    return parts.workspace is not None and parts.workspace.existing is None
+def assigns_roles(parts: MlParts, *, identity: bool) -> bool:
+    """Whether an identity that the stack creates gets roles: a workspace's, or of machines and endpoints that don't speak as
+    the stack's. `identity`: whether the stack has one."""
+    created = parts.workspace is not None and parts.workspace.existing is None
+    own = [endpoint.identity for endpoint in parts.endpoints.values() if endpoint.identity is not EndpointIdentity.STACK]
+    speaks_for_itself = EndpointIdentity.SYSTEM in own or (not identity and bool(own or parts.vms))
+    return created or speaks_for_itself
 
 
 def existing_workspace(parts: MlParts) -> str:

@@ -193,7 +193,7 @@ def _same_answers(ports: Mapping[str, int], folder: Path) -> None:
     for body in (PNG, JSON):
         rows = {}
         for name, port in ports.items():
-            said = json.loads(_load(port, folder, body, clients=1, seconds=UNBOUNDED, requests=20).first)
+            said = json.loads(_load(port, folder, body, clients=1, seconds=UNBOUNDED, requests=5).first)
             rows[name] = said["scores"] if name == OURS else said
         for name, scores in rows.items():
             differ = max(

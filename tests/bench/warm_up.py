@@ -1,4 +1,4 @@
-"""How long bringing the local stack up takes with engine, packages and images at hand, beyond its workloads' own run."""
+"""How long bringing a shipped stack up takes with engine, packages and images at hand, beyond its workloads' own run."""
 
 import time
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ class WarmUp:
         return self.whole - self.workloads
 
 
-def measure(azure: EmbeddedAzure, engine_bin: Path) -> WarmUp:
-    """Brings the stack up once, so that its images are built, takes it down, and times the second time."""
-    connected = azure.command("connect", "local")
+def measure(azure: EmbeddedAzure, engine_bin: Path, name: str) -> WarmUp:
+    """Brings the stack that the project ships under this name up once, so that its images are built, takes it down, and times the second time."""
+    connected = azure.command("connect", name)
     if connected.returncode != 0:
         raise RuntimeError(connected.stderr)
-    stack = ProgramStack(azure, "local", None, engine_bin=engine_bin)
+    stack = ProgramStack(azure, name, None, engine_bin=engine_bin)
     _succeed(stack.operations("up", "--start-jobs"))
     _succeed(stack.down())
     began = time.monotonic()

@@ -14,6 +14,7 @@ from components.inventory import Inventory
 from formats import stack_file
 
 ROOT = Path(__file__).parents[2]
+GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/g"
 
 
 def of_stack(stack: str, **changed: str) -> Inventory:
@@ -106,9 +107,7 @@ def test_machines_of_azure_machine_learning_without_a_gpu_are_counted_apart() ->
 
 
 def test_pools_use_all_nodes_that_there_can_be_and_take_names_as_their_account_does() -> None:
-    existing = (
-        "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/g/providers/Microsoft.Batch/batchAccounts/theirs"
-    )
+    existing = f"{GROUP}/providers/Microsoft.Batch/batchAccounts/theirs"
     pools = {
         "fixed": {"size": "NC4as_T4_v3", "dedicated_nodes": 2, "spot_nodes": 3, "replace": "drain-first", "pool_name": "Ours"},
         "own": {"size": "NC4as_T4_v3", "autoscale": {"formula": "$TargetDedicatedNodes = 9;"}, "packages": {"tool": "1.2"}},
@@ -156,6 +155,23 @@ def test_roles_are_assigned_where_there_is_a_registry_to_pull_from_or_a_storage_
     without = json.dumps({"identity": "create", "storage": "create"})
     assert not of_stack("dev", **{"azure-gpu:foundation": without}).assigns_roles
     assert of_stack("dev", **{"azure-gpu:foundation": without, "azure-gpu:batch_account": '"create"'}).assigns_roles
+
+
+def test_roles_are_assigned_where_an_endpoint_or_a_machine_speaks_for_itself() -> None:
+    workspace = f"{GROUP}/providers/Microsoft.MachineLearningServices/workspaces/theirs"
+    bare = {
+        "azure-gpu:foundation": json.dumps({"identity": "create"}),
+        "azure-gpu:ml_workspace": json.dumps({"existing": workspace}),
+    }
+    assert not of_stack("dev", **bare).assigns_roles
+    endpoint = {"deployments": {}}
+    assert not of_stack("dev", **bare, **{"azure-gpu:ml_endpoints": json.dumps({"digits": endpoint})}).assigns_roles
+    speaking = {"digits": {**endpoint, "identity": "system"}}
+    assert of_stack("dev", **bare, **{"azure-gpu:ml_endpoints": json.dumps(speaking)}).assigns_roles
+    machine = {"azure-gpu:vms": json.dumps({"box": {"size": "Standard_NC4as_T4_v3"}})}
+    assert not of_stack("dev", **bare, **machine).assigns_roles
+    nobody = {"azure-gpu:foundation": json.dumps({"storage": "create"})}
+    assert of_stack("dev", **{**bare, **nobody}, **machine).assigns_roles
 
 
 def printed(*arguments: str) -> subprocess.CompletedProcess[str]:
