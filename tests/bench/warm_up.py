@@ -25,7 +25,7 @@ class WarmUp:
 
 
 def measure(azure: EmbeddedAzure, engine_bin: Path, name: str) -> WarmUp:
-    """Brings the stack that the project ships under this name up once, so that its images are built, takes it down, and times the second time."""
+    """Brings the shipped stack of this name up once, so that its images are built, takes it down, and times the second time."""
     connected = azure.command("connect", name)
     if connected.returncode != 0:
         raise RuntimeError(connected.stderr)
