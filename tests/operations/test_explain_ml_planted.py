@@ -78,9 +78,8 @@ class Place(NamedTuple):
         return path, self.azure.put(path, body, ML)
 
     def failed(self, script: str = WELL, **properties: Any) -> str:
-        """The id of a deployment that ends as Failed."""
-        quick = {"period": "PT1S", "failureThreshold": 2, "initialDelay": "PT1S", "timeout": "PT1S"}
-        path, answer = self.deploy(script, **{"readinessProbe": quick, "livenessProbe": quick, **properties})
+        """The id of a deployment that ends as Failed. Its probes leave a slow machine time to come to what fails."""
+        path, answer = self.deploy(script, **{"readinessProbe": probe(90), "livenessProbe": probe(90), **properties})
         assert answer.status_code == 201, answer.text
         ended = self.azure.finished(answer)
         assert ended["status"] == "Failed", ended
@@ -98,6 +97,11 @@ class Place(NamedTuple):
         headers = {"Authorization": f"Bearer {key}", "azureml-model-deployment": deployment.rsplit("/", 1)[-1]}
         with self.azure.http(headers=headers) as client:
             return client.post(uri, json={}).status_code
+
+
+def probe(failures: int) -> dict[str, Any]:
+    """Asks each second, and gives up after as many failures."""
+    return {"period": "PT1S", "failureThreshold": failures, "initialDelay": "PT1S", "timeout": "PT1S"}
 
 
 @pytest.fixture(scope="module")
@@ -186,14 +190,14 @@ def test_a_readiness_probe_that_nothing_answers(place: Place, explain: Explain) 
     routes = {**ROUTES, "readinessRoute": {"port": 5001, "path": "/nowhere"}}
     image = "mcr.microsoft.com/azureml/minimal-py312-inference:latest"
     environment = place.environment_of(image=image, condaFile=CONDA, inferenceConfig=routes)
-    told = explain(place.failed(environmentId=environment))
+    told = explain(place.failed(environmentId=environment, readinessProbe=probe(2)))
     assert told["cause"] == "NOT_READY"
     assert "readiness probe" in told["what"]
 
 
 def test_a_server_that_is_killed_for_its_memory(place: Place, explain: Explain) -> None:
-    told = explain(place.failed("import os, signal\n\n\ndef init():\n    os.kill(os.getpid(), signal.SIGKILL)\n\n\n"
-                                "def run(data):\n    return 1\n"))  # fmt: skip
+    killed = "import os, signal\n\n\ndef init():\n    os.kill(os.getpid(), signal.SIGKILL)\n\n\ndef run(data):\n    return 1\n"
+    told = explain(place.failed(killed, livenessProbe=probe(6)))  # its server starts it anew, for as long as it is let
     assert told["cause"] == "OUT_OF_MEMORY"
     assert "Standard_F2s_v2 has too little" in told["what"]
 
