@@ -17,9 +17,10 @@ from tests.support.stack import ProgramStack
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 IMAGE = "mcr.microsoft.com/azureml/minimal-py312-inference:latest"
-# Answers with how many bytes it got, and says how long that took: a server that loads at once.
+# Answers with how many bytes it got, and says how long that took. It loads for longer than lies between two looks at its log.
 SCORE = b"""
 import os
+import time
 
 from azureml_inference_server_http.api.aml_request import rawhttp
 from azureml_inference_server_http.api.aml_response import AMLResponse
@@ -27,6 +28,7 @@ from azureml_inference_server_http.api.aml_response import AMLResponse
 
 def init():
     print("the model is in", sorted(os.listdir(os.environ["AZUREML_MODEL_DIR"])), flush=True)
+    time.sleep(4)
 
 
 @rawhttp
