@@ -22,6 +22,7 @@ def resources_of(azure: EmbeddedAzure) -> list[dict[str, Any]]:
     return azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
 
 
+@pytest.mark.slow
 def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing(
     azure: EmbeddedAzure, make_stack: MakeStack
 ) -> None:
