@@ -76,8 +76,8 @@ class GpuCluster(pulumi.ComponentResource):
         context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
         spec, problems = resolve(name, args, context)
         images = args["registry"]["workload_images"] if "registry" in args else {}
-        speaks = may_speak(spec) and args.get("identity_is_own", False)
-        of_services = cluster_gpu_objects.missing_of_services(spec.objects, identity=speaks, storage="storage" in args)
+        self._speaks = may_speak(spec) and args.get("identity_is_own", False)
+        of_services = cluster_gpu_objects.missing_of_services(spec.objects, identity=self._speaks, storage="storage" in args)
         refuse([*stack_problems, *problems, *cluster_gpu_objects.missing_images(spec.objects, images), *of_services])
         facts, problems = gpu_cluster_existing.look_up(spec)
         refuse(problems)
@@ -272,7 +272,7 @@ class GpuCluster(pulumi.ComponentResource):
     def _workload_identity(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
         """A service account whose tokens Entra takes for the stack's identity. Someone else's identity isn't changed."""
         spec, args = self._spec, self._args
-        if cluster.declared is None or not (may_speak(spec) and args.get("identity_is_own", False)):
+        if cluster.declared is None or not self._speaks:
             return
         identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
         found = identity_id.apply(arm_ids.parse)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from catalog.services.machine_learning import endpoints
 from catalog.size_use import Service, SizeUse
 from catalog.sizes import SIZES
+from components.ml_endpoint_args import identity_of
 from components.ml_endpoint_settings import EndpointIdentity
 from components.ml_workspace_settings import MlWorkspaceSettings
 from components.settings_ml import MlParts
@@ -77,9 +78,8 @@ def assigns_roles(parts: MlParts, *, identity: bool) -> bool:
     """Whether an identity that the stack creates gets roles: a workspace's, or of machines and endpoints that don't speak as
     the stack's. `identity`: whether the stack has one."""
     created = parts.workspace is not None and parts.workspace.existing is None
-    own = [endpoint.identity for endpoint in parts.endpoints.values() if endpoint.identity is not EndpointIdentity.STACK]
-    speaks_for_itself = EndpointIdentity.SYSTEM in own or (not identity and bool(own or parts.vms))
-    return created or speaks_for_itself
+    speaking = {identity_of(endpoint, stack_has_one=identity) for endpoint in parts.endpoints.values()}
+    return created or EndpointIdentity.SYSTEM in speaking or (bool(parts.vms) and not identity)
 
 
 def existing_workspace(parts: MlParts) -> str:

@@ -21,7 +21,7 @@ from catalog.problems import Problem
 from components import log_settings, role_of_identity
 from components import ml_endpoint_inputs as inputs
 from components.context import resolve_stack
-from components.ml_endpoint_args import MlEndpointArgs, MlEndpointSpec, quota_text, resolve, surroundings_problems
+from components.ml_endpoint_args import MlEndpointArgs, MlEndpointSpec, identity_of, quota_text, resolve, surroundings_problems
 from components.ml_endpoint_deployments import DeploymentSpec
 from components.ml_endpoint_known import LOOKUP, OUTPUTS, kept, scoring_uri_of
 from components.ml_endpoint_settings import EndpointIdentity, EndpointNetwork
@@ -68,7 +68,7 @@ class MlEndpoint(pulumi.ComponentResource):
         self._spec = spec
         self._args = args
         self._workspace = workspace
-        self._system_assigned = _identity_of(spec, args) is EndpointIdentity.SYSTEM
+        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in args) is EndpointIdentity.SYSTEM
         self._child = pulumi.ResourceOptions(parent=self)
         body = self._body()
         endpoint = self._endpoint(body)
@@ -280,12 +280,6 @@ class MlEndpoint(pulumi.ComponentResource):
             quota = quota_text(spec)
             if quota:
                 pulumi.log.info(f"{name} needs {quota}", self)
-
-
-def _identity_of(spec: MlEndpointSpec, args: MlEndpointArgs) -> EndpointIdentity:
-    if spec.identity is not None:
-        return spec.identity
-    return EndpointIdentity.STACK if "identity_id" in args else EndpointIdentity.SYSTEM
 
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointArgs) -> list[Problem]:

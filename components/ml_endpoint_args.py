@@ -307,6 +307,11 @@ def _shares(spec: MlEndpointSpec, path: str) -> list[Problem]:
     )
 
 
+def identity_of(spec: MlEndpointSpec, *, stack_has_one: bool) -> EndpointIdentity:
+    """As whom its deployments fetch: what is said, else the stack's identity where there is one."""
+    return spec.identity or (EndpointIdentity.STACK if stack_has_one else EndpointIdentity.SYSTEM)
+
+
 def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Problem]:
     """What the endpoint needs of the foundation and doesn't find there."""
     if spec.identity is EndpointIdentity.STACK and not identity:

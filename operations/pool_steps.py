@@ -40,16 +40,15 @@ def check_packages(stack: Stack) -> None:
         return
     from operations.preflight import packages
 
-    file = stack.config_file or stack.project_folder / f"Pulumi.{stack.name}.yaml"
     try:
-        wanted = packages.inventory(stack.project_folder, file, stack.name)
+        wanted = packages.inventory(stack.project_folder, stack.file, stack.name)
     except (ValueError, stack_file.StackFileError):
         return  # the program itself says what is wrong with the file
     if wanted is None:
         return
     deployment = stack.deployment()
     account_id = wanted.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
-    with closing(Arm(connection_of(deployment) or _configured(file))) as arm:
+    with closing(Arm(connection_of(deployment) or _configured(stack.file))) as arm:
         found = packages.states(arm.login, account_id, wanted.packages)
     problems = packages.inactive(wanted.packages, found, account_id, stack.name)
     if problems:

@@ -33,6 +33,11 @@ class Stack:
         self.config_file = config_file
         self.project = str(yaml.safe_load((project_folder / "Pulumi.yaml").read_text())["name"])
 
+    @property
+    def file(self) -> Path:
+        """The configuration file, wherever it lies."""
+        return self.config_file or self.project_folder / f"Pulumi.{self.name}.yaml"
+
     def create_if_missing(self) -> None:
         """Makes the stack where it doesn't exist. The engine then writes the salt of its secrets into the configuration file."""
         if self.exists():
@@ -101,9 +106,8 @@ class Stack:
 
     def declares(self, section: str) -> bool:
         """Whether its configuration has the section. False where the file can't be read: the engine says why."""
-        file = self.config_file or self.project_folder / f"Pulumi.{self.name}.yaml"
         try:
-            return f"{self.project}:{section}" in stack_file.configuration(file.read_text(encoding="utf-8"))
+            return f"{self.project}:{section}" in stack_file.configuration(self.file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, stack_file.StackFileError):
             return False
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from operations.importing.texts import printable
+from operations.terminal import printable
 
 PROJECT = "azure-gpu"
 _WIDTH = 118  # of a comment, without its indentation

@@ -21,8 +21,9 @@ from operations.importing import manifests, old_machine_learning, old_machine_le
 from operations.importing.blocks import PROJECT, Entry, block
 from operations.importing.merging import MergeError, merged
 from operations.importing.taking import fitting, take
-from operations.importing.texts import printable, text_of
+from operations.importing.texts import text_of
 from operations.stack_options import PROJECT_FOLDER
+from operations.terminal import printable
 
 
 def run(options: argparse.Namespace) -> int:

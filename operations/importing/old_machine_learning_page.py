@@ -12,7 +12,7 @@ from formats.old_machine_learning.found import Found, Packages
 from operations.importing.blocks import Entry, comment_lines
 from operations.importing.old_machines import RunToday, quoted
 from operations.importing.page import commands, configuration
-from operations.importing.texts import printable
+from operations.terminal import printable
 
 # What a package of those years is called today; None: nothing takes its place.
 _TODAY = {

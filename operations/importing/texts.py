@@ -1,4 +1,4 @@
-"""The text of a file that somebody names, and what of it may be shown.
+"""The text of a file that somebody names.
 
 In: its name. Out: the text, or the problem with it.
 """
@@ -26,8 +26,3 @@ def text_of(file: str) -> tuple[str | None, list[Problem]]:
         return content.decode(encoding), []
     except UnicodeDecodeError:
         return None, [Problem(file, "this is no text in UTF-8", fix="name a file of text, saved as UTF-8")]
-
-
-def printable(text: str) -> str:
-    """Without what a terminal would act upon, and without the line ends that only some programs know."""
-    return "".join(each if each.isprintable() else " " for each in text)

@@ -10,6 +10,7 @@ import json
 import re
 from typing import NamedTuple
 
+from operations import terminal
 from operations.query.sending import Sent
 
 MODEL_STATUS = "ms-azureml-model-error-statuscode"
@@ -115,5 +116,5 @@ def said(body: bytes) -> str:
 
 def printable(text: str) -> str:
     """What a server wrote, without what a terminal would act upon."""
-    clean = "".join(each if each.isprintable() else " " for each in text).strip()
+    clean = terminal.printable(text).strip()
     return clean if len(clean) <= _LONGEST else f"{clean[:_LONGEST]}…"

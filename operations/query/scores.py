@@ -9,7 +9,6 @@ of JSON, as a script that calls `json.dumps` itself answers.
 """
 
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -79,9 +78,7 @@ def _named(one: Any) -> Score | None:
 
 def _is_number(value: Any) -> bool:
     """That a score can be: `json` reads whole numbers that no float holds."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) if isinstance(value, float) else abs(value) <= sys.float_info.max
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _label(index: int, labels: Sequence[str]) -> str:

@@ -3,10 +3,8 @@
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +16,12 @@ import yaml
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
 
 LIMIT_SECONDS = 300
+_CREATE = """
+import sys
+from pathlib import Path
+from operations.stack import Stack
+Stack(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])).create_if_missing()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +86,10 @@ class ProgramStack:
         )
 
     def create(self) -> None:
-        """Makes the stack, without anything in it. `stack init` writes into the project's folder, so it gets one of its own."""
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(CHECKOUT / "Pulumi.yaml", folder)
-            copy = shutil.copy(self.config_file, folder)
-            command = ["pulumi", "stack", "init", self.name, "--no-select", "--non-interactive"]
-            subprocess.run(command, cwd=folder, env=self.environment, capture_output=True, check=True, timeout=LIMIT_SECONDS)
-            shutil.copy(copy, self.config_file)
+        """Makes the stack, without anything in it, as `up` does first."""
+        command = [sys.executable, "-c", _CREATE, str(CHECKOUT), self.name, str(self.config_file)]
+        done = self._run(command)
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return self._run(["pulumi", *arguments, "--non-interactive", *self._options()])

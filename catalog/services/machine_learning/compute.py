@@ -12,7 +12,7 @@ from typing import NamedTuple
 from catalog import lifecycle
 from catalog.facts import Fact
 from catalog.lifecycle import Lifecycle
-from catalog.problems import Code, Problem
+from catalog.problems import Problem, impossible
 from catalog.services.machine_learning.clients import CLIENTS, Client
 from catalog.services.machine_learning.endpoints import QUOTAS
 from catalog.services.machine_learning.sizes import TARGETS_PAGE, low_priority
@@ -155,7 +155,7 @@ def _scale(request: ClusterRequest) -> Iterator[Problem]:
 
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(PROVIDER), code=Code.IMPOSSIBLE)
+    return impossible(path, message, value, allowed, fix, PROVIDER)
 
 
 def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
