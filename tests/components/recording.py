@@ -96,6 +96,13 @@ class Registration:
     before_update: list[str]  # names of hooks
     provider: str  # reference; empty where it is the default
     dependencies: list[str]
+    parent: str  # URN
+    protect: bool
+    retain_on_delete: bool
+    aliases: list[dict[str, Any]]
+    additional_secret_outputs: list[str]
+    import_id: str  # ARM id of what is adopted; empty where it is created
+    custom_timeouts: dict[str, str]  # by operation; empty where they are the provider's
 
 
 @dataclass
@@ -106,6 +113,7 @@ class Recorded:
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)  # what components registered, by URN
     exports: dict[str, Any] = field(default_factory=dict)  # what the program exported
     lookups: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    lookup_providers: list[str] = field(default_factory=list)  # of each lookup; empty where it is the default
     hooks: dict[str, pulumi.ResourceHook] = field(default_factory=dict)  # by name; nothing calls them
     log: list[str] = field(default_factory=list)
 
@@ -138,6 +146,7 @@ class _Answers(Mocks):
 
     def call(self, args: MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
         self._recorded.lookups.append((args.token, args.args))
+        self._recorded.lookup_providers.append(args.provider or "")
         answer = self._lookups.get(args.token)
         if answer is None:
             raise LookupError(f"no lookup is prepared for {args.token}")
@@ -174,6 +183,13 @@ class _Monitor(MockMonitor):
                     before_update=list(request.hooks.before_update),
                     provider=request.provider,
                     dependencies=list(request.dependencies),
+                    parent=request.parent,
+                    protect=request.protect,
+                    retain_on_delete=request.retainOnDelete,
+                    aliases=[MessageToDict(alias) for alias in request.aliases],
+                    additional_secret_outputs=list(request.additionalSecretOutputs),
+                    import_id=request.importId,
+                    custom_timeouts=MessageToDict(request.customTimeouts),
                 )
             )
         return super().RegisterResource(request)
