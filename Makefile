@@ -25,7 +25,7 @@ KUBERNETES = $(shell grep -Eqs '^  azure-gpu:clusters:' Pulumi.$(STACK).yaml && 
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up down preview status env shell test lint bench lock ready engine kubernetes azurite clean
+.PHONY: help up down preview status env shell test lint docs bench lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -61,14 +61,23 @@ lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pyright
 
+docs: .venv/ready ## write every generated page again: settings, components, catalog
+	$(PYTHON) -m azure_gpu.stack.settings > docs/settings.schema.json
+	$(PYTHON) -m azure_gpu.stack.settings reference > docs/settings.md
+	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
+	$(PYTHON) -m operations catalog > docs/catalog.md
+
 bench: .venv/ready engine kubernetes azurite ## the figures that README.md speaks of, as ratios in one run
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.bench
 
-lock: .venv/ready ## renew requirements-local.txt after a change of versions in pyproject.toml or requirements.txt
-	$(UV) pip compile -q --universal requirements-deploy.txt --group pyproject.toml:tests --python-version 3.11 \
-	  --generate-hashes --no-header -o requirements-local.txt
-	$(UV) pip compile -q --universal operations/shell/azure-cli.in --python-version 3.11 \
-	  --generate-hashes --no-header -o operations/shell/azure-cli.lock
+lock: .venv/ready ## renew the locked files after a change of versions in requirements.txt or one of the pyproject.toml
+	grep -v -e '^-e' requirements.txt > .local/versions.txt
+	$(UV) pip compile -q --universal components/pyproject.toml -c .local/versions.txt --python-version 3.11 \
+	  --generate-hashes --no-header -o requirements-deploy.txt
+	$(UV) pip compile -q --universal components/pyproject.toml --extra operations --group pyproject.toml:tests \
+	  -c .local/versions.txt --python-version 3.11 --generate-hashes --no-header -o requirements-local.txt
+	$(UV) pip compile -q --universal operations/azure_gpu_operations/shell/azure-cli.in --python-version 3.11 \
+	  --generate-hashes --no-header -o operations/azure_gpu_operations/shell/azure-cli.lock
 
 # The engine builds while the packages install; each shows its own progress.
 ready: prerequisites
@@ -88,12 +97,13 @@ kubernetes: prerequisites ## build what clusters on the embedded Azure need: 5 t
 azurite: .venv/ready prerequisites
 	@$(PYTHON) -m localazure.blobs.installation > /dev/null
 
-.venv/ready: requirements-local.txt
+.venv/ready: requirements-local.txt components/pyproject.toml
 	@sh engine/prerequisites.sh python
 	@echo "installing the Python packages (about 20 seconds the first time)" >&2
 	@python3 -m venv .venv
 	@.venv/bin/pip install -q --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements-local.txt)"
 	@$(UV) pip sync -q --python $(PYTHON) requirements-local.txt
+	@$(UV) pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e ./components
 	@touch $@
 
 .PHONY: prerequisites

@@ -10,21 +10,21 @@ from datetime import UTC, datetime
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from components.batch_account import BatchAccount
-from components.batch_pool import BatchPool
-from components.container_group import ContainerGroup
-from components.edge_sharing import EdgeSharing
-from components.foundation import Foundation
-from components.gallery_image import GalleryImage
-from components.gpu_cluster import GpuCluster
-from components.gpu_vm import GpuVm
-from components.job_environment import JobEnvironment
-from components.ml_endpoint import MlEndpoint
-from components.ml_workspace import MlWorkspace
-from components.refusal import refuse, warn
-from components.serverless_gpu_job import ServerlessGpuJob
-from components.settings import all_problems, read
-from components.settings_clusters import connection
+from azure_gpu.aks.cluster import GpuCluster
+from azure_gpu.batch.account.account import BatchAccount
+from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.container_apps.environment.environment import JobEnvironment
+from azure_gpu.container_apps.job.job import ServerlessGpuJob
+from azure_gpu.container_instances.group import ContainerGroup
+from azure_gpu.edge.sharing import EdgeSharing
+from azure_gpu.foundation.foundation import Foundation
+from azure_gpu.images.gallery_image import GalleryImage
+from azure_gpu.ml.endpoint.endpoint import MlEndpoint
+from azure_gpu.ml.workspace.workspace import MlWorkspace
+from azure_gpu.shared.refusal import refuse, warn
+from azure_gpu.stack.settings import all_problems, read
+from azure_gpu.stack.settings_clusters import connection
+from azure_gpu.vm.vm import GpuVm
 
 # All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,
 # what the provider takes from the environment.

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from formats import dates
+from azure_gpu.formats import dates
 from localazure import endpoint, lifecycle, stack_config
 from localazure.entra import identity as identities
 from localazure.errors import CommandError

@@ -5,8 +5,8 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any
 
-from catalog import regions
-from formats import dates
+from azure_gpu.catalog import regions
+from azure_gpu.formats import dates
 from localazure.arm.errors import ArmError
 
 PATH = "/local/faults"

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from formats import azure_types, cron
+from azure_gpu.formats import azure_types, cron
 from localazure.arm.store import Body, Resource, Store
 from localazure.services import Services
 

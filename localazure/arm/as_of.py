@@ -5,7 +5,7 @@ The body's tags count before the stored ones, so that a change of the tag holds 
 
 from datetime import date
 
-from formats import dates, tags
+from azure_gpu.formats import dates, tags
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.services import Clock

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from formats.arm_ids import ArmId
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm import answers, checks, paths
 from localazure.arm.as_of import request_date
 from localazure.arm.changes import Changes

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
 from localazure.arm import answers, checks, removal
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError, not_implemented

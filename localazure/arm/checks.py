@@ -3,9 +3,9 @@
 Each check raises ArmError in the words of ARM. What a service refuses beyond that is its kind's `check`.
 """
 
-from catalog import names, regions
-from formats import arm_ids
-from formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
+from azure_gpu.catalog import names, regions
+from azure_gpu.formats import arm_ids
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
 from localazure.arm.errors import ArmError, conflict, resource_not_found
 from localazure.arm.kind import Kind

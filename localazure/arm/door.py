@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from formats import arm_ids
-from formats.arm_ids import ArmId
+from azure_gpu.formats import arm_ids
+from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
 from localazure.arm import answers, checks, paths
 from localazure.arm.calls import Calls

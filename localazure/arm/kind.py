@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
-from formats.arm_ids import ArmId
-from formats.azure_types import AzureType
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, conflict, not_implemented
 from localazure.arm.store import Body, Resource
 

@@ -7,7 +7,7 @@ lock of a parent may take that of a child, never the other way round.
 import asyncio
 from weakref import WeakValueDictionary
 
-from formats.arm_ids import ArmId
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.kind import Kind
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from formats import arm_ids
-from formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
+from azure_gpu.formats import arm_ids
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Kind
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from formats import strict_json
+from azure_gpu.formats import strict_json
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 

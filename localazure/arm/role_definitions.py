@@ -5,7 +5,7 @@ Their names are there, their permissions are not: what a role permits is decided
 
 from starlette.responses import Response
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body

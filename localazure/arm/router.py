@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from formats.arm_ids import ArmId
+from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
 from localazure.arm import answers, checks, paths, role_definitions
 from localazure.arm.calls import Calls

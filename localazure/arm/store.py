@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from formats import arm_ids
-from formats.arm_ids import ArmId
+from azure_gpu.formats import arm_ids
+from azure_gpu.formats.arm_ids import ArmId
 
 Body = dict[str, Any]
 

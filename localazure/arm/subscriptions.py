@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from starlette.responses import Response
 
-from catalog import names, providers, regions
-from formats.arm_ids import RESOURCE_GROUP_TYPE
+from azure_gpu.catalog import names, providers, regions
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from localazure import shapes
 from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from formats import autoscale_formula
-from formats.autoscale_formula import Evaluation, Targets
+from azure_gpu.formats import autoscale_formula
+from azure_gpu.formats.autoscale_formula import Evaluation, Targets
 from localazure.arm.store import Body
 
 SAMPLE_SECONDS = 30.0

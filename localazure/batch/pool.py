@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from formats.autoscale_formula import Targets
+from azure_gpu.formats.autoscale_formula import Targets
 from localazure.arm.store import Body
 from localazure.batch import autoscaling, durations, failures, pool_settings, room
 from localazure.batch.model import PoolKey

@@ -5,10 +5,10 @@ In: the body as it is stored, with the service's defaults where it was silent. O
 
 from typing import Any, NamedTuple
 
-from catalog.services.batch import node_agents
-from catalog.size_use import OperatingSystem
-from catalog.sizes import SIZES
-from catalog.sizes.model import Size
+from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Size
 from localazure.arm.store import Body
 
 DEFAULT_RESIZE_TIMEOUT = "PT15M"

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
 from localazure.batch import autoscaling, scheduler
 from localazure.batch import pool as one_pool

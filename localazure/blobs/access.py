@@ -8,8 +8,8 @@ them answers a request without any authorization: storage/blobs/anonymous-read-a
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
-from catalog import roles
-from formats import azure_types
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
 from localazure.blobs import sas, shared_key

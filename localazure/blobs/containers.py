@@ -6,7 +6,7 @@ In: what the data plane did. Out: the record that ARM answers from, and what ARM
 import uuid
 from collections.abc import Mapping
 
-from formats import arm_ids, azure_types
+from azure_gpu.formats import arm_ids, azure_types
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.blobs import upstream
 from localazure.blobs.access import Access, Incoming
 from localazure.blobs.addresses import Address, Asked, of_path, of_url, query_of

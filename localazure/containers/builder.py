@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from formats import image_reference
-from formats.dockerfile import (
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.dockerfile import (
     Arg,
     Cmd,
     Command,

@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from formats.build_context import context_files
+from azure_gpu.formats.build_context import context_files
 
 WILDCARDS = "*?["
 

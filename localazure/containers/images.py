@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formats import dockerfile as dockerfiles
-from formats import image_reference
-from formats.build_context import BuildContextError, context_hash
+from azure_gpu.formats import dockerfile as dockerfiles
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.build_context import BuildContextError, context_hash
 from localazure.arm.store import Store
 from localazure.containers import machine
 from localazure.containers.build_log import BuildFailedError, BuildLog

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from formats.dockerfile import Command, substitute
+from azure_gpu.formats.dockerfile import Command, substitute
 
 _BUILDERS = frozenset({"cmake", "ctest", "make", "ninja", "g++", "gcc", "c++", "cc", "nvcc", "python", "python3"})
 _SYSTEM_PACKAGES = frozenset({"apt-get", "apt"})

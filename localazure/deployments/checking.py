@@ -6,7 +6,7 @@ of the template is judged by its form alone, because what it needs isn't there y
 
 from collections.abc import Sequence
 
-from formats.arm_template import Expanded, Scope, ScopeOf, TemplateResource, expand
+from azure_gpu.formats.arm_template import Expanded, Scope, ScopeOf, TemplateResource, expand
 from localazure.arm.door import Door
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller

@@ -5,7 +5,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource

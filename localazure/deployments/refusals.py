@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError, not_implemented
 
 FILE = "template"  # what the documents of requests are called

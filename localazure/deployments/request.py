@@ -5,8 +5,8 @@ In: the body's bytes, which need not be JSON. Out: `Asked`, or ArmError. What AR
 
 from typing import Any, NamedTuple
 
-from formats import arm_template, lenient_json
-from formats.document import Document
+from azure_gpu.formats import arm_template, lenient_json
+from azure_gpu.formats.document import Document
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.deployments import refusals

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formats.arm_ids import ArmId, parse
-from formats.arm_template import Expanded, Nested, Scope, TemplateResource
-from formats.document import Document
+from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_template import Expanded, Nested, Scope, TemplateResource
+from azure_gpu.formats.document import Document
 from localazure.arm import answers, checks, filters
 from localazure.arm.as_of import request_date
 from localazure.arm.door import Door

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from http import HTTPStatus
 
-from formats.arm_template import Expanded, Nested, ScopeOf, TemplateResource, expand_nested, finish, finish_outputs
+from azure_gpu.formats.arm_template import Expanded, Nested, ScopeOf, TemplateResource, expand_nested, finish, finish_outputs
 from localazure.arm.door import Door
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller

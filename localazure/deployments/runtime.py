@@ -6,7 +6,7 @@ In: questions of the evaluator. Out: answers; an action takes a while, so its an
 import json
 from typing import Any
 
-from formats.arm_template import DEFERRED, Ask, RefusedError
+from azure_gpu.formats.arm_template import DEFERRED, Ask, RefusedError
 from localazure.arm.door import Door
 from localazure.arm.kind import Caller
 from localazure.arm.store import Store

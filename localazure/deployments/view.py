@@ -6,8 +6,8 @@ In: stored records. Out: bodies. Form: REST reference of Microsoft.Resources 202
 from collections.abc import Mapping
 from typing import Any
 
-from formats import arm_ids
-from formats.arm_template import Expanded, Output, hashes
+from azure_gpu.formats import arm_ids
+from azure_gpu.formats.arm_template import Expanded, Output, hashes
 from localazure.arm.store import Body, Resource
 from localazure.deployments.kind import TYPE
 

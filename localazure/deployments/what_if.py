@@ -7,7 +7,7 @@ defaults; what a service fills in by itself is no change. Form: REST reference o
 from collections.abc import Mapping
 from typing import Any
 
-from formats.arm_template import Expanded, TemplateResource
+from azure_gpu.formats.arm_template import Expanded, TemplateResource
 from localazure import shapes
 from localazure.arm import answers
 from localazure.arm.door import Door

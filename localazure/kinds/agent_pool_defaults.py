@@ -6,10 +6,10 @@ of Microsoft.ContainerService 2025-09-01, "Agent Pools - Create Or Update"; arti
 
 from datetime import date
 
-from catalog import spot_price
-from catalog.services.aks import spot
-from catalog.services.aks.systems import default_sku
-from catalog.sizes import SIZES
+from azure_gpu.catalog import spot_price
+from azure_gpu.catalog.services.aks import spot
+from azure_gpu.catalog.services.aks.systems import default_sku
+from azure_gpu.catalog.sizes import SIZES
 from localazure.arm.kind import merged
 from localazure.arm.store import Body
 from localazure.kinds import managed_cluster_versions as versions

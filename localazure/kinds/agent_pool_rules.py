@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from catalog import offers
-from catalog.prices import packaged
-from catalog.problems import Problem, errors
-from catalog.services.aks import pools as catalog_pools
-from catalog.services.aks.system_pools import is_size_name
-from catalog.size_use import OperatingSystem, Service, SizeUse
-from catalog.sizes import SIZES
+from azure_gpu.catalog import offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.services.aks import pools as catalog_pools
+from azure_gpu.catalog.services.aks.system_pools import is_size_name
+from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.kinds import managed_cluster_versions as versions

@@ -5,7 +5,7 @@ What they run on is `services.cluster_pools`'. The same pools stand in the clust
 
 from collections.abc import Mapping
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind

@@ -5,8 +5,8 @@ In: a body with `identity` as ARM has it for every type that takes one. Shared b
 
 import uuid
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

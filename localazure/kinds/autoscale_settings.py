@@ -4,8 +4,8 @@ Rules: REST reference of Microsoft.Insights/autoscaleSettings 2021-05-01-preview
 Codes and sentences are assumed.
 """
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource

@@ -5,8 +5,8 @@ sentence of a name that is taken (Azure/azure-rest-api-specs, example LocationCh
 How it refuses an auto-storage account isn't known; InvalidPropertyValue, its general code, stands there.
 """
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

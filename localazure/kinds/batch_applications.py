@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 
-from catalog.services.batch.packages import MOST_OF_ACCOUNT, MOST_OF_APPLICATION
-from formats import azure_types
+from azure_gpu.catalog.services.batch.packages import MOST_OF_ACCOUNT, MOST_OF_APPLICATION
+from azure_gpu.formats import azure_types
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged

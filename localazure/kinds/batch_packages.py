@@ -7,8 +7,8 @@ isn't there or isn't active, or names no version and there is no default one (Mi
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.kinds.batch_account_rules import storage_of

@@ -8,7 +8,7 @@ differ in nothing (Azure/Batch issue 153); here letter case of names and ids mak
 
 from typing import Any
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm.store import Body
 from localazure.kinds.batch_refusals import cannot_be_updated

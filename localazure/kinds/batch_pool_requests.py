@@ -6,11 +6,11 @@ What a body can't tell (whether a start task installs a driver, whether tasks us
 
 from datetime import timedelta
 
-from catalog.services.batch.request import ContainerTasks, ImageKind, PoolRequest, kind_of
-from catalog.services.driver_extension import ExtensionRequest
-from catalog.services.vm_images import ImageReference
-from catalog.size_use import OperatingSystem
-from catalog.sizes import SIZES
+from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, PoolRequest, kind_of
+from azure_gpu.catalog.services.driver_extension import ExtensionRequest
+from azure_gpu.catalog.services.vm_images import ImageReference
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes import SIZES
 from localazure.arm.store import Body, Resource
 from localazure.batch import durations
 from localazure.kinds.batch_refusals import invalid_value

@@ -6,13 +6,13 @@ its code alone.
 
 import re
 
-from catalog.problems import errors
-from catalog.services.batch import pools
-from catalog.services.batch import service as batch
-from catalog.sizes import SIZES
-from formats import azure_types
-from formats.arm_ids import parse
-from formats.autoscale_formula import formula_problems
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services.batch import pools
+from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.autoscale_formula import formula_problems
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource

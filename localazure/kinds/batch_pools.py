@@ -6,8 +6,8 @@ REST reference of Microsoft.Batch 2024-07-01, "Pool - Create".
 
 from collections.abc import Mapping
 
-from formats import azure_types
-from formats.arm_ids import ArmId
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged

@@ -5,9 +5,9 @@ The numbers are generous, as those of Microsoft.Compute are here; faults on purp
 with an error: codes of Microsoft Learn, troubleshoot/azure/hpc/batch/azure-batch-pool-resizing-failure, sentences of users.
 """
 
-from catalog.sizes import SIZES
-from catalog.sizes.model import same_family
-from formats import azure_types
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import same_family
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.lists.asked import Asked
 from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS

@@ -13,7 +13,7 @@ A request id and a time, which the service writes below its sentence, are left o
 
 from collections.abc import Sequence
 
-from catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
 
 TARGET = "BatchAccount"

@@ -4,7 +4,7 @@ to date (`localazure/blobs/containers.py`).
 Source: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts/blobServices/containers 2024-01-01.
 """
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm import answers
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind

@@ -11,9 +11,9 @@ import hashlib
 import re
 from collections.abc import Iterator
 
-from catalog.services.container_instances_parts import MOST_PORTS, PORTS
-from formats import azure_types
-from formats.arm_ids import parse as parse_id
+from azure_gpu.catalog.services.container_instances_parts import MOST_PORTS, PORTS
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse as parse_id
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

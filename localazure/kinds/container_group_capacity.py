@@ -6,8 +6,8 @@ ContainerGroupQuotaReached is an older one: Microsoft's troubleshooting page of 
 
 from collections.abc import Mapping, Sequence
 
-from catalog.services.container_instances import GPU_SKUS, GroupRequest
-from formats import azure_types
+from azure_gpu.catalog.services.container_instances import GPU_SKUS, GroupRequest
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Store

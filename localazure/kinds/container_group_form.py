@@ -8,8 +8,8 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 import posixpath
 from collections.abc import Iterator
 
-from catalog import names
-from catalog.services.container_instances_parts import MOST_CONTAINERS, PORTS
+from azure_gpu.catalog import names
+from azure_gpu.catalog.services.container_instances_parts import MOST_CONTAINERS, PORTS
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 

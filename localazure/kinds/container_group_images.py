@@ -7,8 +7,8 @@ that it can't reach.
 
 from collections.abc import Mapping
 
-from formats import image_reference
-from formats.image_reference import ImageReference
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError

@@ -9,9 +9,9 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 
 from typing import Any
 
-from catalog.problems import Code, errors
-from catalog.services import container_instances
-from catalog.services.container_instances import ContainerRequest, GroupRequest
+from azure_gpu.catalog.problems import Code, errors
+from azure_gpu.catalog.services import container_instances
+from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body

@@ -13,9 +13,9 @@ import hmac
 from collections.abc import Iterator
 from pathlib import Path
 
-from catalog import names
-from catalog.services.container_instances_parts import MOST_VOLUMES
-from formats import azure_types
+from azure_gpu.catalog import names
+from azure_gpu.catalog.services.container_instances_parts import MOST_VOLUMES
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.containers.volumes import GitRepository, MountFailedError, Volume, Volumes

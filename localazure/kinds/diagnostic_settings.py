@@ -12,8 +12,8 @@ All others here are assumed.
 
 from collections.abc import Mapping
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource

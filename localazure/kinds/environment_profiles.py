@@ -7,10 +7,10 @@ types without GPUs: Microsoft Learn, container-apps/workload-profiles-overview.
 
 from datetime import date
 
-from catalog.problems import errors
-from catalog.services import container_apps_requests
-from catalog.services.container_apps import NAME_MOST, PROFILES, Kind
-from catalog.services.container_apps_requests import ProfileRequest
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services import container_apps_requests
+from azure_gpu.catalog.services.container_apps import NAME_MOST, PROFILES, Kind
+from azure_gpu.catalog.services.container_apps_requests import ProfileRequest
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.kinds.problem_refusals import refusal

@@ -4,7 +4,7 @@ Kept as they are, with the service's limits: Microsoft Learn, entra/workload-id/
 of refusals are assumed.
 """
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Resource

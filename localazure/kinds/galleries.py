@@ -3,7 +3,7 @@
 Created at once; the real service takes some seconds. Sharing with others and soft deletion aren't imitated.
 """
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, conflict, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource

@@ -8,8 +8,8 @@ That publisher, offer and sku together are unique: Microsoft Learn, virtual-mach
 assumed.
 """
 
-from formats import azure_types
-from formats.arm_ids import ArmId, parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource

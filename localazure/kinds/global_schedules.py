@@ -9,8 +9,8 @@ import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource

@@ -2,7 +2,7 @@
 
 import uuid
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body
 

@@ -5,8 +5,8 @@ Defaults of the service: Microsoft Learn, REST reference of Microsoft.Insights/c
 
 import uuid
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body

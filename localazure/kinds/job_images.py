@@ -11,8 +11,8 @@ read in
 from pathlib import Path
 from urllib.parse import quote
 
-from formats import image_reference
-from formats.image_reference import ImageReference
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.image_reference import ImageReference
 from localazure import apps
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource

@@ -13,12 +13,12 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 import re
 from datetime import date
 
-from catalog.problems import errors
-from catalog.services import container_apps_requests
-from catalog.services.container_apps import PROFILES
-from catalog.services.container_apps_requests import ContainerRequest, JobRequest
-from formats import azure_types, cron
-from formats.arm_ids import parse
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services import container_apps_requests
+from azure_gpu.catalog.services.container_apps import PROFILES
+from azure_gpu.catalog.services.container_apps_requests import ContainerRequest, JobRequest
+from azure_gpu.formats import azure_types, cron
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.apps import log_stream, records, room, schedule
 from localazure.apps.executions import Work

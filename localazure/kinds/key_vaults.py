@@ -10,8 +10,8 @@ Codes and sentences of the service were read in
 All others here are assumed.
 """
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource

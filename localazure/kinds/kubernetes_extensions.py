@@ -4,12 +4,12 @@ What it would put into the cluster (a router, controllers, a scheduler) doesn't 
 Rules: the catalog's. Codes are assumed.
 """
 
-from catalog.problems import errors
-from catalog.services.machine_learning import extension
-from catalog.services.machine_learning.extension import EXTENSION_TYPE, ExtensionRequest
-from catalog.sizes import SIZES
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services.machine_learning import extension
+from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE, ExtensionRequest
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource

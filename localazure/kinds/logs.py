@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Mapping
 from datetime import timedelta
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource

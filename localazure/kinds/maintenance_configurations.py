@@ -4,8 +4,8 @@ Codes and sentences: `managed_cluster_refusals`; the others are assumed. A windo
 articles/aks/planned-maintenance.md.
 """
 
-from catalog.services.aks.maintenance import CLUSTER_WINDOW, HOURS, NODES_WINDOW
-from formats import azure_types
+from azure_gpu.catalog.services.aks.maintenance import CLUSTER_WINDOW, HOURS, NODES_WINDOW
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body

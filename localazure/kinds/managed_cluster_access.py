@@ -6,7 +6,7 @@ ARM, whose one caller may; what a user may do in the cluster is decided there.
 
 import base64
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call
 from localazure.arm.store import Body, Resource

@@ -5,8 +5,8 @@ In: a cluster on its way. Out: both as resources of the store, as any client see
 
 import uuid
 
-from formats import azure_types
-from formats.arm_ids import ArmId, parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

@@ -9,8 +9,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.as_of import request_date
 from localazure.arm.store import Body, Resource
 from localazure.kinds import agent_pool_defaults, agent_pool_rules

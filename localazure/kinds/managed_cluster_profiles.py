@@ -3,7 +3,7 @@
 In: a stored cluster or pool and a call. Out: the documents that `az aks get-upgrades` and its siblings read.
 """
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.kind import Answer, Call
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_pools

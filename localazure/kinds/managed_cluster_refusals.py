@@ -24,7 +24,7 @@ Where none of them fits, InvalidParameter is assumed, with the reason in words o
 
 from collections.abc import Sequence
 
-from catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
 
 NAMING_RULES = "Please see https://aka.ms/aks-naming-rules for more details."

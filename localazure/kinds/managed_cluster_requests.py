@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
 
-from catalog.services.aks.pool import PoolRequest, Spot
-from catalog.services.aks.sizes import INSTALL, NO_DRIVER
-from catalog.size_use import OperatingSystem
-from catalog.sizes import SIZES
-from catalog.sizes.lookup import normalise
+from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
+from azure_gpu.catalog.services.aks.sizes import INSTALL, NO_DRIVER
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.lookup import normalise
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_versions as versions
 from localazure.kubernetes.model import ClusterShape, PoolShape, Taint

@@ -9,10 +9,10 @@ import ipaddress
 from collections.abc import Iterator
 from datetime import date
 
-from catalog.problems import Problem, errors
-from catalog.services.aks import clusters as catalog_clusters
-from catalog.services.aks import network
-from catalog.services.aks.systems import check_network_plugin
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.services.aks import clusters as catalog_clusters
+from azure_gpu.catalog.services.aks import network
+from azure_gpu.catalog.services.aks.systems import check_network_plugin
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body

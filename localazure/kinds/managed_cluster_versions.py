@@ -6,8 +6,8 @@ what isn't there or can't follow. Minor versions and patches are the catalog's; 
 
 from datetime import date
 
-from catalog.problems import errors
-from catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.kinds.managed_cluster_refusals import invalid, not_allowed, reason_of, version_not_supported

@@ -8,9 +8,9 @@ that out when somebody needs it. Codes and sentences are assumed.
 from collections.abc import Mapping
 from typing import ClassVar
 
-from formats import azure_types
-from formats.arm_ids import ArmId, parse
-from formats.azure_types import AzureType
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource

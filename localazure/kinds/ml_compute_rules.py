@@ -6,13 +6,13 @@ In: a change. Out: nothing, or ArmError. The codes are assumed.
 
 import re
 
-from catalog import offers, prices
-from catalog.problems import Problem, errors
-from catalog.services.machine_learning import compute, extension
-from catalog.services.machine_learning.extension import EXTENSION_TYPE, InstanceTypeRequest
-from catalog.size_use import OperatingSystem, Service, SizeUse
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.catalog import offers, prices
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.services.machine_learning import compute, extension
+from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE, InstanceTypeRequest
+from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

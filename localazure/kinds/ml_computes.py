@@ -6,8 +6,8 @@ machine is remembered with its account, whose secrets never come back. `listKeys
 
 from collections.abc import Mapping
 
-from formats import azure_types
-from formats.arm_ids import ArmId
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_compute_rules, ml_quotas

@@ -6,8 +6,8 @@ a key or signature that a datastore holds is kept, used by nothing, and never an
 
 from collections.abc import Mapping
 
-from formats import azure_types
-from formats.arm_ids import ArmId, parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource

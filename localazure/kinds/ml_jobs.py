@@ -7,9 +7,9 @@ Form: REST reference 2025-12-01, "Jobs".
 
 from collections.abc import Mapping
 
-from formats import azure_types
-from formats.arm_ids import parse
-from formats.azure_types import AzureType
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Action, Answer, Call, Caller, Change, merged
 from localazure.arm.store import Body, Resource

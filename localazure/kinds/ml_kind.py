@@ -7,7 +7,7 @@ service's; where a sentence is no quotation of a user, its module says so.
 
 from collections.abc import Mapping
 
-from catalog.providers import MACHINE_LEARNING
+from azure_gpu.catalog.providers import MACHINE_LEARNING
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind, merged
 from localazure.arm.store import Body, Resource

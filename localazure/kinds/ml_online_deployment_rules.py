@@ -6,17 +6,17 @@ In: a change. Out: nothing, or ArmError. What the catalog knows is judged at the
 import re
 from collections.abc import Iterator
 
-from catalog import offers
-from catalog.prices import packaged
-from catalog.problems import Problem, errors
-from catalog.services.machine_learning import deployments as catalog
-from catalog.services.machine_learning import serving
-from catalog.services.machine_learning.compute import KUBERNETES
-from catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE
-from catalog.services.machine_learning.traffic import MOST_DEPLOYMENTS
-from catalog.size_use import Service, SizeUse
-from catalog.sizes import SIZES
-from formats import azure_types
+from azure_gpu.catalog import offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.services.machine_learning import deployments as catalog
+from azure_gpu.catalog.services.machine_learning import serving
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
+from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE
+from azure_gpu.catalog.services.machine_learning.traffic import MOST_DEPLOYMENTS
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

@@ -6,10 +6,10 @@ ready. A failed one stays, so that its logs can be read. Rules: `ml_online_deplo
 
 from collections.abc import Mapping
 
-from catalog.services.machine_learning.compute import KUBERNETES
-from catalog.services.machine_learning.deployments import MANAGED, MOST_INSTANCES
-from catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE, LEAST_INSTANCES
-from formats import azure_types
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, MOST_INSTANCES
+from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE, LEAST_INSTANCES
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource

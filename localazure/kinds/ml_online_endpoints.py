@@ -6,12 +6,12 @@ it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). W
 
 from collections.abc import Mapping
 
-from catalog.problems import errors
-from catalog.services.machine_learning import deployments as catalog
-from catalog.services.machine_learning import traffic
-from catalog.services.machine_learning.compute import KUBERNETES
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services.machine_learning import deployments as catalog
+from azure_gpu.catalog.services.machine_learning import traffic
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource

@@ -4,10 +4,10 @@ The service counts a fifth more instances than a deployment has, for upgrades; s
 all quotas are here; faults on purpose (service `ml`) set others.
 """
 
-from catalog.services.machine_learning import endpoints
-from catalog.services.machine_learning.deployments import MANAGED
-from catalog.sizes.model import same_family
-from formats import azure_types
+from azure_gpu.catalog.services.machine_learning import endpoints
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
+from azure_gpu.catalog.sizes.model import same_family
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Resource
 from localazure.kinds import ml_online_refusals as refusals
 from localazure.lists.compute import FAMILY_VCPUS

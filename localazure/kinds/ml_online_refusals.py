@@ -7,7 +7,7 @@ Azure/azureml-examples pull request 1635); the other sentences are the catalog's
 import json
 from collections.abc import Sequence
 
-from catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.kinds.problem_refusals import refusal

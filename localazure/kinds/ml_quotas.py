@@ -5,7 +5,7 @@ dotnet/machinelearning-modelbuilder issue 2140, Azure/mlops-v2 issue 81 (with th
 MicrosoftDocs/mslearn-aml-labs issue 8.
 """
 
-from catalog.sizes import SIZES
+from azure_gpu.catalog.sizes import SIZES
 from localazure.arm.errors import ArmError
 from localazure.kinds.ml_kind import bad_request
 from localazure.lists.machine_learning import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS

@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Resource
 from localazure.blobs import addresses
 from localazure.blobs.errors import BlobError

@@ -6,9 +6,9 @@ In: a change. Out: nothing, or ArmError. Codes and sentences of the service were
 All others here are assumed.
 """
 
-from formats import azure_types
-from formats.arm_ids import parse
-from formats.azure_types import AzureType
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

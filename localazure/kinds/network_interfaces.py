@@ -5,8 +5,8 @@ Source: Microsoft Learn, REST reference of Microsoft.Network/networkInterfaces 2
 
 import ipaddress
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource

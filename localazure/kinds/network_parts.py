@@ -6,7 +6,7 @@ Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 
 from datetime import date
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals

@@ -7,8 +7,8 @@ Learn, REST reference of Microsoft.Network 2024-05-01.
 import ipaddress
 from ipaddress import IPv4Network, IPv6Network
 
-from formats import azure_types
-from formats.arm_ids import ArmId, parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals

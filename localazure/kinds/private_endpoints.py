@@ -5,9 +5,9 @@ Group ids: Microsoft Learn, private-link/private-endpoint-overview, "Private-lin
 
 import uuid
 
-from formats import azure_types
-from formats.arm_ids import parse
-from formats.azure_types import AzureType
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource

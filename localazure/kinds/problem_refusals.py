@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
 
 _ANSWER = re.compile(r"; Azure answers (\w+)$")  # how a problem names the service's own code

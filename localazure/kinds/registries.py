@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm import filters
 from localazure.arm.errors import ArmError, not_implemented

@@ -1,7 +1,7 @@
 """Who may pull from a registry of the embedded Azure: a principal with a role that allows it, or the registry's admin user."""
 
-from catalog import roles
-from formats import azure_types
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
 from localazure.kinds.roles import has_role

@@ -8,8 +8,8 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from formats import image_reference
-from formats.image_reference import ImageReference
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.containers.build_log import BuildFailedError

@@ -1,6 +1,6 @@
 """Resource groups: a name, a region and tags, and the end of everything in them when they are deleted."""
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Kind
 from localazure.arm.store import Resource

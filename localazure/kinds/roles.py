@@ -5,9 +5,9 @@ What they permit is asked by other kinds through `has_role`; ARM's own caller, t
 
 from collections.abc import Collection
 
-from catalog import roles
-from formats import azure_types
-from formats.arm_ids import SUBSCRIPTION_TYPE, parse
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, parse
 from localazure.arm import filters
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind

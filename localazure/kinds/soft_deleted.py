@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 

@@ -7,7 +7,7 @@ what it may ask for is in `registry_builds`.
 
 from collections.abc import Mapping
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource

@@ -3,7 +3,7 @@
 Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/extensions 2024-11-01.
 """
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource

@@ -4,7 +4,7 @@ Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/runC
 virtual-machines/linux/run-command-managed.
 """
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource

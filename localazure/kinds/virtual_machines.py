@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.routing import BaseRoute
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource

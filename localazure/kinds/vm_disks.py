@@ -3,8 +3,8 @@
 Source: Microsoft Learn, REST reference of Microsoft.Compute/disks 2024-03-02.
 """
 
-from formats import azure_types
-from formats.arm_ids import ArmId, parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource

@@ -5,8 +5,8 @@ allocated: Microsoft Learn, virtual-machines/quotas ("both allocated
 and deallocated"). Nodes of AKS and Batch are counted by those.
 """
 
-from catalog.sizes.model import same_family
-from formats import azure_types
+from azure_gpu.catalog.sizes.model import same_family
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.kinds.vm_refusals import over_quota

@@ -15,7 +15,7 @@ Where none of them fits InvalidParameter is assumed, in the form "The value … 
 
 from collections.abc import Sequence
 
-from catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem
 from localazure.arm.errors import ArmError
 from localazure.kinds import problem_refusals
 

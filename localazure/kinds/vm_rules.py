@@ -6,15 +6,15 @@ virtual-machines/linux/faq and rest/api/compute/virtual-machines/create-or-updat
 
 import re
 
-from catalog import offers
-from catalog.prices import packaged
-from catalog.problems import errors
-from catalog.services import vm_images
-from catalog.services.vm_image_rows import IMAGES
-from catalog.size_use import OperatingSystem, Service, SizeUse
-from catalog.sizes import SIZES
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.catalog import offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body

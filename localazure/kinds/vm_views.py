@@ -3,7 +3,7 @@
 In: the resource and the machine. Out: bodies. Codes of states: Microsoft Learn, virtual-machines/states-billing.
 """
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.machines.machine import UP, Machine
 from localazure.services import Services

@@ -8,7 +8,7 @@ becomes a data action: kubeguard/guard, authz/providers/azure/rbac, of which AKS
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from catalog import roles
+from azure_gpu.catalog import roles
 
 _EVERYTHING = "*"
 _READ, _WRITE, _DELETE = "read", "write", "delete"

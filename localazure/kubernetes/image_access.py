@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from formats import image_reference
-from formats.image_reference import ImageReference
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.kinds import job_images, registry_access

@@ -12,12 +12,12 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from catalog.facts import Fact
-from catalog.services.aks import spot, system_pools
-from catalog.services.aks.sizes import listing
-from catalog.sizes import SIZES
-from catalog.sizes.model import Size, Vendor
-from catalog.sources import Dated, Source
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.services.aks import spot, system_pools
+from azure_gpu.catalog.services.aks.sizes import listing
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.catalog.sources import Dated, Source
 from localazure.kubernetes.model import ClusterShape, PoolShape, Taint
 from localazure.services import SUBSCRIPTION
 

@@ -6,7 +6,7 @@ and sentence are those that users of `az aks nodepool add` report.
 
 from collections.abc import Iterable
 
-from catalog.sizes.model import same_family
+from azure_gpu.catalog.sizes.model import same_family
 from localazure.arm.errors import ArmError
 from localazure.kubernetes import node_templates as templates
 from localazure.kubernetes.model import PoolShape

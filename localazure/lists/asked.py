@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 
-from catalog import offers, prices
-from catalog.lifecycle import SOLD
-from catalog.problems import errors
-from catalog.size_use import Service, SizeUse
-from catalog.sizes import SIZES
-from catalog.sizes.model import Size, same_family
+from azure_gpu.catalog import offers, prices
+from azure_gpu.catalog.lifecycle import SOLD
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Size, same_family
 from localazure.arm.store import Store
 from localazure.lists.deviations import Deviations
 from localazure.services import SUBSCRIPTION

@@ -5,9 +5,9 @@ Names are unique in a region at the service, and in all regions here: the addres
 
 from typing import Any
 
-from catalog import names
-from catalog.size_use import Service
-from formats.azure_types import BATCH_ACCOUNT
+from azure_gpu.catalog import names
+from azure_gpu.catalog.size_use import Service
+from azure_gpu.formats.azure_types import BATCH_ACCOUNT
 from localazure.arm.store import Store
 from localazure.lists.asked import Asked
 

@@ -5,8 +5,8 @@ Every region has three zones; sizes that no public page offers are restricted fo
 
 from typing import Any
 
-from catalog import regions
-from catalog.sizes.model import Size
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.sizes.model import Size
 from localazure.lists.asked import Asked, gpus_as_told
 
 ZONES = ("1", "2", "3")

@@ -4,8 +4,8 @@ Default limits: Microsoft Learn, container-instances-resource-and-quota-limits, 
 a support request raises. They are told and not enforced, unless a fault sets one. Forms: azure-mgmt-containerinstance 10.1.0.
 """
 
-from catalog.lifecycle import Status
-from catalog.services.container_instances import GPU_SKUS, WITHOUT_GPU
+from azure_gpu.catalog.lifecycle import Status
+from azure_gpu.catalog.services.container_instances import GPU_SKUS, WITHOUT_GPU
 from localazure.arm.store import Body
 from localazure.kinds import container_group_capacity as capacity
 from localazure.lists.asked import Asked

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from catalog import regions
-from formats import azure_types
+from azure_gpu.catalog import regions
+from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm import answers, checks
 from localazure.arm.errors import ArmError, not_implemented

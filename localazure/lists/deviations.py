@@ -6,9 +6,9 @@ One object, handed to everything that answers from it; `Faults` keeps it up to d
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from catalog import regions
-from catalog.sizes.lookup import normalise
-from catalog.sizes.model import same_family
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.sizes.lookup import normalise
+from azure_gpu.catalog.sizes.model import same_family
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller
 from localazure.fault import Fault

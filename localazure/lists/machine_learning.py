@@ -7,8 +7,8 @@ ListQuotas and VirtualMachineSizeGet. A family at low priority has no limit of i
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from catalog.providers import MACHINE_LEARNING
-from catalog.size_use import Service
+from azure_gpu.catalog.providers import MACHINE_LEARNING
+from azure_gpu.catalog.size_use import Service
 from localazure.lists.asked import Asked, gpus_as_told
 
 FAMILY_VCPUS = 1000

@@ -6,9 +6,9 @@ know isn't there; of versions there is the newest that a source names, else 1.0.
 
 from collections.abc import Sequence
 
-from catalog.services import vm_images
-from catalog.services.vm_image_rows import IMAGES
-from catalog.services.vm_images import ImageReference, VmImage
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.services import SUBSCRIPTION

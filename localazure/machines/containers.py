@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from formats import image_reference
-from formats.image_reference import ImageReference
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.containers.container_spec import ContainerSpec

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from catalog.problems import errors
-from catalog.services import driver_extension
-from catalog.services.driver_extension import ENTRIES, ExtensionRequest
-from catalog.sizes.model import Driver
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services import driver_extension
+from azure_gpu.catalog.services.driver_extension import ENTRIES, ExtensionRequest
+from azure_gpu.catalog.sizes.model import Driver
 from localazure.arm.store import Body
 from localazure.batch.nodes.connection import AgentLostError, Command
 from localazure.blobs.errors import BlobError

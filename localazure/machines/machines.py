@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Resource
 from localazure.batch.nodes import connection
 from localazure.containers.runtime import Runtime

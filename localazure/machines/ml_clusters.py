@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_quotas
 from localazure.machines import ml_cluster

@@ -12,9 +12,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from catalog import roles
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.blobs.containers import container_key

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from catalog.sizes import SIZES
-from catalog.sizes.model import Vendor
-from formats import azure_types, image_reference
-from formats.conda_file import CondaFileError
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Vendor
+from azure_gpu.formats import azure_types, image_reference
+from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError, BuildLog

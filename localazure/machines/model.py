@@ -6,13 +6,13 @@ In: a machine's id and body. Out: `MachineSettings`, which everything that bring
 import math
 from typing import Any, NamedTuple
 
-from catalog.services import vm_images
-from catalog.services.vm_image_rows import IMAGES
-from catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
-from catalog.size_use import OperatingSystem
-from catalog.sizes import SIZES
-from catalog.sizes.model import Size, Vendor
-from formats.arm_ids import ArmId
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.store import Body, Resource
 
 DEFAULT_USER = "azureuser"

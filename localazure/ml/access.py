@@ -6,7 +6,7 @@ anybody's doing: Microsoft Learn, machine-learning/how-to-access-resources-from-
 
 from collections.abc import Iterator
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from localazure.arm.store import Body, Resource
 from localazure.blobs.containers import container_key
 from localazure.kinds import attached_identities, registry_access

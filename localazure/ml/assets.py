@@ -5,10 +5,10 @@ Names of resources are ARM ids, with or without `azureml:` in front; a registry'
 
 from typing import NamedTuple
 
-from catalog.sizes import SIZES
-from formats import azure_types
-from formats.arm_ids import parse
-from formats.azure_types import AzureType
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Resource
 from localazure.services import Services

@@ -3,8 +3,8 @@
 In: a deployment's key. Out: a `Cluster`, looked up anew each time, or ArmError in the service's words where it isn't to be had.
 """
 
-from formats import azure_types
-from formats.arm_ids import parse
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_compute_rules, ml_computes
 from localazure.kubernetes.client import KubeError

@@ -6,7 +6,7 @@ had, and the build fails.
 
 from typing import NamedTuple
 
-from formats.conda_file import CondaFileError, CondaPackage, read
+from azure_gpu.formats.conda_file import CondaFileError, CondaPackage, read
 
 SERVER = "azureml-inference-server-http"
 DEFAULTS = "azureml-defaults"  # brings the server too

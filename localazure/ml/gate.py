@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import jwt
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from localazure.arm.errors import ArmError
 from localazure.kinds.roles import has_role
 from localazure.ml import refusals

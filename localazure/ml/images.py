@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from catalog.services.machine_learning import scoring
-from formats import image_reference
-from formats.conda_file import CondaFileError
+from azure_gpu.catalog.services.machine_learning import scoring
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError, BuildLog

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from catalog.services.machine_learning.extension import GPU_RESOURCE
-from catalog.services.machine_learning.kubernetes import OF_PLACES, TOLERATED
+from azure_gpu.catalog.services.machine_learning.extension import GPU_RESOURCE
+from azure_gpu.catalog.services.machine_learning.kubernetes import OF_PLACES, TOLERATED
 from localazure.ml import network
 from localazure.ml.generations import Generation, Plan
 from localazure.ml.images import Route

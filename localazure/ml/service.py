@@ -11,8 +11,8 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
-from catalog.services.machine_learning.compute import KUBERNETES
-from formats import azure_types
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.containers.runtime import Runtime
 from localazure.ml import assets, clusters, failures, logs, settings

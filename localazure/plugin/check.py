@@ -7,7 +7,7 @@ are for ARM to refuse, and so is everything that a service knows better. Wording
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from formats.azure_types import RESOURCE_GROUP, AzureType
+from azure_gpu.formats.azure_types import RESOURCE_GROUP, AzureType
 from localazure.plugin.naming import Autonaming, with_name
 from localazure.plugin.projection import sdk_properties
 from localazure.plugin.wire import Properties, is_unknown

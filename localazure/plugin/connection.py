@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from formats.azure_types import RESOURCE_GROUP
+from azure_gpu.formats.azure_types import RESOURCE_GROUP
 from localazure.plugin import invokes
 from localazure.plugin.arm_client import ArmClient
 from localazure.plugin.errors import AzureError

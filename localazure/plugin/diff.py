@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import AzureType
 from localazure.plugin.naming import CREATE_BEFORE_DELETE
 
 # Besides the path's parameters. Marks in Microsoft's API descriptions (`x-ms-mutability`: read and create, not update) and the

@@ -6,7 +6,7 @@ from typing import Any
 
 import jwt
 
-from formats.azure_types import (
+from azure_gpu.formats.azure_types import (
     AGENT_POOL,
     BATCH_ACCOUNT,
     BATCH_POOL,

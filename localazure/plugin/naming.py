@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import AzureType
 
 CREATE_BEFORE_DELETE = (
     "__createBeforeDelete"  # hidden input: the name is ours, so a replacement may exist beside what it replaces

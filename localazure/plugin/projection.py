@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import AzureType
 from localazure.plugin.wire import UNKNOWN, Properties
 from localazure.shapes import ArrayShape, MapShape, ObjectShape, Property, Shape, UnionShape, arm_shape, sdk_inputs
 

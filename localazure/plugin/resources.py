@@ -6,7 +6,7 @@ keeps it, and the next `up` puts the whole body again.
 
 from collections.abc import Mapping
 
-from formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import AzureType
 from localazure.plugin.arm_client import ArmClient, Json
 from localazure.plugin.errors import AcceptedError, AzureError, LostError, PartialError, State
 from localazure.plugin.projection import inputs_of, path_inputs, refreshed_inputs

@@ -12,7 +12,7 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2
 
-from formats.azure_types import BY_TOKEN, AzureType
+from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 from localazure.plugin.answers import answering_errors, diff_response
 from localazure.plugin.base import Plugin, autonaming, configured, texts
 from localazure.plugin.check import input_problems, with_defaults

@@ -8,7 +8,7 @@ refuse, not for a client to lose.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import AzureType
 from localazure.shapes.introspect import arm_shape
 from localazure.shapes.model import ArrayShape, MapShape, ObjectShape, Property, Shape, UnionShape
 

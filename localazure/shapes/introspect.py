@@ -17,7 +17,7 @@ from typing import Any
 import pulumi
 from pulumi import _types as sdk_types
 
-from formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import AzureType
 from localazure.shapes import sdk, tables
 from localazure.shapes.model import (
     AnyShape,

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import cycle, islice
 
-import catalog
-from catalog import offers
-from catalog.prices import packaged
-from catalog.size_use import TAKES_SIZES, SizeUse
-from catalog.sizes import SIZES
+from azure_gpu import catalog
+from azure_gpu.catalog import offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.size_use import TAKES_SIZES, SizeUse
+from azure_gpu.catalog.sizes import SIZES
 from tests.support.embedded import CHECKOUT
 
 AS_OF = date(2026, 11, 21)
-_MODULES = [module.name for module in pkgutil.walk_packages(catalog.__path__, "catalog.")]
+_MODULES = [module.name for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog.")]
 _LOADING = """
 import sys, time
 {before}

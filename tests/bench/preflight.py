@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from operations.azure import sign_in
-from operations.connection import Connection
-from operations.preflight import lists, needs
-from operations.preflight.fetching import SharedCredential, fetch
+from azure_gpu_operations.azure import sign_in
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.preflight import lists, needs
+from azure_gpu_operations.preflight.fetching import SharedCredential, fetch
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 DELAY_SECONDS = 0.5

@@ -24,11 +24,11 @@ from unittest import mock
 import pulumi
 import yaml
 
-from catalog.problems import as_data
-from components.settings import all_problems, read
-from components.workloads import Workload
-from formats import stack_file
-from formats.build_context import context_hash
+from azure_gpu.catalog.problems import as_data
+from azure_gpu.formats import stack_file
+from azure_gpu.formats.build_context import context_hash
+from azure_gpu.shared.workloads import Workload
+from azure_gpu.stack.settings import all_problems, read
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import TODAY, configuration
 

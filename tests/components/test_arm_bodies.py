@@ -4,23 +4,23 @@ from typing import Any
 
 import pytest
 
-from components.batch_account import BatchAccount
-from components.batch_pool import BatchPool
-from components.container_group import ContainerGroup
-from components.foundation import Foundation
-from components.gpu_cluster import GpuCluster
-from components.job_environment import JobEnvironment
-from components.job_environment_args import GpuModel
-from components.ml_workspace import MlWorkspace
-from components.serverless_gpu_job import ServerlessGpuJob
-from formats import azure_types
-from formats.azure_types import AzureType
+from azure_gpu.aks.cluster import GpuCluster
+from azure_gpu.batch.account.account import BatchAccount
+from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.container_apps.environment.environment import JobEnvironment
+from azure_gpu.container_apps.environment.spec import GpuModel
+from azure_gpu.container_apps.job.job import ServerlessGpuJob
+from azure_gpu.container_instances.group import ContainerGroup
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.foundation.foundation import Foundation
+from azure_gpu.ml.workspace.workspace import MlWorkspace
 from localazure.shapes import default_api_version, to_arm
-from tests.components import ml_workspaces
+from tests.components.foundation.test_foundation import EVERYTHING
+from tests.components.ml import ml_workspaces
 from tests.components.recording import Registration, declare
 from tests.components.settings_of import STACK_ARGS
 from tests.components.test_cases import cases, declared_by
-from tests.components.test_foundation import EVERYTHING
 from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING_REASON)

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 import yaml
 
-from components.batch_account import BatchAccount
-from components.batch_pool import BatchPool
-from components.container_group import ContainerGroup
-from components.foundation import Foundation
-from components.gallery_image import GalleryImage
-from components.gpu_cluster import GpuCluster
-from components.gpu_vm import GpuVm
-from components.job_environment import JobEnvironment
-from components.ml_endpoint import MlEndpoint
-from components.ml_workspace import MlWorkspace
-from components.serverless_gpu_job import ServerlessGpuJob
-from components.settings import all_problems, read
+from azure_gpu.aks.cluster import GpuCluster
+from azure_gpu.batch.account.account import BatchAccount
+from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.container_apps.environment.environment import JobEnvironment
+from azure_gpu.container_apps.job.job import ServerlessGpuJob
+from azure_gpu.container_instances.group import ContainerGroup
+from azure_gpu.foundation.foundation import Foundation
+from azure_gpu.images.gallery_image import GalleryImage
+from azure_gpu.ml.endpoint.endpoint import MlEndpoint
+from azure_gpu.ml.workspace.workspace import MlWorkspace
+from azure_gpu.stack.settings import all_problems, read
+from azure_gpu.vm.vm import GpuVm
 from tests.components.recording import KEYS, PROJECT, STACK, Recorded, declare
 from tests.components.settings_of import TODAY, configuration
 

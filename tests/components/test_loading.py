@@ -5,9 +5,9 @@ import sys
 
 # Each is a package of many modules, and loads one of them, `_inputs`, with whatever else it needs.
 PRINT_LOADED = """
-import pkgutil, sys, components
-for module in pkgutil.iter_modules(components.__path__):
-    __import__(f"components.{module.name}")
+import pkgutil, sys, azure_gpu
+for module in pkgutil.walk_packages(azure_gpu.__path__, "azure_gpu."):
+    __import__(module.name)
 print(*sorted({name.split(".")[1] for name in sys.modules if name.startswith("pulumi_azure_native.") and name.count(".") == 2}))
 """
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import azure_gpu_operations.__main__
 import localazure.__main__
-import operations.__main__
-from catalog.problems import errors, render
-from components.settings import all_problems, read
+from azure_gpu.catalog.problems import errors, render
+from azure_gpu.stack.settings import all_problems, read
 from tests.components.settings_of import TODAY, configuration
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ DOCUMENTS = [
 ]
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "localazure": localazure.__main__.main,
-    "operations": operations.__main__.main,
+    "operations": azure_gpu_operations.__main__.main,
 }
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import yaml
 
-from catalog.problems import Severity
-from catalog.services import stack_edge_commands
-from catalog.services.stack_edge_commands import COMMANDS
-from components.settings import pure_problems, read
-from formats.stack_file import configuration
+from azure_gpu.catalog.problems import Severity
+from azure_gpu.catalog.services import stack_edge_commands
+from azure_gpu.catalog.services.stack_edge_commands import COMMANDS
+from azure_gpu.formats.stack_file import configuration
+from azure_gpu.stack.settings import pure_problems, read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION
 from tests.components.settings_of import TODAY
 from tests.support.edge_documents import FRAGMENT

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formats import azure_types
-from formats.azure_types import AzureType
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
 from localazure.kinds import ALL
 from localazure.shapes import default_api_version, to_arm

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formats.azure_types import BATCH_POOL
+from azure_gpu.formats.azure_types import BATCH_POOL
 from localazure import shapes
 from localazure.arm.errors import ArmError
 from localazure.kinds import batch_pool_changes

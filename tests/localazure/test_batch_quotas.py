@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.store import Resource
 from localazure.fault import Fault
 from localazure.kinds import batch_quotas

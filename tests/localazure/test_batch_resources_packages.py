@@ -9,7 +9,7 @@ import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.mgmt.batch import BatchManagementClient
 
-from catalog.roles import STORAGE_BLOB_DATA_CONTRIBUTOR
+from azure_gpu.catalog.roles import STORAGE_BLOB_DATA_CONTRIBUTOR
 from tests.support.batch_bodies import API, details, pool, put_account, put_identity, put_storage
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.management import client

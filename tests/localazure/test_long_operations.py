@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Caller, Change, Kind
 from localazure.arm.router import Arm

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formats import azure_types
-from formats.azure_types import AzureType
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
 from localazure.shapes import to_arm
 from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, InProcessArm, cluster, pool

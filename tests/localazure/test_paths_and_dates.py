@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
 from localazure.arm.filters import parse as conditions

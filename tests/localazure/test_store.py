@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.store import Operation, Resource, Store
 
 SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from operations.__main__ import main
+from azure_gpu_operations.__main__ import main
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.retail_prices import RetailPricesServer
 

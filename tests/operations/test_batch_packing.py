@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from operations.batch.packing import how_to_use, read
+from azure_gpu_operations.batch.packing import how_to_use, read
 
 
 def packed(path: Path) -> bytes:

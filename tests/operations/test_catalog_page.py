@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from catalog.sizes import SIZES
-from operations import catalog_page
-from operations.__main__ import main
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu_operations import catalog_page
+from azure_gpu_operations.__main__ import main
 
 PAGE = Path(__file__).parents[2] / "docs" / "catalog.md"
 

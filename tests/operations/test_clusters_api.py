@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from operations.clusters import reach
-from operations.clusters.api import ClusterApi
-from operations.clusters.errors import ClusterError
-from operations.run.on_cluster import plan
-from operations.run.on_cluster.placing import Placement
-from operations.run.on_cluster.wanted import Wanted
-from operations.run.target import Target
+from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters.api import ClusterApi
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.run.on_cluster import plan
+from azure_gpu_operations.run.on_cluster.placing import Placement
+from azure_gpu_operations.run.on_cluster.wanted import Wanted
+from azure_gpu_operations.run.target import Target
 from tests.support.kubernetes import ControlPlane
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/aks"
@@ -52,7 +52,7 @@ def test_a_list_is_read_page_after_page(api: ClusterApi, namespace: str, monkeyp
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     for index in range(5):
         api.create(path, {"metadata": {"name": f"c{index}", "labels": {"of": "pages"}}})
-    monkeypatch.setattr("operations.clusters.api.PAGE", 2)
+    monkeypatch.setattr("azure_gpu_operations.clusters.api.PAGE", 2)
     assert sorted(each["metadata"]["name"] for each in api.items(path, labelSelector="of=pages")) == [f"c{i}" for i in range(5)]
 
 

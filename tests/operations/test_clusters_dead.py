@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from operations.clusters import dead
+from azure_gpu_operations.clusters import dead
 
 GROUP = "urn:pulumi:dev::azure-gpu::azuregpu:index:GpuCluster"
 PROVIDER = f"{GROUP}$pulumi:providers:kubernetes::gpu-kubernetes"

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from operations.clusters.kubeconfig import KubeconfigError, alone, read
+from azure_gpu_operations.clusters.kubeconfig import KubeconfigError, alone, read
 
 TWO = textwrap.dedent("""
     apiVersion: v1

@@ -2,9 +2,9 @@
 
 import pytest
 
-from operations.clusters import scheduling
-from operations.clusters.arm_facts import cluster_of, pool_of
-from operations.clusters.objects import EventSeen, Taint, events_of, job_of, node_of, pod_of, taint_of
+from azure_gpu_operations.clusters import scheduling
+from azure_gpu_operations.clusters.arm_facts import cluster_of, pool_of
+from azure_gpu_operations.clusters.objects import EventSeen, Taint, events_of, job_of, node_of, pod_of, taint_of
 from tests.operations import kubernetes_bodies as bodies
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from operations.clusters import places
-from operations.clusters.kubeconfig import read
-from operations.clusters.places import AKS, EDGE, Place, Said, choose
-from operations.connection import Connection
-from operations.shell.kubectl import kubeconfig
-from operations.stack_view import StackView
+from azure_gpu_operations.clusters import places
+from azure_gpu_operations.clusters.kubeconfig import read
+from azure_gpu_operations.clusters.places import AKS, EDGE, Place, Said, choose
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.shell.kubectl import kubeconfig
+from azure_gpu_operations.stack_view import StackView
 
 VIEW = StackView(
     "dev",

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from operations.azure import Arm
-from operations.connection import Connection
-from operations.machine_learning import deployment_logs
-from operations.machine_learning.deployment_logs import HIDDEN, new, pending
+from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.machine_learning import deployment_logs
+from azure_gpu_operations.machine_learning.deployment_logs import HIDDEN, new, pending
 
 ENDPOINT = "/subscriptions/s/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w/onlineEndpoints/Digits"
 DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from operations.batch.pool_facts import PoolFacts
-from operations.explain import batch_job_rules, batch_pool_rules, report
-from operations.explain.batch_facts import JobSeen, NodeSeen, PoolSeen, TaskSeen
-from operations.explain.facts import Cause, Refusal
+from azure_gpu_operations.batch.pool_facts import PoolFacts
+from azure_gpu_operations.explain import batch_job_rules, batch_pool_rules, report
+from azure_gpu_operations.explain.batch_facts import JobSeen, NodeSeen, PoolSeen, TaskSeen
+from azure_gpu_operations.explain.facts import Cause, Refusal
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Batch/batchAccounts/a/pools/train-1a2b3c4d"
 FACTS = PoolFacts("train-1a2b3c4d", "standard_nc4as_t4_v3", allocation="steady", state="active")

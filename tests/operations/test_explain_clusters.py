@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from operations.clusters.arm_facts import cluster_of, pool_of
-from operations.clusters.errors import ClusterError
-from operations.clusters.objects import node_of, pod_of
-from operations.explain import cluster_rules, report
-from operations.explain.cluster_facts import ClusterCase, PodCase, Surroundings
-from operations.explain.facts import Cause, Facts, Kind, Refusal
+from azure_gpu_operations.clusters.arm_facts import cluster_of, pool_of
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.objects import node_of, pod_of
+from azure_gpu_operations.explain import cluster_rules, report
+from azure_gpu_operations.explain.cluster_facts import ClusterCase, PodCase, Surroundings
+from azure_gpu_operations.explain.facts import Cause, Facts, Kind, Refusal
 from tests.operations import kubernetes_bodies as bodies
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/aks"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from operations.__main__ import main
-from operations.explain import command
-from operations.stack import EngineError
-from operations.stack_view import StackView
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.explain import command
+from azure_gpu_operations.stack import EngineError
+from azure_gpu_operations.stack_view import StackView
 
 JOB = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/g/providers/Microsoft.App/jobs/x"
 

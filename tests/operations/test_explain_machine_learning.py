@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from operations.explain import machine_rules, ml_compute_rules, ml_endpoint_rules
-from operations.explain.facts import Finding, Refusal
-from operations.explain.machine_rules import MachineCase
-from operations.explain.ml_facts import ComputeCase, DeploymentCase, EndpointCase, JobCase
-from operations.machine_learning.endpoints import Deployment, Endpoint
-from operations.virtual_machines import Extension, Machine, RunCommand, Shutdown
+from azure_gpu_operations.explain import machine_rules, ml_compute_rules, ml_endpoint_rules
+from azure_gpu_operations.explain.facts import Finding, Refusal
+from azure_gpu_operations.explain.machine_rules import MachineCase
+from azure_gpu_operations.explain.ml_facts import ComputeCase, DeploymentCase, EndpointCase, JobCase
+from azure_gpu_operations.machine_learning.endpoints import Deployment, Endpoint
+from azure_gpu_operations.virtual_machines import Extension, Machine, RunCommand, Shutdown
 
 WORKSPACE = "/subscriptions/s/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w"
 ENDPOINT = Endpoint(f"{WORKSPACE}/onlineEndpoints/digits", "digits", "Succeeded", traffic={"blue": 100, "green": 0})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from operations.__main__ import main
+from azure_gpu_operations.__main__ import main
 from tests.localazure.apps.conftest import apps, azure, hello_reference, job_name, registry
 from tests.localazure.apps.sdk import Apps
 from tests.localazure.conftest import new_group

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from operations.clusters.arm_facts import pool_of
-from operations.clusters.objects import events_of, job_of, node_of, pod_of
-from operations.explain import cluster_rules, pod_rules, report
-from operations.explain.cluster_facts import JobCase, PodCase, Surroundings
-from operations.explain.facts import Cause, Finding, Refusal
+from azure_gpu_operations.clusters.arm_facts import pool_of
+from azure_gpu_operations.clusters.objects import events_of, job_of, node_of, pod_of
+from azure_gpu_operations.explain import cluster_rules, pod_rules, report
+from azure_gpu_operations.explain.cluster_facts import JobCase, PodCase, Surroundings
+from azure_gpu_operations.explain.facts import Cause, Finding, Refusal
 from tests.operations import kubernetes_bodies as bodies
 
 NODE = "aks-t4-12345678-vmss000000"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from operations.explain.facts import Cause, Container, Event, Facts, Finding, Kind, Refusal
-from operations.explain.report import exit_code, lines
-from operations.explain.rules import explain
+from azure_gpu_operations.explain.facts import Cause, Container, Event, Facts, Finding, Kind, Refusal
+from azure_gpu_operations.explain.report import exit_code, lines
+from azure_gpu_operations.explain.rules import explain
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 GROUP_ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerInstance/containerGroups/train"

@@ -7,10 +7,10 @@ import pytest
 import requests
 from azure.core.exceptions import ServiceRequestError
 
-from operations.azure import AzureError
-from operations.jobs import ContainerStatus, Execution, Job, job_of
-from operations.run.execution import INTERRUPTED, QUIET_POLLS, TIMEOUT, End, follow
-from operations.run.log_stream import LogStream, plain, stream_address
+from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
+from azure_gpu_operations.run.execution import INTERRUPTED, QUIET_POLLS, TIMEOUT, End, follow
+from azure_gpu_operations.run.log_stream import LogStream, plain, stream_address
 from tests.support.embedded import until
 from tests.support.log_server import LogServer
 
@@ -188,7 +188,7 @@ def test_while_azure_can_not_be_reached_the_run_goes_on_and_says_so_once(serve: 
 def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("operations.run.asking.UNREACHABLE_SECONDS", 0)
+    monkeypatch.setattr("azure_gpu_operations.run.asking.UNREACHABLE_SECONDS", 0)
     server, said = serve([ONE]), list[str]()
     with pytest.raises(ServiceRequestError):
         follow(ScriptedJobs("lost"), job(server), "trainer-1", show=said.append, say=said.append)  # pyright: ignore[reportArgumentType]
@@ -252,7 +252,7 @@ def test_one_for_which_there_is_no_replica_yet_says_so_once(serve: Serve) -> Non
 
 
 def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("operations.run.execution.DRAIN_SECONDS", 0.2)
+    monkeypatch.setattr("azure_gpu_operations.run.execution.DRAIN_SECONDS", 0.2)
     server = serve([ONE])
     server.hold.clear()
     jobs = ScriptedJobs("Running", "Succeeded")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from operations.clusters.errors import ClusterError
-from operations.clusters.objects import pod_of
-from operations.gpu_usage import dcgm, gathering, showing, smi
-from operations.gpu_usage.gathering import NoFiguresError, gather
-from operations.gpu_usage.reading import WHOLE_GPU, GpuUse, JobUse, Reading, changes
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.objects import pod_of
+from azure_gpu_operations.gpu_usage import dcgm, gathering, showing, smi
+from azure_gpu_operations.gpu_usage.gathering import NoFiguresError, gather
+from azure_gpu_operations.gpu_usage.reading import WHOLE_GPU, GpuUse, JobUse, Reading, changes
 from tests.operations import kubernetes_bodies as bodies
 
 LABELS = 'gpu="0",UUID="GPU-1",pci_bus_id="00000001:00:00.0",device="nvidia0",modelName="Tesla T4",Hostname="n1"'

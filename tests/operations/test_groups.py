@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from operations import groups
-from operations.azure import AzureError
+from azure_gpu_operations import groups
+from azure_gpu_operations.azure import AzureError
 
 
 class ScriptedArm:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from catalog.problems import errors
-from components import settings as stack_settings
-from formats.stack_file import configuration
-from operations.__main__ import main
+from azure_gpu.catalog.problems import errors
+from azure_gpu.formats.stack_file import configuration
+from azure_gpu.stack import settings as stack_settings
+from azure_gpu_operations.__main__ import main
 from tests.support.container_group_files import (
     EXPORTED_2018,
     FILES,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from operations.__main__ import main
-from operations.importing.manifests import is_manifest
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.importing.manifests import is_manifest
 from tests.support.edge_documents import COMPANION, FRAGMENT
 
 GPU = '            value: "0"\n'

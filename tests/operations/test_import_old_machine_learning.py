@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from catalog.problems import errors
-from components import settings as stack_settings
-from formats.old_machine_learning.found import Found
-from formats.old_machine_learning.read import read
-from formats.stack_file import configuration
-from operations.__main__ import main
+from azure_gpu.catalog.problems import errors
+from azure_gpu.formats.old_machine_learning.found import Found
+from azure_gpu.formats.old_machine_learning.read import read
+from azure_gpu.formats.stack_file import configuration
+from azure_gpu.stack import settings as stack_settings
+from azure_gpu_operations.__main__ import main
 from tests.support.embedded import CHECKOUT
 from tests.support.old_machine_learning_files import (
     ATTACH,

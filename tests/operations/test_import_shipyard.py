@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from catalog.problems import errors
-from components import settings as stack_settings
-from formats import task_file
-from formats.stack_file import configuration
-from operations.__main__ import main
+from azure_gpu.catalog.problems import errors
+from azure_gpu.formats import task_file
+from azure_gpu.formats.stack_file import configuration
+from azure_gpu.stack import settings as stack_settings
+from azure_gpu_operations.__main__ import main
 from tests.support.shipyard_files import (
     CREDENTIALS,
     CUSTOM_POOL,

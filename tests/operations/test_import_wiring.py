@@ -2,9 +2,9 @@
 
 import pytest
 
-from catalog.problems import Problem, errors
-from formats.container_group_file import read
-from operations.importing.wiring import check
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.formats.container_group_file import read
+from azure_gpu_operations.importing.wiring import check
 from tests.support.container_group_files import FILES, PROBES_2021, SIDECAR_2018, VOLUMES_2019, WINDOWS_2020
 
 

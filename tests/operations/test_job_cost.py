@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from operations import job_cost
-from operations.jobs import Job, job_of
+from azure_gpu_operations import job_cost
+from azure_gpu_operations.jobs import Job, job_of
 
 T4, A100 = "Consumption-GPU-NC8as-T4", "Consumption-GPU-NC24-A100"
 DAY = date(2026, 11, 21)

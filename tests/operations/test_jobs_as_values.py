@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from operations.jobs import Execution, execution_of, instant, job_of, start_template
+from azure_gpu_operations.jobs import Execution, execution_of, instant, job_of, start_template
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/trainer"
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from catalog.lifecycle import Lifecycle
-from catalog.sources import Dated, Source
-from operations.markdown import cell, table
+from azure_gpu.catalog.lifecycle import Lifecycle
+from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu_operations.markdown import cell, table
 
 PAGE = Source("a page", Dated.OBSERVED, date(2019, 4, 17))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from operations import new
-from operations.__main__ import main
+from azure_gpu_operations import new
+from azure_gpu_operations.__main__ import main
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION
 
 ACCOUNT = new.Account(SUBSCRIPTION, "11111111-1111-1111-1111-111111111111")
@@ -58,7 +58,7 @@ def test_the_file_has_account_team_region_and_an_end_so_many_days_ahead(project:
 def test_the_program_takes_what_is_written(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.tonight.yaml"
     file.write_text(new.filled(TEMPLATE, "vision", "eastus", ACCOUNT, datetime.now(UTC).date(), 7))
-    command = [sys.executable, "-m", "components.inventory", str(file), "--stack", "tonight"]
+    command = [sys.executable, "-m", "azure_gpu.stack.inventory", str(file), "--stack", "tonight"]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["problems"] == []

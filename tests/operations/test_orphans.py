@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from operations import orphans
+from azure_gpu_operations import orphans
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from azure.mgmt.batch import models
 
-from catalog.quotas import CountedUse, Limit, RegionLimits
-from catalog.size_use import Service, SizeUse
-from operations.preflight import lists, needs
-from operations.preflight.answers import allows, offers, quota_rows
-from operations.preflight.fetching import Outcome
-from operations.preflight.lists import Key, Permission, What
+from azure_gpu.catalog.quotas import CountedUse, Limit, RegionLimits
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu_operations.preflight import lists, needs
+from azure_gpu_operations.preflight.answers import allows, offers, quota_rows
+from azure_gpu_operations.preflight.fetching import Outcome
+from azure_gpu_operations.preflight.lists import Key, Permission, What
 from tests.support.embedded import SUBSCRIPTION
 
 T4 = "Standard NCASv3_T4 Family"

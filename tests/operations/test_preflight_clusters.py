@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from catalog.quotas import CountedUse, Limit, RegionLimits, compute_problems
-from catalog.size_use import Service, SizeUse
-from operations.preflight import answers, features
-from operations.preflight.fetching import Outcome
-from operations.preflight.lists import Key, What
-from operations.preflight.rows import Answer
+from azure_gpu.catalog.quotas import CountedUse, Limit, RegionLimits, compute_problems
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu_operations.preflight import answers, features
+from azure_gpu_operations.preflight.fetching import Outcome
+from azure_gpu_operations.preflight.lists import Key, What
+from azure_gpu_operations.preflight.rows import Answer
 from tests.support.embedded import EmbeddedAzure
 from tests.support.preflight import main
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from catalog.size_use import Service
-from operations.preflight import needs, online
+from azure_gpu.catalog.size_use import Service
+from azure_gpu_operations.preflight import needs, online
 from tests.support.preflight import main
 
 

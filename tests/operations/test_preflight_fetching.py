@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ServiceRequestError
 
-from operations.preflight.fetching import SharedCredential, fetch
+from azure_gpu_operations.preflight.fetching import SharedCredential, fetch
 
 
 class RefusalError(HttpResponseError):

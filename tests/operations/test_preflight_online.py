@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.naming import physical_name
-from operations.connection import Connection
-from operations.preflight import command, needs, online
+from azure_gpu.shared.naming import physical_name
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.preflight import command, needs, online
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.preflight import main
 from tests.support.stack import connection_keys

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from operations.preflight import program
+from azure_gpu_operations.preflight import program
 
 ROOT = Path(__file__).parents[2]
 FILE = """config:

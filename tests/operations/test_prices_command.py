@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.prices import container_apps, price_table
-from operations import prices
+from azure_gpu.catalog.prices import container_apps, price_table
+from azure_gpu_operations import prices
 from tests.support.retail_prices import EAST_US_METERS, RetailPricesServer, t4
 
 OLD = """size,region,usd_hour,usd_hour_spot,as_of,source

@@ -16,12 +16,12 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from operations.__main__ import main
-from operations.query import inputs, scores
-from operations.query.latency import latency
-from operations.query.picture import picture
-from operations.query.refusals import refusal
-from operations.query.sending import Sent, server_seconds
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.query import inputs, scores
+from azure_gpu_operations.query.latency import latency
+from azure_gpu_operations.query.picture import picture
+from azure_gpu_operations.query.refusals import refusal
+from azure_gpu_operations.query.sending import Sent, server_seconds
 
 KEY = "k-4f1c9a7e22b84d0f"
 

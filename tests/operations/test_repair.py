@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from operations import repair
+from azure_gpu_operations import repair
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 GROUP_ID = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-a"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.prices.container_apps import Meter
-from operations import retail_rows
+from azure_gpu.catalog.prices.container_apps import Meter
+from azure_gpu_operations import retail_rows
 from tests.support.retail_prices import EAST_US_METERS, SIX_ROWS, decimals, meter, row, t4
 
 TODAY = date(2026, 11, 20)

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from operations.__main__ import main
-from operations.azure import AzureError
-from operations.connection import Connection
-from operations.jobs import Execution, Job, job_of
-from operations.run import options as run_options
-from operations.run import session
-from operations.run.errors import RunError
-from operations.run.execution import INTERRUPTED, TIMEOUT, End
-from operations.run.registry_build import BuildFailedError, cause_of
-from operations.run.target import Target
-from operations.stack import EngineError
-from operations.stack_view import StackView
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.jobs import Execution, Job, job_of
+from azure_gpu_operations.run import options as run_options
+from azure_gpu_operations.run import session
+from azure_gpu_operations.run.errors import RunError
+from azure_gpu_operations.run.execution import INTERRUPTED, TIMEOUT, End
+from azure_gpu_operations.run.registry_build import BuildFailedError, cause_of
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack import EngineError
+from azure_gpu_operations.stack_view import StackView
 from tests.support.embedded import CHECKOUT
 
 VIEW = StackView("dev", Connection("s"), jobs={"train": "/t"}, registry="/r")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from operations.run.context import Context, of_folder, of_script
-from operations.run.on_batch import commands
+from azure_gpu_operations.run.context import Context, of_folder, of_script
+from azure_gpu_operations.run.on_batch import commands
 
 WORDS = ["a b", "it's", "$HOME", "`id`", 'q"q', "", "back\\slash", "new\nline", "#", "*", "-x=~"]
 SHOW = "python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))'"

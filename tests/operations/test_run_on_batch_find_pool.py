@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from formats.task_file import Task, TaskFile
-from operations.batch.pool_facts import PoolFacts, facts_of
-from operations.connection import Connection
-from operations.run.context import of_folder, of_script
-from operations.run.on_batch.find_pool import check, check_end, check_stack, choose
-from operations.run.on_batch.wanted import Wanted
-from operations.run.target import Target
-from operations.stack_view import StackView
+from azure_gpu.formats.task_file import Task, TaskFile
+from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.run.context import of_folder, of_script
+from azure_gpu_operations.run.on_batch.find_pool import check, check_end, check_stack, choose
+from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack_view import StackView
 from tests.operations.batch_answers import pool, scaled
 
 VIEW = StackView("dev", Connection("s"), pools={"train": "/a/pools/train-1"}, registry="/r", storage="/st")

@@ -6,9 +6,9 @@ from typing import Any
 from azure.batch import models
 from azure.core.exceptions import ServiceRequestError
 
-from formats.task_file import Task
-from operations.batch.account import Counts
-from operations.run.on_batch.follow import EVALUATE_SECONDS, End, Follower
+from azure_gpu.formats.task_file import Task
+from azure_gpu_operations.batch.account import Counts
+from azure_gpu_operations.run.on_batch.follow import EVALUATE_SECONDS, End, Follower
 from tests.operations.batch_answers import node, pool, scaled
 
 ONE = (Task(id="main", command="", path=""),)

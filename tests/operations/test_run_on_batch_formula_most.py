@@ -2,8 +2,8 @@
 
 import pytest
 
-from catalog.services.batch.scenarios import Scenario, ScenarioRequest, formula
-from operations.run.on_batch.formula_most import most_nodes
+from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioRequest, formula
+from azure_gpu_operations.run.on_batch.formula_most import most_nodes
 
 
 @pytest.mark.parametrize("scenario", [one for one in Scenario if one is not Scenario.SPOT_FALLBACK])

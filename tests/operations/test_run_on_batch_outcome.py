@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from azure.batch import models
 
-from catalog.prices.price_book import Price
-from formats.task_file import Task
-from operations.run.on_batch import outcome
+from azure_gpu.catalog.prices.price_book import Price
+from azure_gpu.formats.task_file import Task
+from azure_gpu_operations.run.on_batch import outcome
 
 BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = date(2026, 11, 21)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from formats.task_file import Output, ResourceFile, Task, TaskFile
-from operations.batch.pool_facts import PoolFacts
-from operations.run.context import of_script
-from operations.run.on_batch import plan
-from operations.run.on_batch.plan import Image, Placed, Storage
-from operations.run.on_batch.wanted import Wanted
-from operations.run.target import Target
+from azure_gpu.formats.task_file import Output, ResourceFile, Task, TaskFile
+from azure_gpu_operations.batch.pool_facts import PoolFacts
+from azure_gpu_operations.run.context import of_script
+from azure_gpu_operations.run.on_batch import plan
+from azure_gpu_operations.run.on_batch.plan import Image, Placed, Storage
+from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.target import Target
 
 IDENTITY = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/i"
 POOL = PoolFacts("train-1a2b3c4d", "Standard_NC4as_T4_v3", identities=(IDENTITY,))

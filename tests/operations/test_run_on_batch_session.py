@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from operations.run import names
-from operations.run.errors import WrongRunError
-from operations.run.on_batch.session import _make_folder
-from operations.run.target import Target
+from azure_gpu_operations.run import names
+from azure_gpu_operations.run.errors import WrongRunError
+from azure_gpu_operations.run.on_batch.session import _make_folder
+from azure_gpu_operations.run.target import Target
 
 
 def test_the_folder_for_fetched_files_is_made_before_anything_starts(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from operations.run.context import of_script
-from operations.run.on_batch.wanted import Said, Wanted, resolve
-from operations.run.target import Target
+from azure_gpu_operations.run.context import of_script
+from azure_gpu_operations.run.on_batch.wanted import Said, Wanted, resolve
+from azure_gpu_operations.run.target import Target
 
 SCRIPT = Target(of_script("train.py", "print(1)\n", "", "python:3.11-slim"))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from operations.clusters.errors import ClusterError
-from operations.run.on_cluster import outcome
-from operations.run.on_cluster.follow import End, Follower
-from operations.run.on_cluster.pod_log import PodLog
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.run.on_cluster import outcome
+from azure_gpu_operations.run.on_cluster.follow import End, Follower
+from azure_gpu_operations.run.on_cluster.pod_log import PodLog
 from tests.operations import kubernetes_bodies as bodies
 
 JOB = "run-x"
@@ -239,7 +239,7 @@ def test_a_pod_that_its_node_refused_is_no_exit_code_of_the_program() -> None:
 
 
 def test_a_run_costs_its_node_while_it_ran_there() -> None:
-    from operations.clusters.prices import node_price
+    from azure_gpu_operations.clusters.prices import node_price
 
     end, _, _ = followed(done())
     prices = {name: node_price(node) for name, node in end.nodes.items()}

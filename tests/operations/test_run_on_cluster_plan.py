@@ -5,16 +5,16 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from catalog.problems import Problem
-from operations.clusters.arm_facts import pool_of
-from operations.clusters.objects import NodeSeen, Taint, node_of
-from operations.connection import Connection
-from operations.run.context import of_script
-from operations.run.on_cluster import plan
-from operations.run.on_cluster.placing import Placement, on_aks, on_edge
-from operations.run.on_cluster.wanted import Said, Wanted, resolve
-from operations.run.target import Target
-from operations.stack_view import StackView
+from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations.clusters.arm_facts import pool_of
+from azure_gpu_operations.clusters.objects import NodeSeen, Taint, node_of
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.run.context import of_script
+from azure_gpu_operations.run.on_cluster import plan
+from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
+from azure_gpu_operations.run.on_cluster.wanted import Said, Wanted, resolve
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack_view import StackView
 from tests.operations import kubernetes_bodies as bodies
 
 IMAGE = "r.azurecr.io/mnist:1"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from operations.__main__ import main
-from operations.run.context import BASE_IMAGE, of_folder, of_script
-from operations.run.on_local import environments, session
-from operations.run.on_local.plan import Plan, Way, container_command, resolve
-from operations.run.target import Target
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
+from azure_gpu_operations.run.on_local import environments, session
+from azure_gpu_operations.run.on_local.plan import Plan, Way, container_command, resolve
+from azure_gpu_operations.run.target import Target
 from tests.support.embedded import CHECKOUT
 
 SCRIPT = Target(of_script("train.py", "print(1)\n", "numpy\n", BASE_IMAGE), environment={"A": "1"})

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from operations.connection import Connection
-from operations.run.context import BASE_IMAGE, Context, of_folder, of_script
-from operations.run.on_ml_cluster import plan
-from operations.run.on_ml_cluster.wanted import Wanted, choose, resolve
-from operations.run.target import Target
-from operations.stack_view import StackView
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
+from azure_gpu_operations.run.on_ml_cluster import plan
+from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, choose, resolve
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack_view import StackView
 
 SCRIPT = of_script("train.py", "import sys\nprint(sys.argv[1:])\nsys.exit(3)\n", "numpy\n", BASE_IMAGE)
 VIEW = StackView("dev", Connection("s"), ml_computes={"gpu": "/ws/computes/gpu-x1"}, registry="/r")

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import requests
 
-from operations.connection import Connection
-from operations.run import gpu_confirmation
-from operations.run.context import BASE_IMAGE, of_folder, of_script
-from operations.run.on_vm import plan, session
-from operations.run.on_vm.plan import Image, Place
-from operations.run.on_vm.session import brings_containers, client_id
-from operations.run.on_vm.wanted import Said, Wanted, Way, resolve, too_large
-from operations.run.target import Target
-from operations.stack_view import StackView
-from operations.vm import choose
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.run import gpu_confirmation
+from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
+from azure_gpu_operations.run.on_vm import plan, session
+from azure_gpu_operations.run.on_vm.plan import Image, Place
+from azure_gpu_operations.run.on_vm.session import brings_containers, client_id
+from azure_gpu_operations.run.on_vm.wanted import Said, Wanted, Way, resolve, too_large
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack_view import StackView
+from azure_gpu_operations.vm import choose
 
 NAME = "run-train-20261122-120000-abcd"
 PLACE = Place("https://data.blob.core.windows.net/", "client-1")

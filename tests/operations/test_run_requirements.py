@@ -2,8 +2,8 @@
 
 import pytest
 
-from operations.run.context import BASE_IMAGE
-from operations.run.requirements_text import check
+from azure_gpu_operations.run.context import BASE_IMAGE
+from azure_gpu_operations.run.requirements_text import check
 
 
 @pytest.mark.parametrize(

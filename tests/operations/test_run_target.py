@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from formats.build_context import context_hash
-from operations.run.target import Asked, Target, resolve
+from azure_gpu.formats.build_context import context_hash
+from azure_gpu_operations.run.target import Asked, Target, resolve
 from tests.support.embedded import CHECKOUT
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from operations.machine_learning import running_rows
-from operations.virtual_machines import Machine, machine_of
+from azure_gpu_operations.machine_learning import running_rows
+from azure_gpu_operations.virtual_machines import Machine, machine_of
 
 SIZE = "Standard_NC4as_T4_v3"
 T4 = Decimal("0.526")  # USD an hour in East US, of 2026-06-18

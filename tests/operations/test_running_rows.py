@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from operations import running, running_report
-from operations.connection import Connection
-from operations.running import group_row
-from operations.running_report import Row, total
-from operations.stack_view import StackView
+from azure_gpu_operations import running, running_report
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.running import group_row
+from azure_gpu_operations.running_report import Row, total
+from azure_gpu_operations.stack_view import StackView
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 BEGAN = datetime(2026, 11, 21, 18, 30, tzinfo=UTC)

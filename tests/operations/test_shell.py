@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from operations.connection import Connection
-from operations.shell import cli, connections
-from operations.shell.environment import configuration_folder
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.shell import cli, connections
+from azure_gpu_operations.shell.environment import configuration_folder
 from tests.support.embedded import CHECKOUT
 
 SECRET = "-a secret = of 32 characters @ 123"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from operations import console
-from operations.__main__ import main
+from azure_gpu_operations import console
+from azure_gpu_operations.__main__ import main
 
 CHECKOUT = Path(__file__).parents[2]
 AS_OF = ("--as-of", "2026-11-21")

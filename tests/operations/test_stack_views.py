@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from operations.connection import Connection, connection_of
-from operations.jobs import job_of
-from operations.run import find_job
-from operations.stack_view import StackView, of_deployment
+from azure_gpu_operations.connection import Connection, connection_of
+from azure_gpu_operations.jobs import job_of
+from azure_gpu_operations.run import find_job
+from azure_gpu_operations.stack_view import StackView, of_deployment
 
 PROVIDER = {"type": "pulumi:providers:azure-native", "inputs": {"subscriptionId": "s", "metadataHost": "localhost:1"}}
 VIEW = StackView("dev", Connection("s"), jobs={"train": "/t"}, registry="/r")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from operations.__main__ import main
-from operations.machine_learning import traffic, traffic_command
-from operations.machine_learning.traffic import WrongTrafficError, promoted, rolled_back
-from operations.machine_learning.traffic_command import changed
-from operations.stack import EngineError, Stack
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.machine_learning import traffic, traffic_command
+from azure_gpu_operations.machine_learning.traffic import WrongTrafficError, promoted, rolled_back
+from azure_gpu_operations.machine_learning.traffic_command import changed
+from azure_gpu_operations.stack import EngineError, Stack
 
 BOTH: dict[str, Any] = {"deployments": {"blue": {}, "green": {}}, "traffic": {"blue": 90, "green": 10}}
 ONE: dict[str, Any] = {"deployments": {"blue": {}}}
@@ -98,8 +98,8 @@ def test_the_difference_is_shown_then_the_preview_and_azure_is_left_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done: list[str] = []
-    monkeypatch.setattr("operations.commands.preview", lambda stack, say: done.append("preview"))
-    monkeypatch.setattr("operations.commands.bring_up", lambda stack, limit, say: done.append("up"))
+    monkeypatch.setattr("azure_gpu_operations.commands.preview", lambda stack, say: done.append("preview"))
+    monkeypatch.setattr("azure_gpu_operations.commands.bring_up", lambda stack, limit, say: done.append("up"))
     assert main(["promote", "digits", "green", "--stack", "dev", "--config-folder", str(folder)]) == 0
     told = capsys.readouterr().out
     assert "digits: blue 90 → 0, green 10 → 100" in told
@@ -112,8 +112,8 @@ def test_the_difference_is_shown_then_the_preview_and_azure_is_left_alone(
 
 def test_yes_brings_it_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr("operations.commands.preview", lambda stack, say: done.append("preview"))
-    monkeypatch.setattr("operations.commands.bring_up", lambda stack, limit, say: done.append("up"))
+    monkeypatch.setattr("azure_gpu_operations.commands.preview", lambda stack, say: done.append("preview"))
+    monkeypatch.setattr("azure_gpu_operations.commands.bring_up", lambda stack, limit, say: done.append("up"))
     assert main(["promote", "digits", "green", "--stack", "dev", "--config-folder", str(folder), "--yes"]) == 0
     assert done == ["preview", "up"]
 
@@ -124,7 +124,7 @@ def test_a_preview_that_fails_leaves_the_file_as_it_was(
     def preview(stack: Stack, say: object) -> None:
         raise EngineError("no")
 
-    monkeypatch.setattr("operations.commands.preview", preview)
+    monkeypatch.setattr("azure_gpu_operations.commands.preview", preview)
     assert main(["promote", "digits", "green", "--stack", "dev", "--config-folder", str(folder)]) == 1
     assert (folder / "Pulumi.dev.yaml").read_text() == FILE
     assert "is as it was" in capsys.readouterr().err
@@ -146,7 +146,7 @@ def test_taking_back_reads_the_configuration_of_earlier_updates(folder: Path, mo
         update("succeeded", of(80, 20)),
     ]
     monkeypatch.setattr(Stack, "history", lambda self, most: past)
-    monkeypatch.setattr("operations.commands.preview", lambda stack, say: None)
+    monkeypatch.setattr("azure_gpu_operations.commands.preview", lambda stack, say: None)
     assert main(["rollback", "digits", "--stack", "dev", "--config-folder", str(folder)]) == 0
     assert "{blue: 80, green: 20}" in (folder / "Pulumi.dev.yaml").read_text()
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from formats.yaml_edit import EditError
-from operations.machine_learning import upload_command
-from operations.machine_learning.model_folder import ModelFile, WrongModelError, plan, read
+from azure_gpu.formats.yaml_edit import EditError
+from azure_gpu_operations.machine_learning import upload_command
+from azure_gpu_operations.machine_learning.model_folder import ModelFile, WrongModelError, plan, read
 
 Blobs = dict[str, tuple[int, str]]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from operations.azure import AzureError
-from operations.virtual_machines import Machine, RunCommand, Shutdown
-from operations.vm import power, showing
+from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.virtual_machines import Machine, RunCommand, Shutdown
+from azure_gpu_operations.vm import power, showing
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MACHINE = Machine(

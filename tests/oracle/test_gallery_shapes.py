@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from azure.mgmt.compute import models
 
-from formats.azure_types import GALLERY, GALLERY_IMAGE, GALLERY_IMAGE_VERSION, AzureType
+from azure_gpu.formats.azure_types import GALLERY, GALLERY_IMAGE, GALLERY_IMAGE_VERSION, AzureType
 from localazure import shapes
 from localazure.shapes import ArrayShape, MapShape, ObjectShape, Shape
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formats.azure_types import ALL, AzureType
+from azure_gpu.formats.azure_types import ALL, AzureType
 from localazure import shapes
 from localazure.plugin.projection import inputs_of
 from tests.oracle import arm_types

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from formats.azure_types import ALL, AzureType
+from azure_gpu.formats.azure_types import ALL, AzureType
 from localazure import shapes
 from localazure.shapes import AnyShape, ArrayShape, MapShape, ObjectShape, Shape, UnionShape
 from tests.oracle import arm_types

@@ -9,7 +9,7 @@ import pulumi
 import pytest
 import yaml
 
-from components.refusal import Refused
+from azure_gpu.shared.refusal import Refused
 from tests.components.recording import KEYS, Recorded, declare
 from tests.components.settings_of import configuration
 

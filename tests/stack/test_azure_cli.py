@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from operations.shell import connections
-from operations.shell.messages import ShellError
-from operations.shell.sign_in import sign_in
+from azure_gpu_operations.shell import connections
+from azure_gpu_operations.shell.messages import ShellError
+from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.azure_cli import AzureCli, connected
 from tests.support.embedded import CHECKOUT
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from catalog.problems import Code, Problem, errors
-from components import settings
-from formats.stack_file import configuration
+from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.formats.stack_file import configuration
+from azure_gpu.stack import settings
 from tests.stack.conftest import MakeStack
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.stack import ProgramStack

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.prices import packaged
-from formats import task_file
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.formats import task_file
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from catalog.prices import packaged
+from azure_gpu.catalog.prices import packaged
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.prices import packaged
+from azure_gpu.catalog.prices import packaged
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from operations.shell import cli
+from azure_gpu_operations.shell import cli
 from tests.support.embedded import CHECKOUT
 from tests.support.readme_commands import commands_in
 

@@ -17,8 +17,8 @@ def test_six_commands_at_most_lead_to_a_gpu_each_with_its_minutes_and_its_cost()
 
 
 def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
-    from operations.job_cost import hourly_price
-    from operations.jobs import job_of
+    from azure_gpu_operations.job_cost import hourly_price
+    from azure_gpu_operations.jobs import job_of
 
     resources = {"cpu": 4, "memory": "16Gi"}
     job = job_of(

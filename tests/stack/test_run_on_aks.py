@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from operations.clusters import reach
-from operations.clusters.api import ClusterApi
+from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters.api import ClusterApi
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
 from tests.support.stack import ProgramStack
 

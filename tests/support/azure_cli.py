@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from operations.shell import cli, connections, environment
-from operations.shell.sign_in import sign_in
+from azure_gpu_operations.shell import cli, connections, environment
+from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 LIMIT_SECONDS = 120

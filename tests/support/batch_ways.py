@@ -6,11 +6,11 @@ In: a size and what else is asked. Out: the way that is chosen, and everything a
 from datetime import date
 from typing import Any
 
-from catalog.problems import Problem, errors
-from catalog.services.batch.pools import problems
-from catalog.services.batch.request import Mpi, PoolRequest
-from catalog.services.batch.ways import Wanted, Way, choose
-from catalog.sizes import SIZES
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.services.batch.pools import problems
+from azure_gpu.catalog.services.batch.request import Mpi, PoolRequest
+from azure_gpu.catalog.services.batch.ways import Wanted, Way, choose
+from azure_gpu.catalog.sizes import SIZES
 
 TODAY = date(2026, 11, 20)
 DOCUMENT = date(2018, 12, 17)

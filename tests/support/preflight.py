@@ -2,7 +2,7 @@
 
 import argparse
 
-from operations.preflight import command
+from azure_gpu_operations.preflight import command
 
 
 def main(*arguments: str) -> int:

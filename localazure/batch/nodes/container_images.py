@@ -6,7 +6,7 @@ the service's code: an image that can't be had makes a task fail, and a node unu
 
 from typing import TYPE_CHECKING
 
-from formats import image_reference
+from azure_gpu.formats import image_reference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.batch.failures import NodeError, TaskError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
 from localazure.batch.failures import NodeError
 from localazure.kinds import storage

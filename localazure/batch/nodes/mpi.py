@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catalog.services import vm_images
-from catalog.services.vm_image_rows import IMAGES
-from catalog.services.vm_images import ImageReference, Software
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_images import ImageReference, Software
 from localazure.batch.nodes import launch
 from localazure.batch.nodes.node import PROGRAMS, Node
 from localazure.batch.pool_settings import PoolSettings

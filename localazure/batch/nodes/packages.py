@@ -16,8 +16,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catalog.services.batch import packages
-from catalog.size_use import OperatingSystem
+from azure_gpu.catalog.services.batch import packages
+from azure_gpu.catalog.size_use import OperatingSystem
 from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
 from localazure.batch.threads import to_its_end

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from formats.azure_types import BATCH_ACCOUNT
+from azure_gpu.formats.azure_types import BATCH_ACCOUNT
 from localazure.arm.errors import ArmError
 from localazure.batch.endings import Endings
 from localazure.batch.errors import BatchError, not_imitated

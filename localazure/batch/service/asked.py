@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 
-from formats import strict_json
+from azure_gpu.formats import strict_json
 from localazure.arm.kind import Caller
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError

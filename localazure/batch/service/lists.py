@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from starlette.responses import Response
 
-from catalog.lifecycle import SOLD, Status
-from catalog.services.batch import node_agents
-from catalog.services.vm_image_rows import IMAGES
-from formats.azure_types import BATCH_APPLICATION, BATCH_APPLICATION_PACKAGE
+from azure_gpu.catalog.lifecycle import SOLD, Status
+from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.formats.azure_types import BATCH_APPLICATION, BATCH_APPLICATION_PACKAGE
 from localazure.arm import checks
 from localazure.arm.as_of import request_date
 from localazure.arm.store import Body, Resource

@@ -6,7 +6,7 @@ shapes of both.
 
 from datetime import datetime
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from starlette.responses import Response
 
-from formats.azure_types import BATCH_POOL
+from azure_gpu.formats.azure_types import BATCH_POOL
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError, not_imitated

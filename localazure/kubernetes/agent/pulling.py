@@ -7,7 +7,7 @@ pkg/kubelet/images/image_manager.go.
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from formats import image_reference
+from azure_gpu.formats import image_reference
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent.images import Credential, PullError, credentials_of
 from localazure.kubernetes.agent.sources import MissingError

@@ -6,7 +6,7 @@ Behaviour: NVIDIA/k8s-device-plugin, cmd/config-manager.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from catalog.services.aks.device_plugin import CONFIG_LABEL
+from azure_gpu.catalog.services.aks.device_plugin import CONFIG_LABEL
 from localazure.kubernetes.infrastructure import flags, signals
 from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
 

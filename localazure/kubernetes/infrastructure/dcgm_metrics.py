@@ -6,7 +6,7 @@ In: GPUs with what they do, and which pods have them. Out: the text of `/metrics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from catalog.services.aks.dcgm import PROFILING, PROFILING_CAPABILITY
+from azure_gpu.catalog.services.aks.dcgm import PROFILING, PROFILING_CAPABILITY
 from localazure.kubernetes import gpu_usage, nvidia_smi
 
 

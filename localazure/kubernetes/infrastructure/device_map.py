@@ -5,8 +5,8 @@ In: the node's GPUs and the configuration. Out: ids by resource. A replica's id 
 
 from collections.abc import Sequence
 
-from catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX
-from catalog.services.aks.mig import MIXED, SINGLE
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX
+from azure_gpu.catalog.services.aks.mig import MIXED, SINGLE
 from localazure.kubernetes.infrastructure.plugin_config import MPS, PluginConfig
 from localazure.kubernetes.node_gpus import NodeGpu
 

@@ -6,8 +6,8 @@ In: the GPUs, the driver, the plugin's configuration. Out: labels by name. Behav
 import re
 from collections.abc import Sequence
 
-from catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_PRODUCT_SUFFIX
-from catalog.services.aks.mig import SINGLE
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_PRODUCT_SUFFIX
+from azure_gpu.catalog.services.aks.mig import SINGLE
 from localazure.kubernetes.infrastructure.device_map import DeviceMapError
 from localazure.kubernetes.infrastructure.plugin_config import MPS, NONE, PluginConfig
 from localazure.kubernetes.node_gpus import NodeGpu

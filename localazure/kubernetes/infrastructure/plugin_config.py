@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from catalog.services.aks.device_plugin import (
+from azure_gpu.catalog.services.aks.device_plugin import (
     DEVICE_ID_STRATEGIES,
     DEVICE_LIST_STRATEGIES,
     GPU_RESOURCE,

@@ -6,8 +6,8 @@ The three declare the same Azure resources with the same inputs, so that what di
 import pulumi
 from pulumi_azure_native import containerinstance
 
-from components.container_group import ContainerGroup
-from components.context import StackArgs
+from azure_gpu.container_instances.group import ContainerGroup
+from azure_gpu.shared.context import StackArgs
 
 LOCATION = "westeurope"
 GROUP = "bench"

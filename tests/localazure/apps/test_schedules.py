@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from formats import cron
-from formats.arm_ids import parse
+from azure_gpu.formats import cron
+from azure_gpu.formats.arm_ids import parse
 from localazure.apps import schedule
 from localazure.arm.store import Body, Resource, Store
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.services.batch import mpi_commands
-from catalog.size_use import OperatingSystem
+from azure_gpu.catalog.services.batch import mpi_commands
+from azure_gpu.catalog.size_use import OperatingSystem
 from tests.localazure.batch.world import World, fixed, run
 
 

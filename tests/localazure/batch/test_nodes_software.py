@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from catalog import roles
-from formats import arm_ids
+from azure_gpu.catalog import roles
+from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource
 from localazure.batch.model import PoolKey
 from localazure.kinds import storage

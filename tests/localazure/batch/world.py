@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from formats import arm_ids
+from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource, Store
 from localazure.batch.model import PoolKey, TaskKey
 from localazure.batch.nodes import connection

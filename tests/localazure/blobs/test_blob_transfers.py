@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from catalog import roles
-from formats import arm_ids
+from azure_gpu.catalog import roles
+from azure_gpu.formats import arm_ids
 from localazure.arm.store import Body, Resource, Store
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from catalog.problems import errors
-from components.container_group_args import resolve
-from components.context import resolve_stack
-from operations.__main__ import main
+from azure_gpu.catalog.problems import errors
+from azure_gpu.container_instances.spec import resolve
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu_operations.__main__ import main
 from tests.localazure.containers.sdk import refusal
 from tests.support.container_group_files import GPU_YAML
 from tests.support.container_group_templates import GPU_TEMPLATE

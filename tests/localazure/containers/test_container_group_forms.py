@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats import azure_types
+from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.kinds import container_group_address, container_group_form, container_group_volumes
 from localazure.shapes.model import ArrayShape, BooleanShape, MapShape, NumberShape, ObjectShape, Shape, StringShape

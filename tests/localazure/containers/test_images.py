@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.build_context import context_hash
+from azure_gpu.formats.build_context import context_hash
 from localazure.arm.store import Store
 from localazure.containers import environments, machine
 from localazure.containers.build_log import BuildFailedError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.build_context import context_hash
+from azure_gpu.formats.build_context import context_hash
 from localazure.containers.build_log import BuildFailedError
 from localazure.kinds import build_sources
 from localazure.services import Settings

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from formats import arm_ids
+from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource, Store
 from localazure.containers.images import Images
 from localazure.kubernetes import image_access

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_files import Laid
 from localazure.machines.ml_job_run import Ended

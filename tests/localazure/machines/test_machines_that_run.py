@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from azure.mgmt.compute import ComputeManagementClient, models
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from localazure import kinds  # noqa: F401 - machines and kinds need each other, and kinds come first
 from localazure.machines.containers import Docker, DockerError
 from tests.localazure.conftest import new_group

@@ -5,7 +5,7 @@ import tarfile
 import uuid
 from typing import Any
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from tests.localazure.containers.sdk import TASK_RUN, Registry
 from tests.localazure.ml.online_world import World
 from tests.support import ml_resources as ml

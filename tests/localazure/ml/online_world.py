@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.ml_resources import ML, done, give_role, put_storage, put_workspace, refused, upload

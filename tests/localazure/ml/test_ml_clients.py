@@ -2,7 +2,7 @@
 
 import pytest
 
-from catalog import roles
+from azure_gpu.catalog import roles
 from tests.localazure.conftest import new_group
 from tests.support import azure_ai_ml
 from tests.support.embedded import EmbeddedAzure

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Resource
 from localazure.kinds import autoscale_settings
 from tests.support.managed_clusters import GROUP, InProcessArm, refusal

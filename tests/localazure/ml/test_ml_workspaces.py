@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Resource, Store
 from localazure.kinds import ml_workspaces
 from localazure.kinds.ml_kind import DELETED

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from catalog import roles
-from formats.arm_ids import parse
-from formats.conda_file import CondaFileError
+from azure_gpu.catalog import roles
+from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.kind import Caller
 from localazure.arm.store import Resource, Store
 from localazure.lists.deviations import Deviations

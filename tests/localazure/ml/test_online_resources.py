@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Resource

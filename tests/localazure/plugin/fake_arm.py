@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from formats import arm_ids, azure_types
+from azure_gpu.formats import arm_ids, azure_types
 from localazure.shapes import api_versions, default_api_version
 from tests.oracle import arm_types
 

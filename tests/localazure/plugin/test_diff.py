@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pulumi.runtime.proto import provider_pb2
 
-from formats.azure_types import (
+from azure_gpu.formats.azure_types import (
     AGENT_POOL,
     ALL,
     BATCH_ACCOUNT,

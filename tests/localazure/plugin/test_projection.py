@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.azure_types import ALL, ROLE_ASSIGNMENT, AzureType
+from azure_gpu.formats.azure_types import ALL, ROLE_ASSIGNMENT, AzureType
 from localazure.plugin.projection import path_inputs, refreshed_inputs
 
 names = st.text("abc-19", min_size=1, max_size=8)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from formats.azure_types import (
+from azure_gpu.formats.azure_types import (
     ALL,
     CONTAINER_GROUP,
     JOB,

@@ -1,6 +1,6 @@
 """Names of properties are read without regard to letter case, keys of free maps are not."""
 
-from formats.azure_types import CONTAINER_GROUP
+from azure_gpu.formats.azure_types import CONTAINER_GROUP
 from localazure.shapes import arm_shape
 from localazure.shapes.respell import respelled
 

@@ -1,0 +1,127 @@
+"""The way into a cluster: who may do everything in it, and the provider by which things are put onto it.
+
+In: a cluster that is declared or exists. Out: role assignments, and a Kubernetes provider that is used only once the role works.
+Without local accounts AKS hands out a kubeconfig that asks a person; what is used here runs kubelogin, and holds no secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+from pulumi_azure_native import authorization, containerservice
+
+from azure_gpu.aks import kubeconfig as cluster_kubeconfig
+from azure_gpu.aks.args import Login
+from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.aks.spec import SERVICE_PRINCIPAL, USER, Admin, GpuClusterArgs, GpuClusterSpec
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
+from azure_gpu.kubernetes import reach
+from azure_gpu.kubernetes.reach import NotReachedError, Right
+
+PATIENCE_SECONDS = 300  # for a role to work; Azure's pages speak of up to five minutes
+EVERYTHING = Right(verb="*", resource="*", group="*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A cluster by what is wired of it."""
+
+    resource_id: pulumi.Output[str]
+    name: pulumi.Output[str]
+    group: pulumi.Input[str]
+    declared: containerservice.ManagedCluster | None  # None: it exists
+
+
+def id_of(spec: GpuClusterSpec, args: GpuClusterArgs) -> str:
+    """The cluster's ARM id, said before it is there."""
+    if spec.existing:
+        return spec.existing.text
+    group = args.get("resource_group", "<resource-group>")
+    return azure_types.MANAGED_CLUSTER.id_of(
+        spec.context.subscription_id, {"resourceGroupName": group, "resourceName": spec.name}
+    )
+
+
+def admins(spec: GpuClusterSpec) -> tuple[Admin, ...]:
+    """Those who may do everything: those who are said, else whoever runs the program."""
+    kind = USER if spec.access.login is Login.AZURE_CLI else SERVICE_PRINCIPAL
+    return spec.access.admins or (Admin(authorization.get_client_config().object_id, kind),)
+
+
+def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster) -> pulumi.Output[str]:
+    """The text of a kubeconfig; a secret where it lets its holder in, as that of a cluster without Entra."""
+    answer = containerservice.list_managed_cluster_user_credentials_output(
+        resource_group_name=cluster.group, resource_name=cluster.name
+    )
+
+    def written(kubeconfigs: Sequence[containerservice.outputs.CredentialResultResponse]) -> str:
+        found = cluster_kubeconfig.kubeconfig_of([{"value": each.value} for each in kubeconfigs])
+        if not facts.entra:
+            return cluster_kubeconfig.as_given(found)
+        return cluster_kubeconfig.with_kubelogin(
+            found,
+            spec.name,
+            spec.access.login,
+            authority_host=spec.access.authority_host,
+            disable_instance_discovery=spec.access.disable_instance_discovery,
+        )
+
+    # What Azure answers is secret as a whole; server and certificate, which are all that is kept of it, are not.
+    text = answer.kubeconfigs.apply(written)
+    return pulumi.Output.unsecret(text) if facts.entra else pulumi.Output.secret(text)
+
+
+def assign(
+    name: str, spec: GpuClusterSpec, cluster: Cluster, config: pulumi.Output[str], opts: pulumi.ResourceOptions
+) -> list[authorization.RoleAssignment]:
+    """The role of each administrator on the cluster. The first is waited for, until it works for whoever runs the program."""
+
+    async def until_it_works(_: pulumi.ResourceHookArgs) -> None:
+        text = await config.future()
+        if text is None:
+            return
+        try:
+            await asyncio.to_thread(reach.wait_until_allowed, text, EVERYTHING, PATIENCE_SECONDS)
+        except NotReachedError as error:
+            raise pulumi.RunError(f"cluster {spec.name}: {error}") from None
+
+    hook = pulumi.ResourceHook(f"{name}-until-the-role-works", until_it_works)
+    waiting = pulumi.ResourceOptions(hooks=pulumi.ResourceHookBinding(after_create=[hook]))
+    return [
+        authorization.RoleAssignment(
+            f"{name}-admin" if not spec.access.admins else f"{name}-admin-{admin.object_id[:8]}",
+            scope=cluster.resource_id,
+            principal_id=admin.object_id,
+            principal_type=admin.kind,
+            role_definition_id=roles.definition_id(spec.context.subscription_id, roles.AKS_RBAC_CLUSTER_ADMIN),
+            opts=pulumi.ResourceOptions.merge(opts, waiting),
+        )
+        for admin in admins(spec)
+    ]
+
+
+def provider(
+    name: str, cluster: Cluster, config: pulumi.Output[str], before: Sequence[pulumi.Resource], parent: pulumi.Resource
+) -> kubernetes.Provider:
+    """The provider of what is put onto the cluster. Another kubeconfig for the same cluster replaces nothing; another cluster
+    replaces all, even under the same id."""
+    own = cluster.declared is not None
+    return kubernetes.Provider(
+        f"{name}-kubernetes",
+        kubeconfig=config,
+        cluster_identifier=cluster.resource_id,
+        # Destroying never waits for a cluster of the stack that doesn't answer: what is on it goes with it. What a failed login
+        # makes the state lose is taken in again. An existing cluster goes on, and so does what is on it: there neither holds.
+        delete_unreachable=own,
+        upsert_existing_objects=own,
+        opts=pulumi.ResourceOptions(
+            parent=parent,
+            depends_on=list(before),
+            replace_with=[cluster.declared] if cluster.declared is not None else None,
+        ),
+    )

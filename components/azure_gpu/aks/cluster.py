@@ -1,0 +1,316 @@
+"""An AKS cluster with GPU pools that scale from zero, and everything on it that makes GPUs usable: or an existing cluster.
+
+A small system pool without GPUs is inside the cluster; each GPU pool is a resource of its own, so that changing one replaces that
+one alone. People and programs log in by Entra, there are no local accounts, nodes pull from the stack's registry as the cluster's
+own identity, and pods can speak as the stack's. Device plugin with the sharing of each pool, labels, metrics, a namespace and
+jobs come with it. Left out: Windows pools, networks, ingress, Container insights and the workspace of managed Prometheus.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import authorization, containerservice, managedidentity
+
+from azure_gpu.aks import access as cluster_access
+from azure_gpu.aks import existing as cluster_existing
+from azure_gpu.aks import inputs
+from azure_gpu.aks import kubeconfig as cluster_kubeconfig
+from azure_gpu.aks.access import Cluster
+from azure_gpu.aks.args import PoolReplace
+from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
+from azure_gpu.aks.pools import GpuPoolSpec
+from azure_gpu.aks.spec import SERVICE_PRINCIPAL, GpuClusterArgs, may_speak, resolve
+from azure_gpu.catalog import roles
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.tags import NODE_POOL
+from azure_gpu.kubernetes import objects
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
+from azure_gpu.kubernetes.gpu_objects import rules as gpu_objects_rules
+from azure_gpu.ml.workspace.extension import of_cluster
+from azure_gpu.shared import log_settings, role_of_identity
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.ml_dependencies import ClusterOfWorkspace
+from azure_gpu.shared.refusal import refuse
+
+__all__ = ["HOW_REPLACED", "REPLACING", "GpuCluster"]
+
+REPLACING = [*REPLACING_CLUSTER, *(f"{path} (of a GPU pool)" for path in REPLACING_POOL)]
+HOW_REPLACED = "of the\ncluster with all that is in it, or of the one GPU pool alone"
+# What its API answers, why nodes came and went, and who logged in. Source: Microsoft Learn,
+# articles/aks/monitor-aks-reference.md, resource logs.
+LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
+SERVICE_ACCOUNT = "stack-identity"  # in the namespace of jobs: whoever runs as it speaks as the stack's identity
+_AUDIENCE = "api://AzureADTokenExchange"
+
+
+class GpuCluster(pulumi.ComponentResource):
+    """A cluster. Raises `Refused` where its arguments can't be had."""
+
+    resource_id: pulumi.Output[str]
+    """ARM id of the cluster."""
+    namespace: str | None
+    """The namespace that jobs run in; None where nothing is put onto the cluster."""
+    gpu_pools: dict[str, Any]
+    """By the pool's name here: `name` of the agent pool in Azure, `resource` that a pod asks for, `label` that selects its nodes,
+    and the taints that it `tolerates`."""
+    expires_at: pulumi.Output[str] | None
+    """The instant at which the cluster should be gone, RFC 3339 in UTC."""
+    hourly_cost: pulumi.Output[float] | None
+    """List price in USD an hour with all the nodes that there can be. None where it isn't known, which is never the same as
+    free."""
+    idle_cost: pulumi.Output[float] | None
+    """The same with the nodes that stay while nothing runs, of the system pool above all."""
+    kubeconfig: pulumi.Output[str]
+    """A kubeconfig that logs in by kubelogin. Not an output."""
+    of_workspace: ClusterOfWorkspace
+    """The cluster as an Azure Machine Learning workspace attaches it. Not an output."""
+
+    def __init__(self, name: str, args: GpuClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:GpuCluster", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(name, args, context)
+        images = args["registry"]["workload_images"] if "registry" in args else {}
+        self._speaks = may_speak(spec) and args.get("identity_is_own", False)
+        of_services = gpu_objects_declare.missing_of_services(spec.objects, identity=self._speaks, storage="storage" in args)
+        refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
+        facts, problems = cluster_existing.look_up(spec)
+        refuse(problems)
+
+        self._name = name
+        self._spec = spec
+        self._args = args
+        self._child = pulumi.ResourceOptions(parent=self)
+        cluster = self._existing() if spec.existing else self._cluster()
+        pools = {pool: self._pool(each, cluster) for pool, each in spec.pools.items()}
+        self.kubeconfig = cluster_access.kubeconfig(spec, facts, cluster)
+        self.resource_id = cluster.resource_id
+        self.namespace = spec.objects.namespace if spec.on_cluster else None
+        self.gpu_pools = {pool: _said_of(spec.pools[pool], declared) for pool, declared in pools.items()}
+        before: list[pulumi.Resource] = [*pools.values(), *self._roles(facts, cluster)]
+        on_it = self._on_cluster(cluster, before) if spec.on_cluster else []
+        ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in [*before, *on_it])).apply(lambda values: values[0])
+        self.of_workspace = {
+            **of_cluster(spec),
+            "id": ready,
+            "name": cluster.name,
+            "resource_group_name": cluster.group,
+        }
+        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
+        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
+        self.idle_cost = pulumi.Output.from_input(spec.idle_hourly_cost) if spec.idle_hourly_cost is not None else None
+        self._announce()
+        self.register_outputs(
+            {
+                "resource_id": self.resource_id,
+                "namespace": self.namespace,
+                "gpu_pools": self.gpu_pools,
+                "expires_at": self.expires_at,
+                "hourly_cost": self.hourly_cost,
+                "idle_cost": self.idle_cost,
+            }
+        )
+
+    def _existing(self) -> Cluster:
+        found = self._spec.existing
+        assert found is not None
+        return Cluster(
+            resource_id=pulumi.Output.from_input(found.text),
+            name=pulumi.Output.from_input(found.name),
+            group=found.resource_group,
+            declared=None,
+        )
+
+    def _cluster(self) -> Cluster:
+        spec, group = self._spec, self._args["resource_group_name"]
+        # An identity of its own: roles on subnet and zone are there before the cluster, and stay with none of its successors.
+        identity = managedidentity.UserAssignedIdentity(
+            f"{self._name}-identity",
+            resource_name_=spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, f"cluster-{self._name}"),
+            resource_group_name=group,
+            location=spec.location,
+            tags=spec.tags,
+            opts=self._child,
+        )
+        cluster = containerservice.ManagedCluster(
+            f"{self._name}-cluster",
+            resource_name_=spec.name,
+            resource_group_name=group,
+            **inputs.cluster(spec, self._args, identity.id),
+            tags=spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=self._network_roles(identity.principal_id),
+                replace_on_changes=REPLACING_CLUSTER,
+                # Its name is fixed, so the old one has to be gone before its replacement comes.
+                delete_before_replace=True,
+            ),
+        )
+        for config, window in inputs.windows(spec).items():
+            containerservice.MaintenanceConfiguration(
+                f"{self._name}-{'upgrades' if 'AutoUpgrade' in config else 'node-images'}",
+                config_name=config,
+                resource_name_=cluster.name,
+                resource_group_name=group,
+                maintenance_window=window,
+                opts=pulumi.ResourceOptions(parent=self, deleted_with=cluster),
+            )
+        if spec.logs:
+            log_settings.declare(self._name, cluster.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
+        return Cluster(resource_id=cluster.id, name=cluster.name, group=group, declared=cluster)
+
+    def _network_roles(self, principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
+        """What the cluster's identity needs in a network of the user's own."""
+        subnet, zone = self._args.get("subnet_id"), self._args.get("access", {}).get("private_dns_zone")
+        wanted: list[tuple[str, str, pulumi.Input[str]]] = []
+        if subnet is not None:
+            wanted.append(("network-role", roles.NETWORK_CONTRIBUTOR, subnet))
+        if zone is not None and zone not in ("system", "none"):
+            wanted.append(("dns-role", roles.PRIVATE_DNS_ZONE_CONTRIBUTOR, zone))
+        return [
+            each
+            for suffix, role, scope in wanted
+            for each in self._assigned(suffix, role, pulumi.Output.from_input(scope), principal_id)
+        ]
+
+    def _pool(self, spec: GpuPoolSpec, cluster: Cluster) -> containerservice.AgentPool:
+        subnet = self._args.get("subnet_id")
+        return containerservice.AgentPool(
+            f"{self._name}-pool-{spec.name}",
+            agent_pool_name=pulumi.Output.from_input(subnet or "").apply(spec.azure_name),
+            resource_name_=cluster.name,
+            resource_group_name=cluster.group,
+            **inputs.pool(spec, self._spec.kubernetes_version, subnet),
+            tags=spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                replace_on_changes=REPLACING_POOL,
+                # Said either way: the provider would delete a pool of a name that is said before it makes another.
+                delete_before_replace=spec.replace is PoolReplace.DRAIN_FIRST,
+                deleted_with=cluster.declared,
+            ),
+        )
+
+    def _roles(self, facts: ClusterFacts, cluster: Cluster) -> list[authorization.RoleAssignment]:
+        """The administrators' role, which is waited for, and the nodes' right to pull."""
+        spec = self._spec
+        assigned: list[authorization.RoleAssignment] = []
+        if not self._args.get("assign_roles", True):
+            self._print_commands(facts)
+            return assigned
+        if "registry" in self._args and (cluster.declared is not None or facts.kubelet_object_id):
+            assigned += self._assigned("pull-role", roles.ACR_PULL, self._args["registry"]["id"], self._kubelet(facts, cluster))
+        if facts.azure_rbac:
+            assigned += cluster_access.assign(self._name, spec, cluster, self.kubeconfig, self._child)
+        return assigned
+
+    def _kubelet(self, facts: ClusterFacts, cluster: Cluster) -> pulumi.Output[str]:
+        """The identity that nodes pull images as, which AKS makes with the cluster."""
+        if cluster.declared is None:
+            return pulumi.Output.from_input(facts.kubelet_object_id)
+        return _read(cluster).apply(cluster_existing.kubelet_object_id)
+
+    def _assigned(
+        self, suffix: str, role: str, scope: pulumi.Input[str], principal_id: pulumi.Input[str]
+    ) -> list[authorization.RoleAssignment]:
+        """The role of an identity on `scope`; none where an administrator assigns roles."""
+        if not self._args.get("assign_roles", True):
+            return []
+        assigned = role_of_identity.assign(
+            f"{self._name}-{suffix}",
+            role=role,
+            scope=scope,
+            principal_id=principal_id,
+            subscription_id=self._spec.context.subscription_id,
+            opts=self._child,
+        )
+        return [assigned]
+
+    def _print_commands(self, facts: ClusterFacts) -> None:
+        """What an administrator runs once the cluster is there."""
+        cluster_id = cluster_access.id_of(self._spec, self._args)
+        commands: list[str] = []
+        if facts.azure_rbac:
+            commands += [
+                cluster_kubeconfig.role_command(roles.AKS_RBAC_CLUSTER_ADMIN, cluster_id, admin.object_id, admin.kind)
+                for admin in cluster_access.admins(self._spec)
+            ]
+        if "registry" in self._args:
+            registry = f"$(az acr show --name {self._args['registry']['name']} --query id --output tsv)"
+            kubelet = f"$(az aks show --ids {cluster_id} --query identityProfile.kubeletidentity.objectId --output tsv)"
+            commands.append(cluster_kubeconfig.role_command(roles.ACR_PULL, registry, kubelet, SERVICE_PRINCIPAL))
+        subnet = self._args.get("subnet_id")
+        if isinstance(subnet, str) and not self._spec.existing:
+            identity = f"$(az aks show --ids {cluster_id} --query 'identity.userAssignedIdentities.*.principalId' --output tsv)"
+            commands.append(cluster_kubeconfig.role_command(roles.NETWORK_CONTRIBUTOR, subnet, identity, SERVICE_PRINCIPAL))
+        if commands:
+            pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
+
+    def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> list[pulumi.Resource]:
+        """Device plugin, labels, metrics, namespace, jobs, and the identity that pods can speak as."""
+        images = self._args["registry"]["workload_images"] if "registry" in self._args else {}
+        provider = cluster_access.provider(self._name, cluster, self.kubeconfig, before, self)
+        opts = pulumi.ResourceOptions(parent=self, provider=provider)
+        declared = gpu_objects_declare.declare(
+            self._name,
+            self._spec.objects,
+            images=images,
+            opts=opts,
+            storage=self._args["storage"]["name"] if "storage" in self._args else "",
+            service_account=SERVICE_ACCOUNT,
+        )
+        self._workload_identity(
+            cluster, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=declared.resources[:1]))
+        )
+        return declared.resources
+
+    def _workload_identity(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
+        """A service account whose tokens Entra takes for the stack's identity. Someone else's identity isn't changed."""
+        spec, args = self._spec, self._args
+        if cluster.declared is None or not self._speaks:
+            return
+        identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
+        found = identity_id.apply(arm_ids.parse)
+        managedidentity.FederatedIdentityCredential(
+            f"{self._name}-credential",
+            federated_identity_credential_resource_name=spec.name,
+            resource_name_=found.apply(lambda identity: identity.name if identity else ""),
+            resource_group_name=found.apply(lambda identity: identity.resource_group if identity else ""),
+            issuer=_read(cluster).apply(lambda found: found.oidc_issuer_profile.issuer_url if found.oidc_issuer_profile else ""),
+            subject=f"system:serviceaccount:{spec.objects.namespace}:{SERVICE_ACCOUNT}",
+            audiences=[_AUDIENCE],
+            opts=self._child,
+        )
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {
+                "name": SERVICE_ACCOUNT,
+                "namespace": spec.objects.namespace,
+                "annotations": {"azure.workload.identity/client-id": args.get("identity_client_id", "")},
+            },
+        }
+        objects.declare(f"{self._name}-service-account-{SERVICE_ACCOUNT}", account, opts)
+
+    def _announce(self) -> None:
+        """What it costs to have the cluster at all. In a preview alone, as an update shows its preview first."""
+        if pulumi.runtime.is_dry_run():
+            idle = self._spec.idle_cost.text(self._spec.context.day)
+            pulumi.log.info(f"while nothing runs it costs {idle}, disks and addresses aside", self)
+
+
+def _said_of(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "resource": gpu_objects_rules.resource_of(spec.objects),
+        "label": f"{NODE_POOL}={spec.name}",
+        "tolerates": list(spec.taints),
+    }
+
+
+def _read(cluster: Cluster) -> pulumi.Output[containerservice.GetManagedClusterResult]:
+    """The cluster as Azure has it. A preview of a change knows this, and none of the changed resource's own outputs but its name:
+    by those it would change whatever follows from them, too."""
+    return containerservice.get_managed_cluster_output(resource_group_name=cluster.group, resource_name=cluster.name)

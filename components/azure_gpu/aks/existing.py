@@ -1,0 +1,78 @@
+"""An AKS cluster that the company already has: what the program has to know of it, read and never changed.
+
+In: the spec of a cluster with its id. Out: `ClusterFacts`, and a problem where it isn't there, lies elsewhere or can't be
+reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pulumi_azure_native import containerservice
+
+from azure_gpu.aks.rules import no_route
+from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.services.aks import kubernetes_versions
+from azure_gpu.formats import azure_types
+from azure_gpu.shared import existing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """What is declared for a cluster by. Of one that is created it is known beforehand."""
+
+    entra: bool = True  # logins are Entra's
+    azure_rbac: bool = True  # role assignments in Azure say what they may do
+    kubelet_object_id: str = ""  # of the identity that its nodes pull images as; empty: none, or not known before it is there
+
+
+def look_up(spec: GpuClusterSpec) -> tuple[ClusterFacts, list[Problem]]:
+    """What there is to know of an existing cluster."""
+    if spec.existing is None:
+        return ClusterFacts(), []
+    path = f"{spec.path}.existing"
+    found, problems = existing.read(
+        lambda group, name: containerservice.get_managed_cluster(resource_group_name=group, resource_name=name),
+        azure_types.MANAGED_CLUSTER,
+        spec.existing,
+        path,
+    )
+    if found is None:
+        return ClusterFacts(), problems
+    if regions.normalise(found.location) != spec.location:
+        problems.append(_elsewhere(spec, found.location, path))
+    private = found.api_server_access_profile is not None and bool(found.api_server_access_profile.enable_private_cluster)
+    if private and spec.on_cluster and not spec.access.reachable:
+        problems.append(no_route(f"{spec.path}.access.reachable"))
+    day = spec.context.day
+    of_version = kubernetes_versions.check(found.kubernetes_version or "", day, path) if found.kubernetes_version else []
+    problems += [problem._replace(severity=Severity.WARNING) for problem in of_version]  # its owner's to change
+    facts = ClusterFacts(
+        entra=found.aad_profile is not None,
+        azure_rbac=found.aad_profile is not None and bool(found.aad_profile.enable_azure_rbac),
+        kubelet_object_id=kubelet_object_id(found),
+    )
+    return facts, problems
+
+
+def kubelet_object_id(cluster: containerservice.GetManagedClusterResult) -> str:
+    """Of the identity that the cluster's nodes pull images as; empty where it has none."""
+    kubelet = (cluster.identity_profile or {}).get("kubeletidentity")
+    return (kubelet.object_id or "") if kubelet is not None else ""
+
+
+def check(spec: GpuClusterSpec) -> list[Problem]:
+    """What is wrong with the existing cluster, if there is one."""
+    return look_up(spec)[1]
+
+
+def _elsewhere(spec: GpuClusterSpec, location: str, path: str) -> Problem:
+    return Problem(
+        path=path,
+        message=f"this cluster is in {location}, and its pools are to be in {spec.location}",
+        value=spec.existing.text if spec.existing else None,
+        allowed="a cluster in the region of its pools",
+        fix=f"add {spec.path}.location: {regions.normalise(location)}, or name a cluster in {spec.location}",
+    )

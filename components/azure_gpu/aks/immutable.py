@@ -1,0 +1,67 @@
+"""What AKS doesn't change on a cluster or a pool that exists: the properties that make a new one, and the names of pools.
+
+In: a pool's properties that stay. Out: the engine's `REPLACING_*` paths, and the pool's name in Azure, which holds a hash of them
+where its successor is to stand beside it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from azure_gpu.aks.args import PoolReplace
+from azure_gpu.catalog import names
+from azure_gpu.formats import azure_types
+
+# Sources: catalog.services.aks.pool_rules.IMMUTABLE for size, taints, driver, MIG profile and Spot; Microsoft Learn,
+# articles/aks/use-system-pools.md (2026-04-30), for the number of pods, among "various immutable settings";
+# hashicorp/terraform-provider-azurerm makes a new pool for another disk, zone, subnet or operating system.
+REPLACING_POOL = [
+    "availabilityZones",
+    "gpuInstanceProfile",
+    "gpuProfile",
+    "maxPods",
+    "nodeTaints",
+    "osDiskSizeGB",
+    "osSKU",
+    "osType",
+    "scaleSetEvictionPolicy",
+    "scaleSetPriority",
+    "spotMaxPrice",
+    "vmSize",
+    "vnetSubnetID",
+]
+# Source: azurerm_kubernetes_cluster of the same provider, which makes a new cluster for these. It does so for another size of the
+# system pool too; here that is left to AKS, which refuses it: no cluster goes with all that runs on it for such a change.
+REPLACING_CLUSTER = [
+    "agentPoolProfiles[0].vnetSubnetID",
+    "apiServerAccessProfile.enablePrivateCluster",
+    "apiServerAccessProfile.privateDNSZone",
+    "dnsPrefix",
+    "location",
+    "networkProfile.dnsServiceIP",
+    "networkProfile.networkPlugin",
+    "networkProfile.networkPluginMode",
+    "networkProfile.podCidr",
+    "networkProfile.serviceCidr",
+    "nodeResourceGroup",
+]
+
+LONGEST_POOL_NAME = names.RULES[azure_types.AGENT_POOL.arm_type].longest
+HASH_LENGTH = 4  # of a pool's name: two of its forms collide with a chance of 1 in 65,536, which Azure then refuses
+LONGEST_SIDE_BY_SIDE = LONGEST_POOL_NAME - HASH_LENGTH
+
+
+def default_replace(pool: str) -> PoolReplace:
+    """As its name allows: the hash has to have room."""
+    return PoolReplace.SIDE_BY_SIDE if len(pool) <= LONGEST_SIDE_BY_SIDE else PoolReplace.DRAIN_FIRST
+
+
+def pool_name(pool: str, replace: PoolReplace, kept: Mapping[str, object], subnet_id: str) -> str:
+    """The agent pool's name in Azure; `kept`: what AKS doesn't change, by the paths above."""
+    return f"{pool}{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace is PoolReplace.SIDE_BY_SIDE else pool
+
+
+def digest(kept: Mapping[str, object], subnet_id: str) -> str:
+    """The same for the same properties, whatever else changes. What is as AKS has it by itself isn't in it."""
+    said = {key: value for key, value in {**kept, "vnetSubnetID": subnet_id}.items() if value}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,168 @@
+"""A resolved cluster and its pools as the provider takes them.
+
+In: a `GpuClusterSpec`, and the arguments for what is wired. Out: inputs of `containerservice`'s resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import containerservice
+
+from azure_gpu.aks.args import AccessArgs, ClusterNetwork, NetworkPolicy, NodeImageChannel, UpgradeChannel
+from azure_gpu.aks.pools import GpuPoolSpec
+from azure_gpu.aks.spec import GpuClusterArgs, GpuClusterSpec
+from azure_gpu.catalog.services.aks import clusters, maintenance, network, system_pools
+from azure_gpu.catalog.services.aks.sizes import INSTALL
+
+SYSTEM_POOL = "system"
+SCALE_SET = "VirtualMachineScaleSets"
+
+
+def cluster(spec: GpuClusterSpec, args: GpuClusterArgs, identity_id: pulumi.Input[str]) -> dict[str, Any]:
+    """Everything about the cluster but its name, group and tags."""
+    return {
+        "location": spec.location,
+        "kubernetes_version": spec.kubernetes_version or None,
+        "dns_prefix": spec.dns_prefix,
+        # AKS's own name for it, MC_<group>_<cluster>_<region>, soon has more than the 80 characters that it may have.
+        "node_resource_group": spec.node_resource_group,
+        "sku": containerservice.ManagedClusterSKUArgs(name="Base", tier=spec.tier),
+        "support_plan": clusters.LONG_TERM_SUPPORT if spec.long_term_support else None,
+        "identity": containerservice.ManagedClusterIdentityArgs(
+            type=containerservice.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id]
+        ),
+        "agent_pool_profiles": [_system_pool(spec, args)],
+        # Logins are Entra's, rights are role assignments in Azure: no certificate that nobody can take back.
+        "aad_profile": containerservice.ManagedClusterAADProfileArgs(managed=True, enable_azure_rbac=True),
+        "enable_rbac": True,
+        "disable_local_accounts": not spec.access.local_accounts,
+        "oidc_issuer_profile": containerservice.ManagedClusterOIDCIssuerProfileArgs(enabled=True),
+        "security_profile": containerservice.ManagedClusterSecurityProfileArgs(
+            workload_identity=containerservice.ManagedClusterSecurityProfileWorkloadIdentityArgs(enabled=True)
+        ),
+        "api_server_access_profile": _api_server(spec, args.get("access", AccessArgs())),
+        "network_profile": _network(spec),
+        "auto_scaler_profile": _autoscaler(spec),
+        "auto_upgrade_profile": _upgrades(spec),
+    }
+
+
+def _system_pool(spec: GpuClusterSpec, args: GpuClusterArgs) -> containerservice.ManagedClusterAgentPoolProfileArgs:
+    """The one pool inside the cluster's own body, without which ARM makes none."""
+    pool = spec.system
+    return containerservice.ManagedClusterAgentPoolProfileArgs(
+        name=SYSTEM_POOL,
+        mode=containerservice.AgentPoolMode.SYSTEM,
+        type=SCALE_SET,
+        vm_size=pool.size,
+        os_type=containerservice.OSType.LINUX,
+        os_sku=pool.os_sku,
+        # An autoscaled pool has as many as the autoscaler has made; a number here would be refused where it is another.
+        count=None if pool.autoscaler else pool.nodes,
+        enable_auto_scaling=pool.autoscaler,
+        min_count=pool.nodes if pool.autoscaler else None,
+        max_count=pool.max_nodes if pool.autoscaler else None,
+        availability_zones=list(pool.zones) or None,
+        node_taints=[system_pools.DEDICATED_TAINT] if pool.dedicated else None,
+        upgrade_settings=_upgrade(pool.max_surge, None),
+        vnet_subnet_id=args.get("subnet_id"),
+    )
+
+
+def _api_server(spec: GpuClusterSpec, said: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:
+    private = spec.access.network is ClusterNetwork.PRIVATE
+    zone = said.get("private_dns_zone", "system")
+    return containerservice.ManagedClusterAPIServerAccessProfileArgs(
+        authorized_ip_ranges=list(spec.access.authorized_ranges) or None,
+        enable_private_cluster=private,
+        # Without a private zone its name has to be public; with one nobody outside learns its address.
+        enable_private_cluster_public_fqdn=(zone == "none") if private else None,
+        private_dns_zone=zone if private else None,
+        # `az aks command invoke` goes past the ranges, and is the way in from outside that a private cluster has.
+        disable_run_command=not private,
+    )
+
+
+def _network(spec: GpuClusterSpec) -> containerservice.ContainerServiceNetworkProfileArgs:
+    return containerservice.ContainerServiceNetworkProfileArgs(
+        network_plugin=containerservice.NetworkPlugin.AZURE,
+        network_plugin_mode=containerservice.NetworkPluginMode.OVERLAY,
+        network_policy=None if spec.network_policy is NetworkPolicy.NONE else spec.network_policy.value,
+        pod_cidr=spec.pod_cidr,
+        service_cidr=spec.service_cidr,
+        dns_service_ip=network.dns_address(spec.service_cidr),
+        outbound_type=spec.outbound.value,
+        load_balancer_sku=containerservice.LoadBalancerSku.STANDARD,
+    )
+
+
+def _autoscaler(spec: GpuClusterSpec) -> containerservice.ManagedClusterPropertiesAutoScalerProfileArgs | None:
+    if spec.idle_minutes is None:
+        return None
+    wait = f"{spec.idle_minutes}m"
+    return containerservice.ManagedClusterPropertiesAutoScalerProfileArgs(
+        scale_down_unneeded_time=wait, scale_down_delay_after_add=wait
+    )
+
+
+def _upgrades(spec: GpuClusterSpec) -> containerservice.ManagedClusterAutoUpgradeProfileArgs:
+    return containerservice.ManagedClusterAutoUpgradeProfileArgs(
+        upgrade_channel=spec.maintenance.upgrades.value, node_os_upgrade_channel=spec.maintenance.node_images.value
+    )
+
+
+def windows(spec: GpuClusterSpec) -> Mapping[str, containerservice.MaintenanceWindowArgs]:
+    """The maintenance windows that the cluster's channels need, by AKS's name of the configuration."""
+    said = spec.maintenance
+    window = containerservice.MaintenanceWindowArgs(
+        duration_hours=said.hours,
+        start_time=said.start,
+        utc_offset=said.utc_offset,
+        schedule=containerservice.ScheduleArgs(
+            weekly=containerservice.WeeklyScheduleArgs(day_of_week=said.day.value, interval_weeks=1)
+        ),
+    )
+    channels = {
+        maintenance.CLUSTER_WINDOW: said.upgrades is not UpgradeChannel.NONE,
+        # The system's own updater asks for no window.
+        maintenance.NODES_WINDOW: said.node_images in (NodeImageChannel.NODE_IMAGE, NodeImageChannel.SECURITY_PATCH),
+    }
+    return {name: window for name, wanted in channels.items() if wanted}
+
+
+def _upgrade(max_surge: str, drain_minutes: int | None) -> containerservice.AgentPoolUpgradeSettingsArgs | None:
+    if not max_surge and drain_minutes is None:
+        return None
+    return containerservice.AgentPoolUpgradeSettingsArgs(max_surge=max_surge or None, drain_timeout_in_minutes=drain_minutes)
+
+
+def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str] | None) -> dict[str, Any]:
+    """Everything about a GPU pool but its names and tags."""
+    request = spec.request
+    return {
+        "mode": containerservice.AgentPoolMode.USER,
+        "type": SCALE_SET,
+        "vm_size": spec.size,
+        "os_type": containerservice.OSType.LINUX,
+        "os_sku": request.os_sku or None,
+        "orchestrator_version": kubernetes_version or None,
+        # As many as the autoscaler has made; see the system pool.
+        "enable_auto_scaling": True,
+        "min_count": request.min_count,
+        "max_count": request.max_count,
+        "availability_zones": list(spec.zones) or None,
+        "node_labels": spec.labels,
+        "node_taints": list(spec.taints),
+        "gpu_profile": containerservice.GPUProfileArgs(driver=request.driver) if request.driver != INSTALL else None,
+        "gpu_instance_profile": request.mig_profile or None,
+        "scale_set_priority": containerservice.ScaleSetPriority.SPOT if request.spot else None,
+        "scale_set_eviction_policy": request.spot.eviction_policy if request.spot else None,
+        "spot_max_price": request.spot.max_price if request.spot else None,
+        "os_disk_size_gb": spec.os_disk_gb,
+        "max_pods": spec.max_pods,
+        "upgrade_settings": _upgrade(request.max_surge, spec.drain_minutes),
+        "vnet_subnet_id": subnet_id,
+    }

@@ -1,0 +1,86 @@
+"""The kubeconfig by which the program and its users get into a cluster without local accounts.
+
+In: what Azure answers for the cluster's users, and how to log in. Out: the text of a kubeconfig that runs kubelogin, which asks
+nobody and holds no secret; and the commands of an administrator where the program may not assign roles.
+"""
+
+import base64
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import yaml
+
+from azure_gpu.aks.args import Login
+from azure_gpu.catalog import roles
+from azure_gpu.catalog.services.aks.access import SERVER_APP
+
+KUBELOGIN_PAGE = "https://azure.github.io/kubelogin/install.html"
+_ARGUMENTS = {
+    Login.AZURE_CLI: ("--login", "azurecli"),
+    # Secret and ids come from the environment, ARM_CLIENT_ID and its like, as the provider has them.
+    Login.SERVICE_PRINCIPAL: ("--login", "spn", "--use-azurerm-env-vars"),
+    Login.WORKLOAD_IDENTITY: ("--login", "workloadidentity"),
+}
+
+
+class NoKubeconfigError(ValueError):
+    """What Azure answered holds no kubeconfig."""
+
+
+def kubeconfig_of(answer: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """The first kubeconfig in the answer of listClusterUserCredential, whose values are Base64."""
+    try:
+        text = base64.b64decode(answer[0]["value"]).decode()
+        config = yaml.safe_load(text)
+        config["clusters"][0]["cluster"]["server"]
+    except (IndexError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+        raise NoKubeconfigError("Azure's answer holds no kubeconfig for the cluster's users") from error
+    return cast(dict[str, Any], config)
+
+
+def with_kubelogin(
+    config: Mapping[str, Any], name: str, login: Login, *, authority_host: str = "", disable_instance_discovery: bool = False
+) -> str:
+    """Server and certificate of `config`, with a user who logs in by kubelogin. JSON, which is YAML, in a fixed order."""
+    cluster = cast(Mapping[str, Any], config["clusters"][0]["cluster"])
+    # Of the environment kubelogin takes the host for workload identity alone (its v0.2.13, pkg/internal/token/options.go).
+    host = ("--authority-host", authority_host) if authority_host and login is Login.SERVICE_PRINCIPAL else ()
+    discovery = ("--disable-instance-discovery",) if disable_instance_discovery else ()
+    run = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "kubelogin",
+        "args": ["get-token", *_ARGUMENTS[login], "--server-id", SERVER_APP, *host, *discovery],
+        "env": None,
+        "installHint": f"kubelogin isn't on the PATH; {KUBELOGIN_PAGE} says how to install it",
+        "interactiveMode": "Never",
+        "provideClusterInfo": False,
+    }
+    kept = {key: cluster[key] for key in ("certificate-authority-data", "server") if key in cluster}
+    whole = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": kept}],
+        "users": [{"name": name, "user": {"exec": run}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+    return json.dumps(whole, indent=2)
+
+
+def as_given(config: Mapping[str, Any]) -> str:
+    """The kubeconfig of a cluster without Entra, which lets its holder in and so is a secret."""
+    return json.dumps(config, indent=2)
+
+
+def role_command(role: str, scope: str, principal: str, kind: str) -> str:
+    """What an administrator runs in place of a role assignment. `principal` and `scope` may be commands in $( )."""
+    return (
+        f"az role assignment create --assignee-object-id {_quoted(principal)} --assignee-principal-type {kind}"
+        f" --role {shlex.quote(roles.NAMES[role])} --scope {_quoted(scope)}"
+    )
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"' if value.startswith("$(") else shlex.quote(value)

@@ -1,0 +1,262 @@
+"""The GPU pools of a cluster: what can be asked of them, their defaults, and every reason to refuse them.
+
+In: `GpuPoolArgs` and the cluster that they are in. Out: `GpuPoolSpec`s with all defaults filled in, and problems. What AKS takes
+is known to `catalog.services.aks`; how GPUs are shared is judged with what stands on the cluster.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.aks.args import DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, DEFAULT_TAINTS, Driver, Eviction, GpuPoolArgs, PoolReplace
+from azure_gpu.aks.immutable import HASH_LENGTH, LONGEST_POOL_NAME, LONGEST_SIDE_BY_SIDE, default_replace, pool_name
+from azure_gpu.catalog import offers, spot_price
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.aks import pools, spot
+from azure_gpu.catalog.services.aks.network import MAX_PODS
+from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
+from azure_gpu.catalog.services.aks.sizes import INSTALL, NO_DRIVER
+from azure_gpu.catalog.services.aks.system_pools import MOST_NODES
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.formats.tags import NODE_POOL
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, node_labels
+from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
+from azure_gpu.shared.context import check_tags
+
+LONGEST_DRAIN_MINUTES = 1440
+DISK_GB = (30, 2048)
+EVICTION = {Eviction.DELETE: "Delete", Eviction.DEALLOCATE: "Deallocate"}
+DRIVER = {Driver.INSTALL: INSTALL, Driver.NONE: NO_DRIVER}
+
+_TAINT = re.compile(
+    r"(?:[a-z0-9.-]{1,253}/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?=[A-Za-z0-9._-]{0,63}:(?P<effect>[A-Za-z]+)"
+)
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_LABEL_KEY = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
+_SURGE = re.compile(r"[1-9][0-9]{0,3}|(?:[1-9][0-9]?|100)%")
+_ZONE = re.compile(r"[1-9][0-9]?")
+_OF_AKS = ("kubernetes.azure.com/", "kubernetes.io/", "k8s.io/")
+
+
+class OfCluster(NamedTuple):
+    """The cluster that pools are in, as far as they are judged by it."""
+
+    path: str  # where the cluster is written
+    location: str
+    location_path: str
+    kubernetes_version: str  # empty: not known
+    long_term_support: bool
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuPoolSpec:
+    """What is declared of a pool."""
+
+    name: str  # in the stack file
+    replace: PoolReplace
+    request: PoolRequest
+    size: str  # as the catalog spells it
+    zones: tuple[str, ...]
+    labels: dict[str, str]  # of nodes, all of them
+    taints: tuple[str, ...]  # of nodes, that of Spot included
+    drain_minutes: int | None
+    os_disk_gb: int | None
+    max_pods: int | None
+    objects: GpuPool  # the same for what stands on the cluster
+    tags: dict[str, str]
+
+    @property
+    def kept(self) -> dict[str, object]:
+        """What AKS doesn't change on a pool that exists, by the paths of `gpu_cluster_immutable`; subnets are wired."""
+        request = self.request
+        return {
+            "availabilityZones": list(self.zones),
+            "gpuInstanceProfile": request.mig_profile,
+            "gpuProfile": request.driver if request.driver != INSTALL else "",
+            "maxPods": self.max_pods,
+            "nodeTaints": sorted(self.taints),
+            "osDiskSizeGB": self.os_disk_gb,
+            "osSKU": request.os_sku,
+            "spot": list(request.spot) if request.spot else [],
+            "vmSize": self.size,
+        }
+
+    def azure_name(self, subnet_id: str) -> str:
+        """The agent pool's name."""
+        return pool_name(self.name, self.replace, self.kept, subnet_id)
+
+
+def resolve(name: str, said: GpuPoolArgs, cluster: OfCluster, day: date) -> tuple[GpuPoolSpec, list[Problem]]:
+    """What is declared for the pool that the stack file calls `name`, and what is wrong with it."""
+    path = f"{cluster.path}.gpu_pools.{name}"
+    size = SIZES.find(said["size"])
+    request = _request(name, said, path, size, cluster)
+    sharing = sharing_request(said.get("sharing", SharingArgs()), f"{path}.sharing")
+    own_taints = tuple(dict.fromkeys(said.get("taints", DEFAULT_TAINTS)))
+    size_name = size.name if size is not None else said["size"]
+    objects = GpuPool(
+        name=name,
+        path=path,
+        size=size_name,
+        sharing=sharing,
+        spot=request.spot is not None,
+        min_nodes=request.min_count,
+        max_nodes=request.max_count,
+        taints=own_taints,
+        driver=str(said.get("driver", Driver.INSTALL)),
+    )
+    replace = PoolReplace(said.get("replace", default_replace(name)))
+    spec = GpuPoolSpec(
+        name=name,
+        replace=replace,
+        request=request,
+        size=size_name,
+        zones=tuple(sorted(dict.fromkeys(said.get("zones", [])))),
+        labels=_labels(name, said, objects),
+        # AKS adds Spot's taint and label by itself, and then refuses an update that leaves them out (pulumi-azure-native 959).
+        taints=tuple(dict.fromkeys([*own_taints, *([spot.TAINT] if request.spot else [])])),
+        drain_minutes=int(said["drain_minutes"]) if "drain_minutes" in said else None,
+        os_disk_gb=int(said["os_disk_gb"]) if "os_disk_gb" in said else None,
+        max_pods=int(said["max_pods"]) if "max_pods" in said else None,
+        objects=objects,
+        tags={**cluster.tags, **said.get("tags", {})},
+    )
+    problems = [*_of_catalog(request, said, cluster, day), *_size(size, path), *_names(name, replace, path), *_words(said, path)]
+    problems += [*_numbers(said, path), *check_tags(said.get("tags", {}), f"{path}.tags")]
+    return spec, problems
+
+
+def _request(name: str, said: GpuPoolArgs, path: str, size: Size | None, cluster: OfCluster) -> PoolRequest:
+    """The pool in the words of the catalog's rules."""
+    of_spot = said.get("spot")
+    bid = None
+    if of_spot is not None and of_spot.get("enabled", True):
+        bid = Spot(
+            eviction_policy=EVICTION[Eviction(of_spot.get("eviction", Eviction.DELETE))],
+            max_price=of_spot.get("max_price", spot_price.ANY_PRICE),
+        )
+    return PoolRequest(
+        path=path,
+        name=name,
+        size=size,
+        paths={
+            "name": path,
+            "kubernetes_version": f"{cluster.path}.kubernetes_version",
+            "mig_profile": f"{path}.sharing.profile",
+            "min_count": f"{path}.min_nodes",
+            "max_count": f"{path}.max_nodes",
+            "spot.eviction_policy": f"{path}.spot.eviction",
+        },
+        os_sku=said.get("os_sku", ""),
+        kubernetes_version=cluster.kubernetes_version,
+        long_term_support=cluster.long_term_support,
+        autoscaler=True,
+        min_count=int(said.get("min_nodes", DEFAULT_MIN_NODES)),
+        max_count=int(said.get("max_nodes", DEFAULT_MAX_NODES)),
+        driver=DRIVER[Driver(said.get("driver", Driver.INSTALL))],
+        mig_profile=said.get("sharing", SharingArgs()).get("profile", ""),
+        spot=bid,
+        max_surge=said.get("max_surge", ""),
+        tags=said.get("tags", {}),
+        features=frozenset(said.get("features", [])),
+    )
+
+
+def _labels(name: str, said: GpuPoolArgs, objects: GpuPool) -> dict[str, str]:
+    of_spot = dict([spot.LABEL]) if objects.spot else {}
+    return {**said.get("labels", {}), NODE_POOL: name, **node_labels(objects.sharing, objects.size), **of_spot}
+
+
+def _of_catalog(request: PoolRequest, said: GpuPoolArgs, cluster: OfCluster, day: date) -> list[Problem]:
+    """What the catalog says of the pool and of its size. The cluster's version is judged once, with the cluster."""
+    use = SizeUse(
+        service=Service.AKS,
+        size=said["size"],
+        region=cluster.location,
+        path=request.at("size"),
+        region_path=cluster.location_path,
+        nodes=max(request.max_count, 0),
+        spot=request.spot is not None,
+    )
+    of_version = request.at("kubernetes_version")
+    of_pool = [_respelt(problem, request) for problem in pools.check(request, day) if problem.path != of_version]
+    # What a size needs of the driver is among the pool's, who knows which one it gets.
+    of_size = [problem for problem in offers.check(use, day, prices=packaged()) if problem.code is not Code.WRONG_DRIVER]
+    seen = {(problem.path, problem.message) for problem in of_size}
+    return [*of_size, *(problem for problem in of_pool if (problem.path, problem.message) not in seen)]
+
+
+def _respelt(problem: Problem, request: PoolRequest) -> Problem:
+    """The drivers are written in small letters in a stack file."""
+    if problem.path != request.at("driver"):
+        return problem
+    value, allowed = str(problem.value).lower(), problem.allowed.replace(NO_DRIVER, Driver.NONE)
+    return problem._replace(value=value, allowed=allowed, fix=problem.fix.replace(NO_DRIVER, Driver.NONE))
+
+
+def _size(size: Size | None, path: str) -> Iterator[Problem]:
+    if size is not None and size.gpu is None:
+        yield Problem(
+            path=f"{path}.size",
+            message="machines of this size have no GPU, and this is a pool of GPUs",
+            value=size.name,
+            allowed="a size with a GPU, such as Standard_NC4as_T4_v3",
+            fix="`python -m operations sizes --service aks` shows sizes with GPUs",
+        )
+
+
+def _names(name: str, replace: PoolReplace, path: str) -> Iterator[Problem]:
+    if replace is PoolReplace.SIDE_BY_SIDE and LONGEST_SIDE_BY_SIDE < len(name) <= LONGEST_POOL_NAME:
+        yield Problem(
+            path=f"{path}.replace",
+            message=f"{HASH_LENGTH} of the {LONGEST_POOL_NAME} characters of a pool's name are for the hash of {replace}",
+            value=name,
+            allowed=f"with a name of at most {LONGEST_SIDE_BY_SIDE} characters",
+            fix=f"shorten the name, or write replace: {PoolReplace.DRAIN_FIRST}",
+        )
+
+
+def _words(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
+    """Taints, labels, zones and surge: whether they are written as Kubernetes and AKS write them."""
+    for index, taint in enumerate(said.get("taints", [])):
+        match = _TAINT.fullmatch(taint)
+        if match is None or match["effect"] not in _EFFECTS:
+            allowed = f"key=value:Effect, the effect one of {', '.join(_EFFECTS)}"
+            yield Problem(f"{path}.taints[{index}]", "this is no taint", taint, allowed, f"write {DEFAULT_TAINTS[0]}")
+    for key, value in said.get("labels", {}).items():
+        here = f"{path}.labels.{key}"
+        if _LABEL_KEY.fullmatch(key) is None or _LABEL_VALUE.fullmatch(value) is None:
+            allowed = "key and value of at most 63 letters, digits, dots, hyphens and underscores"
+            yield Problem(here, "this is no label of Kubernetes", value, allowed, "shorten it, or choose other characters")
+        elif key == NODE_POOL or any(key.split("/")[0].endswith(of_aks.rstrip("/")) for of_aks in _OF_AKS):
+            yield Problem(
+                here, "this label is written by AKS or by this program", value, "labels of your own", "choose another key"
+            )
+    for index, zone in enumerate(said.get("zones", [])):
+        if _ZONE.fullmatch(zone) is None:
+            yield Problem(f"{path}.zones[{index}]", "this is no availability zone", zone, '"1", "2" or "3"', 'write "1"')
+    if "max_surge" in said and _SURGE.fullmatch(said["max_surge"]) is None:
+        allowed = "a number, or a percentage up to 100%"
+        yield Problem(f"{path}.max_surge", "this says no number of nodes", said["max_surge"], allowed, 'write "1", or "33%"')
+
+
+def _numbers(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
+    for key, least, most, what in (
+        ("max_nodes", None, MOST_NODES, "nodes of a pool"),
+        ("drain_minutes", 1, LONGEST_DRAIN_MINUTES, "minutes to drain a node"),
+        ("os_disk_gb", *DISK_GB, "GB of the system's disk"),
+        ("max_pods", *MAX_PODS, "pods of a node"),
+    ):
+        value = said.get(key)
+        if not isinstance(value, int):
+            continue
+        if value > most or (least is not None and value < least):
+            allowed = f"{least} to {most}" if least is not None else f"at most {most}"
+            yield Problem(f"{path}.{key}", f"AKS doesn't take this as the {what}", value, allowed, f"write {most} or less")

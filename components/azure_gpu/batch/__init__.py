@@ -1,0 +1,1 @@
+"""Azure Batch: accounts and pools of nodes with GPUs or InfiniBand."""

@@ -1,0 +1,1 @@
+"""A Batch account: its component, its arguments, and every reason to refuse them."""

@@ -1,0 +1,126 @@
+"""A Batch account: what GPU and RDMA pools are in, with applications whose packages their nodes get.
+
+It is created, with the stack's storage account behind it and no shared keys, or is one that the company already has, which is
+looked up and never changed. Its storage is reached as the stack's identity, by the account as by its nodes. Left out: accounts
+whose machines are in the user's own subscription, keys of one's own, private endpoints, packages, which a program can't declare
+whole: `python -m operations package push` brings them in.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pulumi
+from pulumi_azure_native import batch
+
+from azure_gpu.batch.account.spec import (
+    AccountFacts,
+    AccountOfPool,
+    BatchAccountArgs,
+    BatchAccountSpec,
+    BatchSurroundings,
+    look_up,
+    resolve,
+    surroundings_problems,
+)
+from azure_gpu.shared import log_settings
+from azure_gpu.shared.context import StorageArgs, resolve_stack
+from azure_gpu.shared.refusal import refuse
+
+# Who did what, and what became of pools, jobs and tasks. Source: Microsoft Learn, azure-monitor/reference/supported-logs,
+# Microsoft.Batch/batchAccounts; its third category, ServiceLogs, is called deprecated there.
+LOG_CATEGORIES = ("AuditLog", "ServiceLog")
+# Source: hashicorp/terraform-provider-azurerm, batch_account_resource.go, which makes a new account when one of them changes.
+REPLACING = ["location", "poolAllocationMode"]
+
+
+class BatchAccount(pulumi.ComponentResource):
+    """A Batch account. Raises `Refused` where its arguments can't be had."""
+
+    resource_id: pulumi.Output[str]
+    """ARM id of the account."""
+    surroundings: BatchSurroundings
+    """The same as arguments of the pools in it. Not an output."""
+
+    def __init__(self, name: str, args: BatchAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:BatchAccount", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(args, context)
+        if spec.existing is None:
+            problems += surroundings_problems(identity="identity_id" in args, storage="storage" in args)
+        refuse([*stack_problems, *problems])
+        facts, problems = look_up(spec)
+        refuse(problems)
+
+        self._name = name
+        self._child = pulumi.ResourceOptions(parent=self)
+        if spec.existing:
+            self.resource_id = pulumi.Output.from_input(spec.existing.text)
+            of_pool = _of_pool(facts, spec.name, spec.existing.resource_group)
+        else:
+            account = self._account(spec, args)
+            log_settings.declare(name, account.id, args.get("logs"), LOG_CATEGORIES, self._child)
+            applications = self._applications(spec, account, args["resource_group_name"])
+            self.resource_id = account.id
+            # A pool waits for the applications, whose packages it may name.
+            ready = pulumi.Output.all(account.name, *(each.urn for each in applications)).apply(lambda values: values[0])
+            of_pool = _of_pool(facts, ready, args["resource_group_name"])
+        self.surroundings = BatchSurroundings(account=of_pool)
+        self.register_outputs({"resource_id": self.resource_id})
+
+    def _account(self, spec: BatchAccountSpec, args: BatchAccountArgs) -> batch.BatchAccount:
+        identity = args.get("identity_id", "")
+        return batch.BatchAccount(
+            f"{self._name}-account",
+            account_name=spec.name,
+            resource_group_name=args["resource_group_name"],
+            location=spec.location,
+            pool_allocation_mode=batch.PoolAllocationMode.BATCH_SERVICE,
+            # No keys: one opens all jobs to whoever holds it. A task may still speak for itself while it runs.
+            allowed_authentication_modes=[
+                batch.AuthenticationMode.AAD,
+                batch.AuthenticationMode.TASK_AUTHENTICATION_TOKEN,
+            ],
+            auto_storage=batch.AutoStorageBasePropertiesArgs(
+                storage_account_id=cast(StorageArgs, args.get("storage"))["id"],
+                authentication_mode=batch.AutoStorageAuthenticationMode.BATCH_ACCOUNT_MANAGED_IDENTITY,
+                node_identity_reference=batch.ComputeNodeIdentityReferenceArgs(resource_id=identity),
+            ),
+            identity=batch.BatchAccountIdentityArgs(
+                type=batch.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity]
+            ),
+            public_network_access=batch.PublicNetworkAccessType.ENABLED,  # jobs are sent from outside; said, as it is the default
+            tags=spec.context.tags(),
+            # Its name is fixed, so the old one has to be gone before its replacement comes.
+            opts=pulumi.ResourceOptions(parent=self, replace_on_changes=REPLACING, delete_before_replace=True),
+        )
+
+    def _applications(
+        self, spec: BatchAccountSpec, account: batch.BatchAccount, resource_group_name: pulumi.Input[str]
+    ) -> list[batch.Application]:
+        # Azure deletes no application that has packages, which aren't the stack's own; with the account all of them go.
+        opts = pulumi.ResourceOptions(parent=self, deleted_with=account)
+        return [
+            batch.Application(
+                f"{self._name}-application-{application.name}",
+                application_name=application.name,
+                account_name=account.name,
+                resource_group_name=resource_group_name,
+                display_name=application.display_name,
+                default_version=application.default_version,
+                allow_updates=False,  # a version that a pool names is always the same one
+                opts=opts,
+            )
+            for application in spec.applications
+        ]
+
+
+def _of_pool(facts: AccountFacts, name: pulumi.Input[str], resource_group_name: pulumi.Input[str]) -> AccountOfPool:
+    return AccountOfPool(
+        name=name,
+        resource_group_name=resource_group_name,
+        location=facts.location,
+        allocation_mode=facts.allocation_mode.value,
+        auto_storage=facts.auto_storage,
+        existing=facts.existing,
+    )

@@ -1,0 +1,217 @@
+"""Which NVIDIA driver runs which CUDA version, and which GPU.
+
+In: the version of a driver or of CUDA, and a GPU. Out: what runs what, and problems. A driver runs programs of its own CUDA
+version and of all older ones; since CUDA 11 also those of newer minor versions of the same major version. What no table here
+knows is let through without a word.
+"""
+
+import re
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.sizes.model import Gpu, Vendor
+from azure_gpu.catalog.sources import Dated, Source
+
+RELEASE_NOTES = Source("NVIDIA CUDA Toolkit 13.1 release notes, CUDA driver", Dated.OBSERVED, date(2025, 12, 4))
+MATRIX = Source("NVIDIA data center drivers, CUDA toolkit, driver and architecture matrix", Dated.OBSERVED, date(2026, 11, 20))
+MINIMUMS = Source("NVIDIA Multi-Instance GPU user guide, deployment considerations", Dated.OBSERVED, date(2026, 11, 20))
+
+
+class Toolkit(NamedTuple):
+    """A minor version of CUDA and the first driver that is made for it.
+
+    `windows` is empty where NVIDIA names none: since CUDA 13 no driver comes with the toolkit. Its branch is that of Linux.
+    """
+
+    cuda: str
+    linux: str
+    windows: str
+
+    def first_driver(self, windows: bool) -> str:
+        if windows:
+            return self.windows or self.linux.split(".")[0]
+        return self.linux
+
+
+# Source: RELEASE_NOTES, the first release of each minor version.
+TOOLKITS: tuple[Toolkit, ...] = (
+    Toolkit("8.0", "367.48", "369.30"),
+    Toolkit("9.0", "384.81", "385.54"),
+    Toolkit("9.1", "390.46", "391.29"),
+    Toolkit("9.2", "396.26", "397.44"),
+    Toolkit("10.0", "410.48", "411.31"),
+    Toolkit("10.1", "418.39", "418.96"),
+    Toolkit("10.2", "440.33", "441.22"),
+    Toolkit("11.0", "450.36.06", "451.22"),
+    Toolkit("11.1", "455.23", "456.38"),
+    Toolkit("11.2", "460.27.03", "460.82"),
+    Toolkit("11.3", "465.19.01", "465.89"),
+    Toolkit("11.4", "470.42.01", "471.11"),
+    Toolkit("11.5", "495.29.05", "496.04"),
+    Toolkit("11.6", "510.39.01", "511.23"),
+    Toolkit("11.7", "515.43.04", "516.01"),
+    Toolkit("11.8", "520.61.05", "520.06"),
+    Toolkit("12.0", "525.60.13", "527.41"),
+    Toolkit("12.1", "530.30.02", "531.14"),
+    Toolkit("12.2", "535.54.03", "536.25"),
+    Toolkit("12.3", "545.23.06", "545.84"),
+    Toolkit("12.4", "550.54.14", "551.61"),
+    Toolkit("12.5", "555.42.02", "555.85"),
+    Toolkit("12.6", "560.28.03", "560.76"),
+    Toolkit("12.8", "570.26", "570.65"),
+    Toolkit("12.9", "575.51.03", "576.02"),
+    Toolkit("13.0", "580.65.06", ""),
+    Toolkit("13.1", "590.44.01", ""),
+)
+
+# Since this major version a driver runs every minor version of a CUDA it knows. Source: RELEASE_NOTES.
+MINOR_COMPATIBLE_SINCE = 11
+# The first driver that does so for its major version, on Linux and on Windows. Source: RELEASE_NOTES.
+MINOR_COMPATIBLE: dict[int, tuple[str, str]] = {
+    11: ("450.80.02", "452.39"),
+    12: ("525.60.13", "527.41"),
+    13: ("580.65.06", "580"),
+}
+
+# The number in front of a driver's version says its branch; a Windows version may be a few above it (471.11 is of branch 470).
+BRANCHES: tuple[int, ...] = tuple(sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
+
+
+class Architecture(NamedTuple):
+    """A generation of NVIDIA's GPUs, as far as drivers and CUDA decide about it. None: not known, or no end is announced."""
+
+    name: str
+    first_cuda: str  # the first that builds for it
+    last_cuda: int | None  # the last major version that builds for it
+    first_branch: int | None  # of drivers
+    last_branch: int | None
+    source: Source
+
+
+def _architecture(
+    name: str, first_cuda: str, last_cuda: int | None, first_branch: int | None, last_branch: int | None, source: Source = MATRIX
+) -> Architecture:
+    return Architecture(
+        name=name,
+        first_cuda=first_cuda,
+        last_cuda=last_cuda,
+        first_branch=first_branch,
+        last_branch=last_branch,
+        source=source,
+    )
+
+
+# The first branch is that of the first CUDA version, and for Hopper, which CUDA 11.8 already builds for, what MINIMUMS gives.
+ARCHITECTURES: dict[str, Architecture] = {
+    one.name: one
+    for one in (
+        _architecture("Kepler", "6.0", 11, None, 470),
+        _architecture("Maxwell", "6.5", 12, None, 580),
+        _architecture("Pascal", "8.0", 12, 367, 580),
+        _architecture("Volta", "9.0", 12, 384, 580),
+        _architecture("Turing", "10.0", None, 410, None),
+        _architecture("Ampere", "11.0", None, 450, None),
+        _architecture("Ada", "11.8", None, 520, None),
+        _architecture("Hopper", "11.8", None, 525, None, MINIMUMS),
+        _architecture("Blackwell", "12.8", None, 570, None),
+        _architecture("Blackwell Ultra", "12.9", None, 575, None, MINIMUMS),
+    )
+}
+
+_VERSION = re.compile(r"\d{3}(?:\.\d{1,3}){1,2}", re.ASCII)
+_CUDA = re.compile(r"(\d{1,2})(?:\.(\d{1,2}))?(?:\.\d+)*", re.ASCII)
+
+
+def cuda_version(text: str) -> tuple[int, ...]:
+    """`10.1` as (10, 1), `11` as (11,), `12.4.1` as (12, 4). Empty where the text is no version."""
+    found = _CUDA.fullmatch(text)
+    return tuple(int(part) for part in found.groups() if part is not None) if found else ()
+
+
+def runs(highest_cuda: str, cuda: str) -> bool | None:
+    """Whether a driver made for `highest_cuda` runs programs of `cuda`. `11` stands for all of 11. None: one is no version."""
+    highest, asked = cuda_version(highest_cuda), cuda_version(cuda)
+    if not highest or not asked:
+        return None
+    if highest[0] == asked[0] and highest[0] >= MINOR_COMPATIBLE_SINCE:
+        return True
+    return asked[: len(highest)] <= highest
+
+
+def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
+    """The oldest driver that runs programs of this CUDA version; None where none is known."""
+    version = cuda_version(cuda)
+    if not version:
+        return None
+    if version[0] in MINOR_COMPATIBLE and version != (11, 0):  # CUDA 11.0 came with a driver that was a little older
+        return MINOR_COMPATIBLE[version[0]][windows]
+    found = [toolkit for toolkit in TOOLKITS if cuda_version(toolkit.cuda)[: len(version)] == version]
+    return found[0].first_driver(windows) if found else None
+
+
+def highest_cuda(driver: str, *, windows: bool = False) -> str | None:
+    """The newest CUDA version that a driver is made for; None where it is older than all that are known, or no version."""
+    if not _VERSION.fullmatch(driver):
+        return None
+    made_for = [toolkit.cuda for toolkit in TOOLKITS if _numbers(driver) >= _numbers(toolkit.first_driver(windows))]
+    return made_for[-1] if made_for else None
+
+
+def branch_of(driver: str) -> int | None:
+    """The branch of a driver, 470 for 470.82.01 and for Windows' 472.50; None where it is older than all that are known."""
+    if not _VERSION.fullmatch(driver):
+        return None
+    return max((branch for branch in BRANCHES if branch <= _numbers(driver)[0]), default=None)
+
+
+def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
+    """What speaks against installing this driver of NVIDIA on a machine with this GPU. None: no GPU, or it isn't known."""
+    if not _VERSION.fullmatch(version):
+        return [
+            Problem(
+                path=path,
+                message="this is no version of an NVIDIA driver",
+                value=version,
+                allowed="three digits, a point and more digits",
+                fix="write it as NVIDIA does, such as 411.82 or 580.159.04",
+            )
+        ]
+    if gpu is None:
+        return []
+    if gpu.vendor is not Vendor.NVIDIA:
+        return [_wrong(path, version, f"{gpu.model} takes no driver of NVIDIA", f"use {gpu.vendor}'s driver", gpu.source)]
+    architecture = ARCHITECTURES.get(gpu.architecture)
+    if architecture is None:
+        return []
+    first, last = architecture.first_branch, architecture.last_branch
+    branch = branch_of(version) or _numbers(version)[0]
+    if first is not None and branch < first:
+        return [
+            _wrong(
+                path,
+                version,
+                f"the driver is older than {gpu.model}, whose generation {gpu.architecture} needs branch {first} or later",
+                f"install a driver {first}.x or later",
+                architecture.source,
+            )
+        ]
+    if last is not None and branch > last:
+        return [
+            _wrong(
+                path,
+                version,
+                f"the driver no longer knows {gpu.model}: branch {last} is the last for its generation {gpu.architecture}",
+                f"install a driver {last}.x",
+                architecture.source,
+            )
+        ]
+    return []
+
+
+def _wrong(path: str, version: str, message: str, fix: str, source: Source) -> Problem:
+    return Problem(path=path, message=message, value=version, fix=fix, source=str(source), code=Code.WRONG_DRIVER)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

@@ -1,0 +1,146 @@
+"""From when until when a thing is sold, and what to say of that on a given day.
+
+In: a `Lifecycle`, made of dated sources, and the day at which it is asked. Out: its `Status` on that day, and problems. A last
+day is the last on which the thing can be had: it is retired from the day after.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.sources import Dated, Source
+
+WARNING_DAYS = 180  # a retirement this near is worth a warning
+
+
+class Status(StrEnum):
+    """What a thing is on a given day."""
+
+    PREVIEW = "preview"
+    GENERAL = "general"
+    RETIRING = "retiring"  # the end is announced and has not come
+    RETIRED = "retired"
+    UNKNOWN = "unknown"  # no source speaks of that day: it was first seen later, or the sources doubt that it is sold
+
+
+SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
+
+
+class Lifecycle(NamedTuple):
+    """The dated facts about one thing.
+
+    `seen` is the earliest source that has it: with *valid from* it began on that day, with *observed on* it was there on that day
+    and nothing is known of the days before.
+    """
+
+    seen: Source
+    preview: bool = False  # never left preview, or not until `general`
+    general: Source | None = None  # left preview on its day
+    announced: Source | None = None  # the earliest source that tells of the end; None where only the end is known
+    end: Source | None = None  # its day is the last one; None: no end is announced
+    end_elsewhere: Mapping[str, Source] = MappingProxyType({})  # by region, where the last day is another
+    also_given: tuple[Source, ...] = ()  # other last days that sources give, and that were not followed
+    doubt: Source | None = None  # a source that leaves open whether it is still sold
+
+    def end_in(self, region: str = "") -> Source | None:
+        """The last day in a region; the general one where the region has no exception, or none is given."""
+        return self.end_elsewhere.get(regions.normalise(region), self.end)
+
+    def status(self, as_of: date, region: str = "") -> Status:
+        """What it is on that day."""
+        end = self.end_in(region)
+        if end is not None and as_of > end.day:
+            return Status.RETIRED
+        if as_of < self.seen.day or (self.doubt is not None and as_of >= self.doubt.day):
+            return Status.UNKNOWN
+        announced = self.announced or end
+        if end is not None and announced is not None and as_of >= announced.day:
+            return Status.RETIRING
+        if self.preview and (self.general is None or as_of < self.general.day):
+            return Status.PREVIEW
+        return Status.GENERAL
+
+
+def check(
+    lifecycle: Lifecycle,
+    what: str,
+    as_of: date,
+    *,
+    path: str,
+    value: object,
+    region: str = "",
+    fix: str = "",
+    instead: tuple[str, ...] = (),
+) -> list[Problem]:
+    """What speaks against using the thing on that day: an error once it is retired or before it began, else a warning or nothing.
+
+    `what` names the thing in the user's words, without an article's capital; `fix` and `instead` say what works on that day.
+    """
+    end = lifecycle.end_in(region)
+    where = f" in {regions.normalise(region)}" if regions.normalise(region) in lifecycle.end_elsewhere else ""
+    if end is not None and as_of > end.day:
+        return [
+            Problem(
+                path=path,
+                message=f"{what} retired{where} on {end.day.isoformat()}; asked as of {as_of.isoformat()}",
+                value=value,
+                fix=fix,
+                instead=instead,
+                source=str(end),
+                code=Code.RETIRED,
+            )
+        ]
+    problems: list[Problem] = []
+    if as_of < lifecycle.seen.day:
+        problems.append(_before_seen(lifecycle.seen, what, as_of, path, value))
+    if lifecycle.doubt is not None and as_of >= lifecycle.doubt.day:
+        problems.append(
+            Problem(
+                path=path,
+                message=f"whether {what} is still sold is not known",
+                value=value,
+                fix=fix,
+                instead=instead,
+                source=str(lifecycle.doubt),
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+        )
+    if end is not None and (end.day - as_of).days <= WARNING_DAYS:
+        problems.append(
+            Problem(
+                path=path,
+                message=f"{what} retires{where} on {end.day.isoformat()}, {(end.day - as_of).days} days from {as_of.isoformat()}",
+                value=value,
+                fix=fix,
+                instead=instead,
+                source=str(end),
+                code=Code.RETIRING,
+                severity=Severity.WARNING,
+            )
+        )
+    return problems
+
+
+def _before_seen(seen: Source, what: str, as_of: date, path: str, value: object) -> Problem:
+    if seen.dated is Dated.VALID_FROM:
+        return Problem(
+            path=path,
+            message=f"{what} came on {seen.day.isoformat()}; asked as of {as_of.isoformat()}",
+            value=value,
+            fix=f"choose what was there, or a day from {seen.day.isoformat()} on",
+            source=str(seen),
+            code=Code.NOT_OFFERED,
+        )
+    return Problem(
+        path=path,
+        message=f"{what} was first seen on {seen.day.isoformat()}; whether it was there on {as_of.isoformat()} is not known",
+        value=value,
+        source=str(seen),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )

@@ -1,0 +1,211 @@
+"""Whether a service takes a VM size, in that region, on that day: the rules that hold for every service, and each service's own.
+
+In: a `SizeUse` and the day. Out: every problem; where a size can't be had, with what works instead and its price.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+
+from azure_gpu.catalog import lifecycle, regions, successors
+from azure_gpu.catalog.prices import PriceBook
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import container_instances, stack_edge, virtual_machines
+from azure_gpu.catalog.services.aks import use as aks
+from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.container_apps_requests import ProfileRequest, profile_problems
+from azure_gpu.catalog.services.machine_learning import sizes as machine_learning
+from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.lookup import Sizes
+from azure_gpu.catalog.sizes.model import Driver, Size
+
+# Which drivers let software run that calls one of them; GRID carries CUDA too.
+# Source: Microsoft Learn, virtual-machines/linux/n-series-driver-setup.
+RUNS_WITH: Mapping[Driver, tuple[Driver, ...]] = {
+    Driver.CUDA: (Driver.CUDA, Driver.GRID),
+    Driver.GRID: (Driver.GRID,),
+    Driver.ROCM: (Driver.ROCM,),
+    Driver.AMD_GRAPHICS: (Driver.AMD_GRAPHICS,),
+}
+
+OfService = Callable[[Size, SizeUse, date], Iterable[Problem]]
+OF_SERVICE: Mapping[Service, OfService] = {
+    Service.VIRTUAL_MACHINES: virtual_machines.size_problems,
+    Service.BATCH: batch.size_problems,
+    Service.AKS: aks.size_problems,
+    Service.ML_COMPUTE: machine_learning.size_problems,
+    Service.ML_ENDPOINT: machine_learning.size_problems,
+    Service.STACK_EDGE: stack_edge.size_problems,
+}
+
+# After these something else is wanted; a size that isn't known has its own proposal, the nearest names.
+_WANT_ANOTHER = {Code.RETIRED, Code.RETIRING, Code.NOT_OFFERED, Code.NOT_IN_REGION, Code.WRONG_DRIVER, Code.IMPOSSIBLE}
+
+
+def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES) -> list[Problem]:
+    """Every reason against this use on that day, with what works instead. Empty: nothing known speaks against it."""
+    if use.service is Service.CONTAINER_APPS:
+        return _workload_profile(use, as_of)
+    if use.service is Service.CONTAINER_INSTANCES:
+        return _gpu_sku(use, as_of)
+    size = sizes.find(use.size)
+    if size is None:
+        return [sizes.unknown(use.size, use.path)]
+    problems = list(reasons(size, use, as_of, prices))
+    if not any(problem.code in _WANT_ANOTHER for problem in problems):
+        return problems
+    found = successors.find(size, use, as_of, sizes, prices, reasons)
+    return [_with(problem, found, as_of) if problem.code in _WANT_ANOTHER else problem for problem in problems]
+
+
+def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
+    """Container Apps sells GPUs by the type of a workload profile, which stands where other services have a size."""
+    request = ProfileRequest(
+        name="gpu",
+        type=use.size,
+        location=use.region,
+        name_path=use.path,
+        type_path=use.path,
+        location_path=use.region_path,
+        minimum_path=use.path,
+        maximum_path=use.path,
+    )
+    return profile_problems(request, as_of)
+
+
+def _gpu_sku(use: SizeUse, as_of: date) -> list[Problem]:
+    """Container Instances sold GPUs by a SKU, which stands where other services have a size; `nodes` is their number."""
+    container = container_instances.ContainerRequest(
+        name="gpu",
+        cpu=container_instances.DEFAULT_CPU,
+        memory_gb=container_instances.DEFAULT_MEMORY_GB,
+        gpu_count=use.nodes,
+        gpu_sku=use.size,
+        cpu_path=use.path,
+        memory_path=use.path,
+        gpu_count_path=use.path,
+        gpu_sku_path=use.path,
+    )
+    request = container_instances.GroupRequest(
+        location=use.region,
+        os_type=use.operating_system.value,
+        in_virtual_network=False,
+        containers=(container,),
+        spot=use.spot,
+        location_path=use.region_path,
+        os_type_path=use.path,
+        network_path=use.path,
+        spot_path=use.path,
+    )
+    return container_instances.check(request, as_of)
+
+
+def reasons(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
+    """What speaks against this use, without saying what works instead."""
+    ends = lifecycle.check(size.lifecycle, size.name, as_of, path=use.path, value=use.size, region=use.region)
+    yield from ends
+    yield from _restricted(size, use)
+    yield from _driver(size, use)
+    yield from _network(size, use)
+    if not any(problem.code is Code.RETIRED for problem in ends):  # where it was sold once helps nobody
+        yield from _region(size, use, as_of, prices)
+    if use.service in OF_SERVICE:
+        yield from OF_SERVICE[use.service](size, use, as_of)
+
+
+def only_system(size: Size) -> OperatingSystem:
+    """The operating system to ask with where the user named none: Linux, but for sizes that run Windows alone."""
+    return OperatingSystem.WINDOWS if size.series.windows_only else OperatingSystem.LINUX
+
+
+def use_of(size: Size, service: Service, region: str = "", *, rdma: bool = False) -> SizeUse:
+    """The use to ask with about a size that nobody wrote anywhere, as a listing of sizes does."""
+    return SizeUse(
+        service=service,
+        size=size.name,
+        region=region,
+        operating_system=only_system(size),
+        rdma=rdma,
+        path="size",
+        region_path="region",
+    )
+
+
+def _with(problem: Problem, found: tuple[successors.Successor, ...], as_of: date) -> Problem:
+    if problem.instead or not found:
+        return problem
+    proposal = "choose " + ", or ".join(successor.text(as_of) for successor in found)
+    fix = f"{problem.fix}; else {proposal}" if problem.fix else proposal
+    return problem._replace(fix=fix, instead=tuple(successor.size.name for successor in found))
+
+
+def _sources(size: Size) -> str:
+    return "; ".join(str(source) for source in size.series.sources)
+
+
+def _restricted(size: Size, use: SizeUse) -> Iterator[Problem]:
+    if size.series.restricted:
+        yield Problem(
+            path=use.path,
+            message=f"no public page offers {size.name}; a subscription has it by agreement with Microsoft or not at all",
+            value=use.size,
+            source=_sources(size),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def _driver(size: Size, use: SizeUse) -> Iterator[Problem]:
+    drivers = size.series.drivers
+    known = size.gpu is not None or size.gpu_count is not None
+    if use.needs is not None and known and not set(RUNS_WITH[use.needs]) & set(drivers):
+        gpu = f"its GPU is {size.gpu.model}" if size.gpu else "it has no GPU"
+        yield Problem(
+            path=use.path,
+            message=f"{size.name} can't run what needs {use.needs}: {gpu}",
+            value=use.size,
+            allowed=f"a size with a {' or '.join(RUNS_WITH[use.needs])} driver",
+            source=str(size.gpu.source) if size.gpu else _sources(size),
+            code=Code.WRONG_DRIVER,
+        )
+    if size.series.windows_only and use.operating_system is OperatingSystem.LINUX:
+        yield Problem(
+            path=use.path,
+            message=f"{size.name} runs Windows guests only",
+            value=use.size,
+            allowed="Windows",
+            source=_sources(size),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _network(size: Size, use: SizeUse) -> Iterator[Problem]:
+    if use.rdma and not size.rdma:
+        yield Problem(
+            path=use.path,
+            message=f"{size.name} has no InfiniBand, which the work needs",
+            value=use.size,
+            allowed="a size with RDMA",
+            source=_sources(size),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
+    """No list price in a region, though there are prices elsewhere, is a sign that the size isn't sold there; it is no proof."""
+    region = regions.normalise(use.region)
+    if region not in regions.KNOWN or prices.on_demand(size.name, region) is not None:
+        return
+    elsewhere = [(name, price) for name in prices.regions_of(size.name) if (price := prices.on_demand(size.name, name))]
+    newest = max((price for _, price in elsewhere), key=lambda price: price.day, default=None)
+    if newest is None or newest.day > as_of:
+        return  # the price lists don't speak of that day
+    yield Problem(
+        path=use.region_path,
+        message=f"no list price of {size.name} is known in {region}, so it is probably not sold there",
+        value=use.region,
+        allowed=f"regions with a price: {', '.join(sorted(name for name, _ in elsewhere))}",
+        source=f"{newest.source}, {newest.day.isoformat()}",
+        code=Code.NOT_IN_REGION,
+        severity=Severity.WARNING,
+    )

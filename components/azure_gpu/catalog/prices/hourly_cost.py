@@ -1,0 +1,71 @@
+"""What machines, and what is paid for beside them, cost an hour together.
+
+In: sizes and numbers, a region and prices. Out: an `HourlyCost`. What is not known stays so: it is never 0.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import date
+from decimal import Decimal
+from typing import NamedTuple
+
+from azure_gpu.catalog.prices.price_book import Price, PriceBook
+
+
+class Machines(NamedTuple):
+    """So many machines of one size."""
+
+    size: str
+    number: int
+    spot: bool = False
+
+
+class HourlyCost(NamedTuple):
+    """USD an hour. `unknown` says what has no price, in words; then there is no sum."""
+
+    usd_hour: Decimal | None
+    unknown: tuple[str, ...] = ()
+    oldest: date | None = None  # on which the oldest of its prices was read
+
+    @property
+    def number(self) -> float | None:
+        """For an output; None where it isn't known."""
+        return float(self.usd_hour) if self.usd_hour is not None else None
+
+    def text(self, as_of: date) -> str:
+        """For people: `0.526 USD/hour (list price of 2026-06-18)`, or why there is none."""
+        if self.usd_hour is None:
+            return f"not known: no price of {' and of '.join(self.unknown)}"
+        if self.oldest is None:
+            return f"{self.usd_hour:f} USD/hour"
+        return Price(self.usd_hour, self.oldest, "").text(as_of)
+
+    def plus(self, other: "HourlyCost") -> "HourlyCost":
+        if self.usd_hour is None or other.usd_hour is None:
+            return HourlyCost(None, tuple(dict.fromkeys((*self.unknown, *other.unknown))))
+        days = [day for day in (self.oldest, other.oldest) if day is not None]
+        return HourlyCost(self.usd_hour + other.usd_hour, oldest=min(days, default=None))
+
+
+NOTHING = HourlyCost(Decimal(0))
+
+
+def of_machines(
+    machines: Iterable[Machines],
+    region: str,
+    prices: PriceBook,
+    otherwise: Callable[[str, str], Price | None] | None = None,
+) -> HourlyCost:
+    """What they cost together there. No machines cost nothing, whatever the price. `otherwise` has prices by size and region that
+    the book lacks, none of them of Spot."""
+    total = NOTHING
+    for each in machines:
+        if each.number <= 0:
+            continue
+        price = prices.spot(each.size, region) if each.spot else prices.on_demand(each.size, region)
+        if price is None and otherwise is not None and not each.spot:
+            price = otherwise(each.size, region)
+        if price is None:
+            total = total.plus(HourlyCost(None, (f"{'Spot ' if each.spot else ''}{each.size} in {region}",)))
+        else:
+            total = total.plus(HourlyCost(price.usd_hour * each.number, oldest=price.day))
+    return total

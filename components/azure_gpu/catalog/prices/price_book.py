@@ -1,0 +1,87 @@
+"""What a virtual machine costs, as far as it is known.
+
+In: rows of prices. Out: a `PriceBook` that is asked by size and region. An unknown price is None, never 0; every price carries
+the day on which it was read.
+"""
+
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import NamedTuple
+
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.prices import price_table
+from azure_gpu.catalog.prices.price_table import SOURCES, PriceRow
+from azure_gpu.catalog.sizes.lookup import normalise
+
+STALE_DAYS = 180  # a price older than this is called so
+
+
+class Price(NamedTuple):
+    """A list price in USD per hour, the day on which it was read, and where."""
+
+    usd_hour: Decimal
+    day: date
+    source: str
+
+    def stale(self, as_of: date) -> bool:
+        """Whether it was read so long before `as_of` that it may have changed."""
+        return (as_of - self.day).days > STALE_DAYS
+
+    def observed_later(self, as_of: date) -> bool:
+        """Whether it was read after `as_of`: what the price was on that day is not known."""
+        return self.day > as_of
+
+    def text(self, as_of: date) -> str:
+        """For people: `3.673 USD/hour (list price of 2026-06-18)`, and what to mind about it on that day."""
+        minded = ""
+        if self.stale(as_of):
+            minded = f", stale: {(as_of - self.day).days} days old"
+        elif self.observed_later(as_of):
+            minded = f", read after {as_of.isoformat()}"
+        return f"{price_table.plain(self.usd_hour)} USD/hour (list price of {self.day.isoformat()}{minded})"
+
+
+class PriceBook:
+    """Prices by size and region: of each kind the newest."""
+
+    def __init__(self, rows: Iterable[PriceRow]) -> None:
+        self._by_size: dict[str, dict[str, list[PriceRow]]] = {}
+        for row in rows:
+            self._by_size.setdefault(row.size.lower(), {}).setdefault(row.region, []).append(row)
+
+    @classmethod
+    def from_csv(cls, text: str) -> "PriceBook":
+        """The book of a file in the form that `price_table` describes. ValueError where a row is malformed."""
+        return cls(price_table.read(text))
+
+    def on_demand(self, size_name: str, region: str) -> Price | None:
+        """The newest price of a machine that stays; None where none is known."""
+        return _newest((row.usd_hour, row) for row in self._rows(size_name, region))
+
+    def spot(self, size_name: str, region: str) -> Price | None:
+        """The newest price of a machine that Azure may take back; None where none is known."""
+        return _newest((row.usd_hour_spot, row) for row in self._rows(size_name, region))
+
+    def cheapest(self, size_name: str, region: str = "", *, spot: bool = False) -> tuple[Price | None, str]:
+        """The price in a region; without one, the lowest that is known and its region. None where none is known."""
+        of_region = self.spot if spot else self.on_demand
+        places = [regions.normalise(region)] if region else self.regions_of(size_name)
+        known = [(price, place) for place in places if (price := of_region(size_name, place))]
+        return min(known, key=lambda one: (one[0].usd_hour, one[1]), default=(None, regions.normalise(region)))
+
+    def regions_of(self, size_name: str) -> tuple[str, ...]:
+        """The regions in which a price of the size is known, on demand or Spot. No proof that it can be deployed there."""
+        return tuple(sorted(self._by_size.get(_key(size_name), {})))
+
+    def _rows(self, size_name: str, region: str) -> list[PriceRow]:
+        return self._by_size.get(_key(size_name), {}).get(regions.normalise(region), [])
+
+
+def _key(size_name: str) -> str:
+    return normalise(size_name).lower()
+
+
+def _newest(candidates: Iterable[tuple[Decimal | None, PriceRow]]) -> Price | None:
+    known = [Price(usd_hour, row.day, SOURCES[row.source]) for usd_hour, row in candidates if usd_hour is not None]
+    return max(known, key=lambda price: price.day, default=None)

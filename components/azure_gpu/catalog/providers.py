@@ -1,0 +1,44 @@
+"""Resource providers: the namespaces that a subscription has to be registered for before a service can be used.
+
+In: nothing. Out: which namespaces each service needs, with what always comes along with it.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+
+from azure_gpu.catalog.size_use import Service
+from azure_gpu.catalog.sources import Dated, Source
+
+# Microsoft.App is younger than this page; that it is the namespace of Container Apps is the type's own name.
+SOURCE = Source(
+    "MicrosoftDocs/azure-docs, articles/azure-resource-manager/management/azure-services-resource-providers.md",
+    Dated.OBSERVED,
+    date(2020, 6, 2),
+)
+
+COMPUTE = "Microsoft.Compute"
+BATCH = "Microsoft.Batch"
+MACHINE_LEARNING = "Microsoft.MachineLearningServices"
+CONTAINER_INSTANCES = "Microsoft.ContainerInstance"
+REGISTRY = "Microsoft.ContainerRegistry"
+IDENTITY = "Microsoft.ManagedIdentity"
+LOGS = "Microsoft.OperationalInsights"
+INSIGHTS = "Microsoft.Insights"  # diagnostic settings, which say where logs go
+STORAGE = "Microsoft.Storage"
+_NETWORK = "Microsoft.Network"
+
+OF_SERVICE: Mapping[Service, tuple[str, ...]] = {
+    Service.VIRTUAL_MACHINES: (COMPUTE, _NETWORK),
+    Service.BATCH: (BATCH, STORAGE),
+    Service.AKS: ("Microsoft.ContainerService", COMPUTE, _NETWORK),
+    Service.ML_COMPUTE: (MACHINE_LEARNING, STORAGE, "Microsoft.KeyVault", INSIGHTS),
+    Service.ML_ENDPOINT: (MACHINE_LEARNING, STORAGE, "Microsoft.KeyVault", INSIGHTS),
+    Service.STACK_EDGE: (),  # a cluster given by its kubeconfig
+    Service.CONTAINER_INSTANCES: (CONTAINER_INSTANCES,),
+    Service.CONTAINER_APPS: ("Microsoft.App", LOGS, INSIGHTS),
+}
+# Every subscription has these from its beginning.
+ALWAYS_REGISTERED = ("Microsoft.Resources", "Microsoft.Authorization")
+OF_FOUNDATION = (IDENTITY, REGISTRY, LOGS, STORAGE)
+
+ALL = tuple(sorted({*OF_FOUNDATION, *(name for names in OF_SERVICE.values() for name in names)}))

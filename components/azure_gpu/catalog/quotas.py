@@ -1,0 +1,290 @@
+"""Quotas: whether what is asked for fits in what a subscription or an account may have, and which increase to ask for.
+
+In: uses of VM sizes, and limits with what is used of them, as the services list them. Out: problems: NO_QUOTA with the limit to
+ask for, UNKNOWN (a warning) where a size, its family or the limit isn't known. There are three kinds, and none counts for
+another: vCPUs per family and region in a subscription (virtual machines, AKS, Batch accounts that allocate in the user's
+subscription), vCPUs per family in a Batch account, and vCPUs per family and region in Azure Machine Learning. Families are
+compared without regard to letter case and spaces. A quota allows; it doesn't say that a machine is free.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.machine_learning import endpoints
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.lookup import Sizes
+from azure_gpu.catalog.sizes.model import Size, same_family
+from azure_gpu.catalog.sources import Dated, Source
+
+VCPUS = "vCPU"
+NO_LIMIT_OF_ITS_OWN = -1  # what Azure Machine Learning states where only the total counts, as for a family at low priority
+FROM_COMPUTE = (Service.VIRTUAL_MACHINES, Service.AKS)
+FROM_MACHINE_LEARNING = (Service.ML_COMPUTE, Service.ML_ENDPOINT)
+
+_COMPUTE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/quotas.md", Dated.OBSERVED, date(2026, 1, 16))
+_BATCH = Source("Microsoft Learn, batch/batch-quota-limit", Dated.OBSERVED, date(2026, 11, 20))
+_ML = Source(
+    "Azure/azure-rest-api-specs, Microsoft.MachineLearningServices 2020-08-01, ListUsages.json",
+    Dated.OBSERVED,
+    date(2026, 11, 20),
+)
+
+
+class Limit(NamedTuple):
+    """One quota: how many vCPUs, and how many of them are used. `used` is None where the service doesn't say."""
+
+    name: str  # of the family, as the service spells it; free text for a total
+    limit: int  # NO_LIMIT_OF_ITS_OWN: no limit
+    used: int | None = 0
+
+
+class RegionLimits(NamedTuple):
+    """The quotas of one subscription in one region: of virtual machines, or of Azure Machine Learning. None: not listed."""
+
+    region: str
+    families: tuple[Limit, ...]
+    total: Limit | None = None  # over all families, without Spot
+    spot: Limit | None = None  # over all families, Spot and low priority alone
+
+
+class PoolUse(NamedTuple):
+    """What one Batch pool holds, the higher of what it has and what it is told to have."""
+
+    size: str
+    dedicated: int  # nodes
+    spot: int  # nodes
+
+
+class BatchAccountLimits(NamedTuple):
+    """The quotas of one Batch account. None: not listed, as for an account that allocates in the user's subscription."""
+
+    account: str
+    region: str
+    families: tuple[Limit, ...]  # dedicated; `used` is counted from `pools`
+    families_enforced: bool = True  # False: only `dedicated` counts
+    dedicated: int | None = None  # vCPUs over all families
+    spot: int | None = None  # vCPUs
+    pool_quota: int | None = None
+    pools: tuple[PoolUse, ...] = ()
+
+
+class CountedUse(NamedTuple):
+    """Machines without a GPU, which aren't among the catalog's sizes: what they count is said with them."""
+
+    use: SizeUse
+    family: str  # empty: not known
+    vcpus: int  # of all of them
+
+
+EndpointVcpus = Callable[[Size, int], int | None]
+
+
+class _Demand(NamedTuple):
+    """vCPUs that one use asks for."""
+
+    use: SizeUse
+    family: str  # empty: no source names it
+    also_spelt: str  # by Azure Machine Learning, whose spelling isn't always the family's
+    vcpus: int
+
+
+def compute_problems(
+    uses: Iterable[SizeUse], limits: Iterable[RegionLimits], *, beside: Iterable[CountedUse] = (), sizes: Sizes = SIZES
+) -> list[Problem]:
+    """Uses of virtual machines against the subscription's quotas, region by region. A region without limits is a warning."""
+    counted = [_Demand(each.use, each.family, "", each.vcpus) for each in beside if each.vcpus]
+    return list(_in_regions(uses, tuple(limits), sizes, _by_node, "virtual machines", _COMPUTE, counted))
+
+
+def machine_learning_problems(
+    uses: Iterable[SizeUse],
+    limits: Iterable[RegionLimits],
+    *,
+    beside: Iterable[CountedUse] = (),
+    sizes: Sizes = SIZES,
+    endpoint_vcpus: EndpointVcpus = endpoints.quota_vcpus,
+) -> list[Problem]:
+    """Uses of Azure Machine Learning against its quotas. Managed endpoints reserve more than they run: `endpoint_vcpus` says."""
+    counted = [_Demand(each.use, each.family, "", each.vcpus) for each in beside if each.vcpus]
+
+    def vcpus(size: Size, use: SizeUse) -> int | None:
+        return endpoint_vcpus(size, use.nodes) if use.service is Service.ML_ENDPOINT else _by_node(size, use)
+
+    return list(_in_regions(uses, tuple(limits), sizes, vcpus, "Azure Machine Learning", _ML, counted))
+
+
+def batch_problems(
+    uses: Iterable[SizeUse], account: BatchAccountLimits, *, new_pools: int = 0, sizes: Sizes = SIZES
+) -> list[Problem]:
+    """Uses of Batch against one account, `new_pools` of which are pools that don't exist yet."""
+    demands, problems = _demands(uses, sizes, _by_node)
+    where = f"in Batch account {account.account}"
+    dedicated = [demand for demand in demands if not demand.use.spot]
+    spot = [demand for demand in demands if demand.use.spot]
+    if account.families_enforced:
+        counted = tuple(limit._replace(used=_used(account, sizes, family=limit.name)) for limit in account.families)
+        problems += _families(dedicated, counted, where, _BATCH)
+    for asked, limit, name, of_spot in (
+        (dedicated, account.dedicated, "all dedicated nodes", False),
+        (spot, account.spot, "all Spot and low-priority nodes", True),
+    ):
+        total = None if limit is None else Limit(name, limit, _used(account, sizes, spot=of_spot))
+        problems += _total(asked, total, name, where, _BATCH)
+    if account.pool_quota is not None and new_pools and len(account.pools) + new_pools > account.pool_quota:
+        needed = len(account.pools) + new_pools
+        problems.append(
+            Problem(
+                path=demands[0].use.path if demands else account.account,
+                message=f"{new_pools} new pools don't fit {where}, which has {len(account.pools)}",
+                allowed=f"{account.pool_quota} pools",
+                fix=f"ask for a limit of {needed} pools {where}, {needed - account.pool_quota} more than today's "
+                f"{account.pool_quota}",
+                source=str(_BATCH),
+                code=Code.NO_QUOTA,
+            )
+        )
+    return problems
+
+
+def account_problems(region: str, accounts: int, limit: int, *, path: str) -> list[Problem]:
+    """Whether one more Batch account fits in a region that has `accounts` of them. One problem, or none."""
+    if accounts + 1 <= limit:
+        return []
+    return [
+        Problem(
+            path=path,
+            message=f"one more Batch account doesn't fit in {region}, which has {accounts}",
+            allowed=f"{limit} accounts",
+            fix=f"ask for a limit of {accounts + 1} Batch accounts in {region}, {accounts + 1 - limit} more than today's {limit}",
+            source=str(_BATCH),
+            code=Code.NO_QUOTA,
+        )
+    ]
+
+
+def _by_node(size: Size, use: SizeUse) -> int | None:
+    return None if size.quota_vcpus is None else size.quota_vcpus * use.nodes
+
+
+def _in_regions(
+    uses: Iterable[SizeUse],
+    limits: Sequence[RegionLimits],
+    sizes: Sizes,
+    vcpus: Callable[[Size, SizeUse], int | None],
+    what: str,
+    source: Source,
+    beside: Sequence[_Demand] = (),
+) -> Iterator[Problem]:
+    demands, problems = _demands(uses, sizes, vcpus)
+    yield from problems
+    demands += beside
+    for region in dict.fromkeys(regions.normalise(demand.use.region) for demand in demands):
+        here = [demand for demand in demands if regions.normalise(demand.use.region) == region]
+        listed = next((each for each in limits if regions.normalise(each.region) == region), None)
+        if listed is None:
+            yield _unknown(here[0].use.path, f"no quota of {what} in {region} is known", region, source)
+            continue
+        ordinary = [demand for demand in here if not demand.use.spot]
+        yield from _families(ordinary, listed.families, f"in {region}", source)
+        yield from _total(ordinary, listed.total, "all families together", f"in {region}", source)
+        spot = [demand for demand in here if demand.use.spot]
+        yield from _total(spot, listed.spot, "Spot and low priority, all families together", f"in {region}", source)
+
+
+def _demands(
+    uses: Iterable[SizeUse], sizes: Sizes, vcpus: Callable[[Size, SizeUse], int | None]
+) -> tuple[list[_Demand], list[Problem]]:
+    """What is asked, and a warning for each use of which nothing can be counted. No nodes ask for nothing."""
+    demands: list[_Demand] = []
+    problems: list[Problem] = []
+    for use in uses:
+        size = sizes.find(use.size)
+        if size is None:
+            problems.append(sizes.unknown(use.size, use.path))
+            continue
+        if use.nodes <= 0:
+            continue
+        counted = vcpus(size, use)
+        if counted is None:
+            why = f"how many vCPUs {size.name} counts for isn't known, so its quota wasn't checked"
+            problems.append(_unknown(use.path, why, use.size, size.series.lifecycle.seen))
+            continue
+        demands.append(_Demand(use, size.series.quota_family, endpoints.quota_family(size), counted))
+    return demands, problems
+
+
+def _families(demands: Sequence[_Demand], limits: Sequence[Limit], where: str, source: Source) -> Iterator[Problem]:
+    groups: list[list[_Demand]] = []
+    for demand in demands:
+        group = next((each for each in groups if same_family(each[0].family, demand.family)), None)
+        if group is None:
+            groups.append([demand])
+        else:
+            group.append(demand)
+    for group in groups:
+        first = group[0]
+        limit = next((each for each in limits if first.family and _is_of(each, first)), None)
+        if limit is None:
+            of = f"the family {first.family}" if first.family else f"{first.use.size}, whose family isn't known"
+            yield _unknown(first.use.path, f"no quota is listed {where} for {of}", first.use.size, source)
+        else:
+            yield from _fits(group, limit, f"{VCPUS} of {limit.name} {where}", source)
+
+
+def _is_of(limit: Limit, demand: _Demand) -> bool:
+    return same_family(limit.name, demand.family) or same_family(limit.name, demand.also_spelt)
+
+
+def _total(demands: Sequence[_Demand], limit: Limit | None, name: str, where: str, source: Source) -> Iterator[Problem]:
+    if not demands:
+        return
+    if limit is None:
+        yield _unknown(demands[0].use.path, f"no quota is listed {where} for {name}", None, source)
+    else:
+        yield from _fits(demands, limit, f"{VCPUS} of {name} {where}", source)
+
+
+def _fits(demands: Sequence[_Demand], limit: Limit, what: str, source: Source) -> Iterator[Problem]:
+    """`what` is asked for together by `demands`: refused where that is over what is left."""
+    if limit.limit == NO_LIMIT_OF_ITS_OWN:
+        return
+    asked = sum(demand.vcpus for demand in demands)
+    used = limit.used or 0
+    needed = used + asked
+    first = demands[0].use
+    if needed > limit.limit:
+        others = list(dict.fromkeys(demand.use.path for demand in demands[1:]))
+        together = f" together with {', '.join(others)}" if others else ""
+        yield Problem(
+            path=first.path,
+            message=f"{asked} {what} are asked for{together}; {limit.limit} may be used and {used} are",
+            value=first.size,
+            allowed=f"{max(limit.limit - used, 0)} more",
+            fix=f"ask for a limit of {needed} {what}, {needed - limit.limit} more than today's {limit.limit}",
+            source=str(source),
+            code=Code.NO_QUOTA,
+        )
+    elif limit.used is None:
+        yield _unknown(first.path, f"how many of the {limit.limit} {what} are used isn't known", first.size, source)
+
+
+def _used(account: BatchAccountLimits, sizes: Sizes, *, family: str = "", spot: bool = False) -> int | None:
+    """vCPUs that an account's pools hold, of one family or of all. None where a pool's size can't be counted."""
+    used = 0
+    for pool in account.pools:
+        nodes = pool.spot if spot else pool.dedicated
+        size = sizes.find(pool.size)
+        if nodes <= 0 or (size is not None and family and not same_family(size.series.quota_family, family)):
+            continue
+        if size is None or size.quota_vcpus is None:
+            return None
+        used += nodes * size.quota_vcpus
+    return used
+
+
+def _unknown(path: str, message: str, value: object, source: Source) -> Problem:
+    return Problem(path=path, message=message, value=value, source=str(source), code=Code.UNKNOWN, severity=Severity.WARNING)

@@ -1,0 +1,89 @@
+"""NVIDIA's DCGM exporter: its ports, the counters that it exports unless told otherwise, and how AKS's Prometheus finds it.
+
+In: names of counters that alerts or dashboards are to use, and the GPU. Out: a problem for each that isn't exported.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.sizes.model import Gpu
+from azure_gpu.catalog.sources import Dated, Source
+
+SOURCE = Source("NVIDIA/dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv", Dated.OBSERVED, date(2026, 11, 20))
+AKS_PAGE = Source("Microsoft Learn, articles/aks/monitor-gpu-metrics.md", Dated.OBSERVED, date(2026, 5, 1))
+MANAGED_PAGE = Source("Microsoft Learn, articles/aks/aks-managed-gpu-nodes.md", Dated.OBSERVED, date(2026, 7, 2))
+PULL = Source("NVIDIA/deepops pull request 1348", Dated.OBSERVED, date(2026, 5, 28))
+
+IMAGE = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"  # source: `PULL`, where its manifest was read
+PORT = 9400
+
+FACTS: tuple[Fact, ...] = (
+    Fact("port", str(PORT), SOURCE),
+    Fact("port on AKS's managed GPU pools", "19400", MANAGED_PAGE),
+    Fact("image", IMAGE, PULL),
+    Fact("switch of AKS's managed Prometheus", "dcgmexporter = true in the ConfigMap ama-metrics-settings-configmap", AKS_PAGE),
+)
+
+COUNTERS = {  # of the default set, with units; not the whole of it
+    "DCGM_FI_DEV_GPU_UTIL": "%",
+    "DCGM_FI_DEV_MEM_COPY_UTIL": "%",
+    "DCGM_FI_DEV_FB_USED": "MiB",
+    "DCGM_FI_DEV_FB_FREE": "MiB",
+    "DCGM_FI_DEV_POWER_USAGE": "W",
+    "DCGM_FI_DEV_GPU_TEMP": "°C",
+    "DCGM_FI_DEV_SM_CLOCK": "MHz",
+    "DCGM_FI_DEV_XID_ERRORS": "code of the last error",
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": "share of time",
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": "share of cycles",
+    "DCGM_FI_PROF_DRAM_ACTIVE": "share of cycles",
+}
+PROFILING = "DCGM_FI_PROF_"  # counters that begin like this need a Volta GPU or a later one
+PROFILING_CAPABILITY = (7, 0)
+ONLY_ON_AKS_PAGE = {  # names that AKS's page has and the default set hasn't, with what to use in their place
+    "DCGM_FI_DEV_SM_UTIL": "DCGM_FI_DEV_GPU_UTIL",
+    "DCGM_FI_DEV_TEMPERATURE": "DCGM_FI_DEV_GPU_TEMP",
+    "DCGM_FI_DEV_MEMORY_UTIL": "DCGM_FI_DEV_MEM_COPY_UTIL",
+}
+
+
+def check(counters: Iterable[str], gpu: Gpu | None, path: str) -> Iterator[Problem]:
+    """What speaks against building on these counters. `gpu`: None where it isn't known."""
+    for counter in counters:
+        if counter in ONLY_ON_AKS_PAGE:
+            yield Problem(
+                path=path,
+                message=f"the exporter's default set doesn't have {counter}, though AKS's page names it",
+                value=counter,
+                fix=f"use {ONLY_ON_AKS_PAGE[counter]}",
+                instead=(ONLY_ON_AKS_PAGE[counter],),
+                source=str(SOURCE),
+                code=Code.NOT_OFFERED,
+            )
+        elif counter not in COUNTERS:
+            yield Problem(
+                path=path,
+                message="whether the exporter's default set has this counter is not known",
+                value=counter,
+                allowed=", ".join(COUNTERS),
+                source=str(SOURCE),
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+        elif counter.startswith(PROFILING) and gpu is not None and not _has_profiling(gpu):
+            yield Problem(
+                path=path,
+                message=f"a {gpu.name} has no profiling counters",
+                value=counter,
+                allowed="GPUs of the Volta generation and later",
+                fix="use DCGM_FI_DEV_GPU_UTIL",
+                instead=("DCGM_FI_DEV_GPU_UTIL",),
+                source=str(SOURCE),
+                code=Code.IMPOSSIBLE,
+            )
+
+
+def _has_profiling(gpu: Gpu) -> bool:
+    major, _, minor = gpu.compute_capability.partition(".")
+    return major.isdigit() and minor.isdigit() and (int(major), int(minor)) >= PROFILING_CAPABILITY

@@ -1,0 +1,151 @@
+"""The NVIDIA device plugin for Kubernetes: its versions, the keys of its configuration, and the labels that it writes.
+
+In: a configuration as a user writes it, parsed. Out: every problem. The facts are those of v0.20.0, README and api/config/v1.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import cast
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.sources import Dated, Source
+
+SOURCE = Source("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", Dated.OBSERVED, date(2026, 8, 19))
+
+
+PINNED_IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys, and what pools get here
+PINNED_SOURCE = Source("Microsoft Learn, articles/aks/use-nvidia-gpu.md", Dated.OBSERVED, date(2026, 7, 2))
+
+CHART = Source("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", Dated.OBSERVED, date(2025, 10, 21))
+MPS_ROOT = "/run/nvidia/mps"  # on the node; the chart's own value
+FEATURES_IMAGE = "registry.k8s.io/nfd/node-feature-discovery:v0.17.3"  # of the chart that NVIDIA's depends on
+
+VERSION = "v1"
+MIG_STRATEGIES = ("none", "single", "mixed")
+DEVICE_LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
+DEVICE_ID_STRATEGIES = ("uuid", "index")
+OTHER_FLAGS = ("failOnInitError", "nvidiaDriverRoot")  # beside migStrategy, directly under `flags`
+PLUGIN_FLAGS = ("passDeviceSpecs", "deviceListStrategy", "deviceIDStrategy")  # under `flags.plugin`
+TIME_SLICING_KEYS = ("renameByDefault", "failRequestsGreaterThanOne", "resources")
+MPS_KEYS = ("renameByDefault", "resources")
+IGNORED_RESOURCE_KEYS = ("rename", "devices")  # of a shared resource; the plugin warns and goes on
+GPU_RESOURCE = "nvidia.com/gpu"
+MIG_PREFIX = "nvidia.com/mig-"
+SHARED_SUFFIX = ".shared"  # of a renamed resource
+
+CONFIG_LABEL = "nvidia.com/device-plugin.config"  # on a node: which key of the ConfigMap is its configuration
+STRATEGY_LABEL = "nvidia.com/gpu.sharing-strategy"  # none, mps or time-slicing
+SHARED_PRODUCT_SUFFIX = "-SHARED"  # of the product label, where the resource isn't renamed
+MPS_EXPERIMENTAL_SINCE = "v0.15.0"
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact("installed by AKS", f"no; the page deploys {PINNED_IMAGE}", PINNED_SOURCE),
+    Fact("latest release", "v0.20.0", SOURCE),
+    Fact("configurations of a chart", "config.map.KEY or config.name, with config.default", SOURCE),
+    Fact("configuration of a node", f"the key that its label {CONFIG_LABEL} names", SOURCE),
+    Fact("MPS", "memory and threads are divided equally among the replicas", SOURCE),
+    Fact(
+        "control daemon of MPS",
+        "DaemonSet RELEASE-mps-control-daemon, privileged, on nodes with nvidia.com/mps.capable=true",
+        SOURCE,
+    ),
+    Fact(
+        "more than one of a replicated resource",
+        "always refused with MPS, with time-slicing by failRequestsGreaterThanOne",
+        CHART,
+    ),
+    Fact("labels of GPU feature discovery", "reach a node through Node Feature Discovery alone", CHART),
+    Fact("folder of MPS on the node", "chart value mps.root, /dev/shm at shm below it; mps.enableHostPID is optional", SOURCE),
+)
+
+
+def replicas_label(resource: str) -> str:
+    """The label with the number of replicas: `nvidia.com/gpu.replicas`."""
+    return f"{resource}.replicas"
+
+
+def check(config: Mapping[str, object], path: str) -> Iterator[Problem]:
+    """Every reason for which the plugin doesn't start with this configuration, and a warning for what it ignores."""
+    if config.get("version") != VERSION:
+        yield _problem(f"{path}.version", "the configuration has one version", config.get("version"), VERSION, f"write {VERSION}")
+    yield from _flags(_mapping(config.get("flags")), f"{path}.flags")
+    yield from _sharing(_mapping(config.get("sharing")), f"{path}.sharing")
+
+
+def _flags(flags: Mapping[str, object], path: str) -> Iterator[Problem]:
+    plugin = _mapping(flags.get("plugin"))
+    for where, given, name, values in (
+        (path, flags, "migStrategy", MIG_STRATEGIES),
+        (f"{path}.plugin", plugin, "deviceListStrategy", DEVICE_LIST_STRATEGIES),
+        (f"{path}.plugin", plugin, "deviceIDStrategy", DEVICE_ID_STRATEGIES),
+    ):
+        value = given.get(name)
+        asked = cast(list[object], value) if isinstance(value, list) else [value]
+        if name in given and any(one not in values for one in asked):
+            yield _problem(f"{where}.{name}", f"{name} has no such value", asked, ", ".join(values), f"write {values[0]}")
+    for where, given, known in (
+        (path, flags, ("migStrategy", "plugin", *OTHER_FLAGS)),
+        (f"{path}.plugin", plugin, PLUGIN_FLAGS),
+    ):
+        yield from _unknown_keys(given, where, known)
+
+
+def _sharing(sharing: Mapping[str, object], path: str) -> Iterator[Problem]:
+    if "timeSlicing" in sharing and "mps" in sharing:
+        message = "a node shares its GPUs by time-slicing or by MPS, not by both"
+        fix = "keep one, and give nodes of the other kind a configuration of their own"
+        yield _problem(path, message, None, "timeSlicing or mps", fix, Code.IMPOSSIBLE)
+    for kind, keys in (("timeSlicing", TIME_SLICING_KEYS), ("mps", MPS_KEYS)):
+        shared = _mapping(sharing.get(kind))
+        yield from _unknown_keys(shared, f"{path}.{kind}", keys)
+        resources = shared.get("resources")
+        for index, resource in enumerate(cast(list[object], resources) if isinstance(resources, list) else []):
+            yield from _resource(_mapping(resource), f"{path}.{kind}.resources[{index}]", kind)
+
+
+def _resource(resource: Mapping[str, object], path: str, kind: str) -> Iterator[Problem]:
+    name, replicas = resource.get("name"), resource.get("replicas")
+    if name != GPU_RESOURCE and (kind == "mps" or not str(name).startswith(MIG_PREFIX)):
+        allowed = GPU_RESOURCE if kind == "mps" else f"{GPU_RESOURCE}, or {MIG_PREFIX}… of the mixed strategy"
+        yield _problem(
+            f"{path}.name", f"{kind} can't share this resource", name, allowed, f"write {GPU_RESOURCE}", Code.IMPOSSIBLE
+        )
+    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 2:
+        yield _problem(
+            f"{path}.replicas", "a shared resource has at least two replicas", replicas, "2 and more", "write 2 or more"
+        )
+    for key in IGNORED_RESOURCE_KEYS:
+        if key in resource:
+            yield Problem(
+                path=f"{path}.{key}",
+                message=f"the device plugin ignores {key} of a shared resource",
+                value=resource[key],
+                fix="leave it out; renameByDefault renames all shared resources",
+                source=str(SOURCE),
+                severity=Severity.WARNING,
+            )
+
+
+def _unknown_keys(given: Mapping[str, object], path: str, known: tuple[str, ...]) -> Iterator[Problem]:
+    for key in given:
+        if key not in known:
+            yield Problem(
+                path=f"{path}.{key}",
+                message="nothing is known about this key of the device plugin's configuration",
+                value=key,
+                allowed=", ".join(known),
+                source=str(SOURCE),
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A mapping as it is, and an empty one for anything else."""
+    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
+
+
+def _problem(path: str, message: str, value: object, allowed: str, fix: str, code: Code = Code.INVALID) -> Problem:
+    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(SOURCE), code=code)

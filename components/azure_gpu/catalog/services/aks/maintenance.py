@@ -1,0 +1,42 @@
+"""When AKS may change a cluster by itself: channels of upgrades, and the windows that keep them to a time of the week.
+
+In: a window as a user writes it. Out: problems, and the names that AKS gives its configurations.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.sources import Dated, Source
+
+PAGE = Source("Microsoft Learn, articles/aks/planned-maintenance.md", Dated.OBSERVED, date(2025, 12, 19))
+
+CLUSTER_WINDOW = "aksManagedAutoUpgradeSchedule"
+NODES_WINDOW = "aksManagedNodeOSUpgradeSchedule"
+HOURS = (4, 24)
+
+FACTS: tuple[Fact, ...] = (
+    Fact("window", "four hours or more; best effort, and urgent fixes may come at any time", PAGE),
+    Fact("window of new versions of Kubernetes", CLUSTER_WINDOW, PAGE),
+    Fact("window of new node images", NODES_WINDOW, PAGE),
+)
+
+_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+_OFFSET = re.compile(r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]")
+
+
+def check(start: str, hours: int, utc_offset: str, path: str) -> Iterator[Problem]:
+    """What speaks against a window like this."""
+    if _TIME.fullmatch(start) is None:
+        yield _problem(f"{path}.start", "this is no time of the day", start, "HH:MM, such as 02:00", 'write "02:00", in quotes')
+    if not HOURS[0] <= hours <= HOURS[1]:
+        allowed = f"{HOURS[0]} to {HOURS[1]} hours"
+        yield _problem(f"{path}.hours", "a window of this length doesn't work with automatic upgrades", hours, allowed, "write 4")
+    if _OFFSET.fullmatch(utc_offset) is None:
+        yield _problem(f"{path}.utc_offset", "this is no offset from UTC", utc_offset, "±HH:MM, such as +05:30", 'write "+00:00"')
+
+
+def _problem(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
+    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(PAGE))

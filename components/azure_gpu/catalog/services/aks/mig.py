@@ -1,0 +1,92 @@
+"""Multi-Instance GPU (MIG) on AKS: which sizes can be cut, into what, and what the pieces are called in Kubernetes.
+
+In: a `PoolRequest` with a profile, and the day at which it is asked. Out: problems, and names of resources. How many instances a
+profile yields stands with the GPU, in `Gpu.mig`.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.lifecycle import Lifecycle
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
+from azure_gpu.catalog.services.aks.pool import PoolRequest
+from azure_gpu.catalog.sizes.model import MigProfile, Size
+from azure_gpu.catalog.sources import Dated, Source
+
+PAGE = Source("Microsoft Learn, articles/aks/gpu-multi-instance.md", Dated.OBSERVED, date(2026, 5, 22))
+_API = Source("Microsoft.ContainerService API 2021-08-01, gpuInstanceProfile", Dated.OBSERVED, date(2021, 8, 1))
+
+PROFILES = ("MIG1g", "MIG2g", "MIG3g", "MIG4g", "MIG7g")
+SMALLEST_API = "2021-08-01"  # older versions don't know the profile
+SINGLE = "single"  # every instance looks like a GPU
+MIXED = "mixed"  # every instance has its profile's name
+
+FACTS: tuple[Fact, ...] = (
+    Fact("values of the device plugin's chart", f"migStrategy {SINGLE} or {MIXED}, gfd.enabled true", PAGE),
+    Fact(
+        "device plugin without the chart, on Azure Linux",
+        "needs the variable NVIDIA_MIG_MONITOR_DEVICES=all",
+        PAGE,
+    ),
+    Fact("MPS", "doesn't work on MIG instances", PAGE),
+)
+
+SEEN_BY_GPU = {"A100": _API, "H100": PAGE, "H200": PAGE}
+SEEN_BY_SIZE = {  # where a source names the size
+    "Standard_NC40ads_H100_v5": Source("Azure/AKS, CHANGELOG.md", Dated.VALID_FROM, date(2025, 1, 30)),
+    "Standard_NC80adis_H100_v5": Source("Azure/AKS, CHANGELOG.md", Dated.VALID_FROM, date(2026, 4, 2)),
+}
+
+
+def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    """Every reason for which AKS can't cut this pool's GPUs into this profile on that day; none without a profile."""
+    if not request.mig_profile:
+        return
+    path = request.at("mig_profile")
+    if request.mig_profile not in PROFILES:
+        yield Problem(
+            path=path,
+            message="AKS has no MIG profile of this name",
+            value=request.mig_profile,
+            allowed=", ".join(PROFILES),
+            fix="write one of AKS's names: MIG1g for 1g.5gb and 1g.10gb",
+            source=str(PAGE),
+        )
+    if request.api_version[: len(SMALLEST_API)] < SMALLEST_API:
+        yield Problem(
+            path=request.at("api_version"),
+            message="this API version doesn't know MIG profiles",
+            value=request.api_version,
+            allowed=f"{SMALLEST_API} and later",
+            fix="use a newer API version",
+            source=str(PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+    if request.size is not None:
+        yield from size_problems(request.size, as_of, path, request.mig_profile)
+
+
+def size_problems(size: Size, as_of: date, path: str, profile: str) -> Iterator[Problem]:
+    """Whether AKS cuts the GPUs of this size on that day, whatever the profile."""
+    gpu = size.gpu
+    if gpu is None or gpu.name not in SEEN_BY_GPU:
+        yield Problem(
+            path=path,
+            message=f"AKS can't cut {'the GPUs' if gpu is None else 'a ' + gpu.name} of {size.name} into MIG instances",
+            value=profile,
+            allowed=f"sizes with {', '.join(SEEN_BY_GPU)}",
+            fix="leave the profile out, or share the GPU by time-slicing or MPS",
+            source=str(PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+        return
+    seen = SEEN_BY_SIZE.get(size.name, SEEN_BY_GPU[gpu.name])
+    yield from lifecycle.check(Lifecycle(seen=seen), f"MIG on {size.name}", as_of, path=path, value=profile)
+
+
+def resource(profile: MigProfile, strategy: str) -> str:
+    """What Kubernetes calls an instance: `nvidia.com/gpu` with the single strategy, else such as `nvidia.com/mig-1g.5gb`."""
+    return GPU_RESOURCE if strategy == SINGLE else f"nvidia.com/mig-{profile.name}"

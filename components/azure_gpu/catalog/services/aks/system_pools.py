@@ -1,0 +1,116 @@
+"""The system pool of an AKS cluster, which AKS's own pods run on: what AKS's page asks of its machines and their number.
+
+In: a size by name and a number of nodes. Out: problems. The catalog's list of sizes has none without a GPU or InfiniBand: here,
+how many vCPUs such a machine has is read from its name, whose form Azure documents for the series since the third version.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.prices.price_book import Price
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.sizes.lookup import normalise
+from azure_gpu.catalog.sources import Dated, Source
+
+PAGE = Source("Microsoft Learn, articles/aks/use-system-pools.md", Dated.OBSERVED, date(2026, 4, 30))
+SIZES_PAGE = Source("Microsoft Learn, articles/aks/quotas-skus-regions.md", Dated.OBSERVED, date(2024, 1, 12))
+
+# `catalog.prices` has machines with GPUs or InfiniBand alone. The day is the file's own stamp.
+PRICES = Source(
+    "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go at 0499866a, from Azure's Retail Prices API",
+    Dated.OBSERVED,
+    date(2023, 12, 18),
+)
+_USD_HOUR = {  # on demand, by region and size
+    "australiacentral": {"Standard_D2s_v5": "0.120", "Standard_D4s_v3": "0.250", "Standard_D4s_v5": "0.240"},
+    "eastus": {
+        "Standard_D2s_v3": "0.096",
+        "Standard_D2s_v5": "0.096",
+        "Standard_D4ds_v5": "0.226",
+        "Standard_D4s_v3": "0.192",
+        "Standard_D4s_v4": "0.192",
+        "Standard_D4s_v5": "0.192",
+    },
+}
+
+FACTS: tuple[Fact, ...] = (
+    Fact("machines of the system pool", "4 vCPUs and 4 GB at least, no burstable B series, Linux", PAGE),
+    Fact("nodes of the system pool", "2 at least, 3 recommended in production; pages of AKS make clusters of one, too", PAGE),
+    Fact("taint of a pool for AKS's own pods alone", "CriticalAddonsOnly=true:NoSchedule", PAGE),
+    Fact("label that AKS writes", "kubernetes.azure.com/mode: system", PAGE),
+)
+
+DEDICATED_TAINT = "CriticalAddonsOnly=true:NoSchedule"
+ASKED_VCPUS = 4
+MOST_NODES = 1000  # of any pool
+FEWEST_VCPUS = 2  # fewer may not be used with AKS at all
+REFUSED = ("Standard_A0", "Standard_A1", "Standard_A1_v2", "Standard_F1", "Standard_F1s")  # by name, of one vCPU each
+_NAME = re.compile(
+    r"Standard_(?P<family>[A-Z]+)(?P<vcpus>[0-9]+)(?:-(?P<active>[0-9]+))?[a-z]*(?:_[A-Za-z0-9]+)*_v(?P<version>\d+)"
+)
+
+
+def is_size_name(size_name: str) -> bool:
+    """Whether it could be the name of a size at all."""
+    return re.fullmatch(r"(?:Standard|Basic)_[A-Za-z0-9_-]{1,60}", normalise(size_name)) is not None
+
+
+def vcpus(size_name: str) -> int | None:
+    """How many vCPUs the name of a size says; None where it doesn't, as those before the third version of a series."""
+    match = _NAME.fullmatch(normalise(size_name))
+    if match is None or int(match["version"]) < 3:
+        return None
+    return int(match["active"] or match["vcpus"])
+
+
+def family(size_name: str) -> str:
+    """The quota that its vCPUs count against, such as standardDSv5Family; empty where the name doesn't say it."""
+    match = re.fullmatch(r"Standard_([A-Z]+)[0-9]+([a-z]*)_v(\d+)", normalise(size_name))
+    if match is None or int(match[3]) < 3:
+        return ""
+    return f"standard{match[1]}{match[2].upper()}v{match[3]}Family"
+
+
+def price(size_name: str, region: str) -> Price | None:
+    """What such a machine costs an hour there; None where no source read gives it."""
+    by_size = {name.lower(): usd for name, usd in _USD_HOUR.get(regions.normalise(region), {}).items()}
+    usd = by_size.get(normalise(size_name).lower())
+    return Price(Decimal(usd), PRICES.day, str(PRICES)) if usd is not None else None
+
+
+def check(size_name: str, path: str) -> Iterator[Problem]:
+    """What speaks against these machines for the system pool, as far as their name says it."""
+    name = normalise(size_name)
+    count = vcpus(name)
+    if not is_size_name(name):
+        yield Problem(
+            path=path,
+            message="this is no name of a virtual machine size",
+            value=size_name,
+            allowed="a size without a GPU, such as Standard_D4s_v5",
+            fix="`az vm list-skus --location <region> --resource-type virtualMachines` shows sizes",
+        )
+    elif name in REFUSED or (count is not None and count < FEWEST_VCPUS):
+        yield _small(name, path, "machines with fewer than 2 vCPUs can't be used with AKS", SIZES_PAGE, Severity.ERROR)
+    elif name.startswith("Standard_B"):
+        message = "AKS's page doesn't support burstable machines for a system pool, whose pods then run out of credit"
+        yield _small(name, path, message, PAGE, Severity.WARNING)
+    elif count is not None and count < ASKED_VCPUS:
+        yield _small(name, path, f"AKS's page asks for 4 vCPUs in a system pool, and this has {count}", PAGE, Severity.WARNING)
+
+
+def _small(name: str, path: str, message: str, source: Source, severity: Severity) -> Problem:
+    return Problem(
+        path=path,
+        message=message,
+        value=name,
+        allowed="4 vCPUs and 4 GB at least, such as Standard_D4s_v5",
+        fix="write Standard_D4s_v5, or leave it out",
+        source=str(source),
+        code=Code.IMPOSSIBLE,
+        severity=severity,
+    )

@@ -1,0 +1,57 @@
+"""Container tasks in Batch.
+
+In: a `PoolRequest`. Out: problems. `FACTS` has what no rule decides by.
+"""
+
+import re
+from collections.abc import Iterator
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.services.batch.request import PoolRequest
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sources import Source
+
+TYPES = ("DockerCompatible", "CriCompatible")
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "tasks of a container pool",
+        "all but start, job preparation and job release tasks need container settings",
+        sources.CONTAINERS,
+    ),
+)
+
+
+def container_problems(request: PoolRequest) -> Iterator[Problem]:
+    """The container configuration of the pool and the options of its tasks; nothing where it has none."""
+    containers = request.containers
+    if containers is None:
+        return
+    if containers.type not in TYPES:
+        message = f"a container configuration is {' or '.join(TYPES)}"
+        yield _problem(request, "type", message, containers.type, ", ".join(TYPES), sources.PROVIDER)
+    if re.search(r"(?:^|\s)--gpus(?:[\s=]|$)", containers.run_options):
+        message = "Batch gives container tasks the node's GPUs by itself; --gpus must not be among their options"
+        yield _problem(request, "run_options", message, containers.run_options, "options without --gpus")
+    if request.operating_system is OperatingSystem.WINDOWS:
+        if request.rdma:
+            message = "Batch gives containers RDMA on Linux alone"
+            yield _problem(request, "type", message, str(request.operating_system), "a Linux pool")
+        if not containers.elevated:
+            message = "container tasks on Windows have to run elevated"
+            yield _problem(request, "elevated", message, containers.elevated, "the elevation level Admin")
+
+
+def _problem(
+    request: PoolRequest, key: str, message: str, value: object, allowed: str, source: Source = sources.CONTAINERS
+) -> Problem:
+    return Problem(
+        path=f"{request.at('containers')}.{key}",
+        message=message,
+        value=value,
+        allowed=allowed,
+        fix=f"use {allowed}",
+        source=str(source),
+        code=Code.IMPOSSIBLE,
+    )

@@ -1,0 +1,65 @@
+"""The parts of Batch with an end that a pool uses.
+
+In: a `PoolRequest` and the day. Out: problems. The dates are in `batch`.
+"""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from azure_gpu.catalog.lifecycle import WARNING_DAYS
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
+from azure_gpu.catalog.services.batch.service import Feature
+
+COMMUNICATION_MODES = ("Default", "Simplified", "Classic")
+
+
+def pool_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    """Cloud Services, classic communication, certificates, default outbound access and low-priority nodes."""
+    if request.cloud_services:
+        yield from batch.feature_problems(batch.CLOUD_SERVICES, as_of, request.at("cloud_services"), True)
+    if request.certificates:
+        yield from batch.feature_problems(batch.POOL_CERTIFICATES, as_of, request.at("certificates"), True)
+    if not request.public_addresses and not request.explicit_outbound:
+        yield from batch.feature_problems(batch.DEFAULT_OUTBOUND, as_of, request.at("public_addresses"), False)
+    yield from _communication(request, as_of)
+    if request.spot_nodes and request.allocation_mode is AllocationMode.BATCH_SERVICE:
+        yield from _low_priority(batch.LOW_PRIORITY, request, as_of)
+
+
+def _communication(request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    mode = request.communication
+    if not mode:
+        return
+    if mode not in COMMUNICATION_MODES:
+        yield Problem(
+            path=request.at("communication"),
+            message="Batch has no such mode of communication with its nodes",
+            value=mode,
+            allowed=", ".join(COMMUNICATION_MODES),
+            fix="write Simplified",
+            source=str(sources.PROVIDER),
+            code=Code.IMPOSSIBLE,
+        )
+    elif mode == "Classic":
+        yield from batch.feature_problems(batch.CLASSIC_COMMUNICATION, as_of, request.at("communication"), mode)
+
+
+def _low_priority(feature: Feature, request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    """They end and come back as Spot nodes, so their end never refuses a pool: near it there is a warning."""
+    end = feature.lifecycle.end
+    if end is None or not end.day - timedelta(days=WARNING_DAYS) <= as_of < batch.CONVERTED.day:
+        return
+    retired = as_of > end.day
+    yield Problem(
+        path=request.at("spot_nodes"),
+        message=f"low-priority nodes of Batch {'retired' if retired else 'retire'} on {end.day.isoformat()}; "
+        f"Batch makes them Spot nodes from {batch.CONVERTED.day.isoformat()} on",
+        value=request.spot_nodes,
+        fix="use dedicated nodes until then, or an account in UserSubscription mode, where they are Spot nodes already",
+        source=f"{end}; {batch.CONVERTED}",
+        code=Code.RETIRED if retired else Code.RETIRING,
+        severity=Severity.WARNING,
+    )

@@ -1,0 +1,46 @@
+"""Whether the driver that a Marketplace image brings drives the GPU of a size.
+
+In: an image, a size. Out: why its driver doesn't fit, with the source; None where nothing is known against it. That an image
+brings a driver at all is in its row.
+"""
+
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES
+from azure_gpu.catalog.services.vm_images import Software, VmImage
+from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
+from azure_gpu.catalog.sources import Dated, Source
+
+_GRID_ALONE = Source(
+    "Azure/azhpc-images issue 398: the driver of ubuntu-hpc doesn't match NVads A10 v5", Dated.OBSERVED, date(2025, 3, 13)
+)
+_OPEN_DRIVER = Source(
+    "Azure/azhpc-images issue 406: ubuntu-hpc 2204 doesn't see the V100 of NC24s_v3", Dated.OBSERVED, date(2025, 4, 30)
+)
+_BEFORE_TURING = frozenset({"Kepler", "Maxwell", "Pascal", "Volta"})
+_FOR_V100 = "v100"  # in the SKU of the images with the older driver
+
+
+class Misfit(NamedTuple):
+    why: str
+    source: Source
+
+
+def misfit(image: VmImage, size: Size) -> Misfit | None:
+    """Why the driver of the image doesn't drive the size's GPU."""
+    gpu = size.gpu
+    if gpu is None:
+        return None
+    if gpu.vendor is Vendor.AMD and Software.ROCM_DRIVER in image.has and Driver.ROCM not in size.series.drivers:
+        return Misfit(f"{gpu.model} of {size.name} has no ROCm driver, and {image.reference} brings one", gpu.source)
+    if gpu.vendor is not Vendor.NVIDIA or Software.NVIDIA_DRIVER not in image.has:
+        return None
+    if Driver.CUDA not in size.series.drivers:
+        return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings one for compute", _GRID_ALONE)
+    if image.lifecycle.seen is not HPC_IMAGES:
+        return None
+    for_v100 = _FOR_V100 in image.reference.sku
+    if gpu.architecture in _BEFORE_TURING and not for_v100:
+        return Misfit(f"the driver of {image.reference} knows GPUs from Turing on, and {size.name} has {gpu.model}", _OPEN_DRIVER)
+    return None

@@ -1,0 +1,83 @@
+"""MPI in Batch: what a pool has to allow for tasks that run on several nodes at once, and which MPI comes from where.
+
+In: a `PoolRequest`. Out: problems. `FACTS` has what no rule decides by.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.batch import mpi_commands, sources
+from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
+from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES
+from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+
+# The most nodes in a pool whose nodes talk to each other. These limits can't be raised.
+MOST_NODES: Mapping[AllocationMode, int] = {AllocationMode.BATCH_SERVICE: 100, AllocationMode.USER_SUBSCRIPTION: 80}
+FACTS: tuple[Fact, ...] = (
+    Fact("Intel MPI 5", "on Linux and Windows, for the RDMA sizes of 2018; 5.1 is in OpenLogic/CentOS-HPC/7.4", BATCH_ARTICLE),
+    Fact("Microsoft MPI", "2012 R2 or later, on Windows; installed into a custom image with MSMpiSetup.exe", BATCH_ARTICLE),
+    Fact("HpcVmDrivers", "the extension that installs the RDMA drivers on Windows, for the RDMA sizes of 2018", BATCH_ARTICLE),
+    Fact("HPC-X MPI", "in microsoft-dsvm/ubuntu-hpc 2204 and 2404, with InfiniBand drivers", HPC_IMAGES),
+)
+
+
+def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    """Multi-instance tasks, RDMA, which MPI, and the size of a pool whose nodes talk to each other."""
+    wants_mpi = request.multi_instance or request.rdma or request.mpi is not None
+    if request.mpi is not None:
+        yield from mpi_commands.mpi_problems_of(request.mpi, request, as_of)
+    if wants_mpi and not request.inter_node:
+        yield Problem(
+            path=request.at("inter_node"),
+            message="multi-instance tasks need communication between nodes; without it they stay active and never run",
+            value=request.inter_node,
+            allowed="enabled",
+            fix="enable communication between nodes",
+            source=str(sources.MPI),
+            code=Code.IMPOSSIBLE,
+        )
+    if wants_mpi and request.task_slots != 1:
+        yield Problem(
+            path=request.at("task_slots"),
+            message="multi-instance tasks need nodes that run one task at a time; with more slots they stay active and never run",
+            value=request.task_slots,
+            allowed="1",
+            fix="write 1",
+            source=str(sources.MPI),
+            code=Code.IMPOSSIBLE,
+        )
+    if request.inter_node:
+        yield from _limits(request)
+
+
+def _limits(request: PoolRequest) -> Iterator[Problem]:
+    most = MOST_NODES[request.allocation_mode]
+    if request.nodes > most:
+        yield Problem(
+            path=request.at(_counted(request)),
+            message=f"a pool whose nodes talk to each other has at most {most} nodes in {request.allocation_mode} accounts",
+            value=request.nodes,
+            allowed=f"at most {most}",
+            fix=f"ask for {most} or fewer, or spread the work over several pools",
+            source=str(sources.LIMITS),
+            code=Code.IMPOSSIBLE,
+        )
+    if request.spot_nodes:
+        yield Problem(
+            path=request.at("spot_nodes"),
+            message="Spot nodes can be taken away at any time, which ends a whole MPI task; long ones don't suit them",
+            value=request.spot_nodes,
+            fix="use dedicated nodes, or write checkpoints often",
+            source=str(sources.SPOT),
+            code=Code.UNKNOWN,  # whether a task ends before its nodes are taken away
+            severity=Severity.WARNING,
+        )
+
+
+def _counted(request: PoolRequest) -> str:
+    """The field that asks for most of the nodes."""
+    if request.dedicated_nodes or request.spot_nodes:
+        return "dedicated_nodes" if request.dedicated_nodes else "spot_nodes"
+    return "autoscale_formula"

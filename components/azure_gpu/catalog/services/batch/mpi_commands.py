@@ -1,0 +1,199 @@
+"""How a task runs a program with MPI on several nodes: the commands of a multi-instance task, by MPI and operating system.
+
+In: an `Mpi`, the operating system, the program with its arguments. Out: the command that every node runs first (coordination),
+the one that the first node runs then, and the environment of both. Problems where that MPI can't be.
+
+The program starts in the task's shared folder, which has the same path on every node and holds the common resource files. On
+Linux an MPI starts its processes over SSH from the first node.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from datetime import date
+from types import MappingProxyType
+from typing import NamedTuple
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.batch import requirements, sources
+from azure_gpu.catalog.services.batch.request import ImageKind, Mpi, PoolRequest
+from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES, IMAGES
+from azure_gpu.catalog.services.vm_images import Software, choice, sold
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import Dated, Source
+
+__all__ = ["FACTS", "RUNS_UNDER", "Mpi", "MpiCommands", "commands", "mpi_problems_of"]
+
+RUNS_UNDER: Mapping[Mpi, tuple[OperatingSystem, ...]] = {
+    Mpi.INTEL_MPI: (OperatingSystem.LINUX, OperatingSystem.WINDOWS),
+    Mpi.MICROSOFT_MPI: (OperatingSystem.WINDOWS,),
+    Mpi.HPCX: (OperatingSystem.LINUX,),
+}
+CALLED: Mapping[Mpi, str] = {Mpi.INTEL_MPI: "Intel MPI", Mpi.MICROSOFT_MPI: "Microsoft MPI", Mpi.HPCX: "HPC-X"}
+_MODULES = Source(
+    "Azure/azhpc-images, tests/run-tests.sh, which loads mpi/hpcx and mpi/impi-2021", Dated.OBSERVED, HPC_IMAGES.day
+)
+_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # an elevated task is root
+# The network before SR-IOV, as public jobs on H16r and NC24r set it; on later ones libfabric finds the fastest itself.
+_BEFORE_SR_IOV = {"I_MPI_FABRICS": "shm:dapl", "I_MPI_DAPL_PROVIDER": "ofa-v2-ib0", "I_MPI_DYNAMIC_CONNECTION": "0"}
+_SINCE_SR_IOV = {"I_MPI_FABRICS": "shm:ofi"}
+FACTS: tuple[Fact, ...] = (
+    Fact("MPI modules of microsoft-dsvm/ubuntu-hpc", "mpi/hpcx and mpi/impi-2021, by /etc/profile.d/modules.sh", _MODULES),
+    Fact(
+        "modules in a task",
+        "a task has no login shell, so `module` is unknown until its script reads /etc/profile.d/modules.sh",
+        Source("Azure-Samples/azure-batch-samples issue 302", Dated.OBSERVED, date(2021, 9, 11)),
+    ),
+    Fact(
+        "SSH between Linux nodes",
+        "a user account of the pool with an sshPrivateKey has it without a password, where nodes may talk to each other; that "
+        "the pool's auto-user has it too no page says, and public MPI jobs run under it",
+        Source("azure-batch 15.1, LinuxUserConfiguration", Dated.OBSERVED, sources.PROVIDER.day),
+    ),
+    Fact(
+        "nodes that talk to each other",
+        "Batch doesn't take such a node away by itself; what that means for formulas the page doesn't say",
+        sources.MPI,
+    ),
+    Fact("CCP_NODES", "`2 10.0.0.4 1 10.0.0.5 1`: nodes, then the address and the cores of each", sources.ENVIRONMENT),
+    Fact("AZ_BATCH_HOST_LIST", "`10.0.0.4,10.0.0.5`: the nodes of a multi-instance task", sources.ENVIRONMENT),
+    Fact(
+        "who finds the nodes of Microsoft MPI",
+        "its mpiexec reads CCP_NODES by itself; smpd has to run on every node, and `start` lets the coordination command end",
+        sources.MPI,
+    ),
+    Fact(
+        "Intel MPI on Windows",
+        "no source shows its commands in Batch: they are those of Microsoft MPI with the nodes given by -hosts, whose form is "
+        "that of CCP_NODES",
+        BATCH_ARTICLE,
+    ),
+)
+
+
+class MpiCommands(NamedTuple):
+    """What a multi-instance task is given."""
+
+    coordination: str  # on every node; it has to end
+    application: str  # on the first node, when all have done so
+    environment: Mapping[str, str] = MappingProxyType({})
+
+
+def commands(
+    mpi: Mpi, operating_system: OperatingSystem, program: str, *, processes_per_node: int = 1, before_sr_iov: bool = False
+) -> MpiCommands:
+    """The commands for `program`, which may have arguments and is shell text on Linux, cmd's on Windows.
+
+    ValueError where `mpi` doesn't run under that operating system: `mpi_problems_of` says so to a user.
+    """
+    if operating_system not in RUNS_UNDER[mpi]:
+        raise ValueError(f"{CALLED[mpi]} doesn't run under {operating_system}")
+    if operating_system is OperatingSystem.WINDOWS:
+        return _windows(mpi, program, processes_per_node)
+    environment = dict(_ROOT) if mpi is Mpi.HPCX else dict(_BEFORE_SR_IOV if before_sr_iov else _SINCE_SR_IOV)
+    script = _hpcx(program, processes_per_node) if mpi is Mpi.HPCX else _intel(program, processes_per_node)
+    return MpiCommands(
+        coordination=_bash('test -d "$AZ_BATCH_TASK_SHARED_DIR"'),
+        application=_bash(script),
+        environment=MappingProxyType(environment),
+    )
+
+
+def _windows(mpi: Mpi, program: str, processes: int) -> MpiCommands:
+    """As the documentation has them for Microsoft MPI."""
+    if mpi is Mpi.MICROSOFT_MPI:
+        return MpiCommands(
+            coordination='cmd /c start cmd /c ""%MSMPI_BIN%\\smpd.exe"" -d',
+            application=f'cmd /c ""%MSMPI_BIN%\\mpiexec.exe"" -c {processes} -wdir %AZ_BATCH_TASK_SHARED_DIR% {program}',
+        )
+    folder = "%I_MPI_ROOT%\\intel64\\bin"
+    return MpiCommands(
+        coordination=f'cmd /c start cmd /c ""{folder}\\smpd.exe"" -d',
+        application=f'cmd /c ""{folder}\\mpiexec.exe"" -hosts %CCP_NODES% -wdir %AZ_BATCH_TASK_SHARED_DIR% {program}',
+    )
+
+
+def _hpcx(program: str, processes: int) -> str:
+    """Open MPI of HPC-X: every node with its number of processes.
+
+    By its whole path mpirun finds its other half on the other nodes, and what the module set is handed on to them.
+    """
+    return (
+        "if [ -f /etc/profile.d/modules.sh ]; then . /etc/profile.d/modules.sh; module load mpi/hpcx; fi; "
+        f'hosts=$(echo "$AZ_BATCH_HOST_LIST" | sed "s/,/:{processes},/g"):{processes}; '
+        'nodes=$(echo "$AZ_BATCH_HOST_LIST" | tr "," "\\n" | wc -l); '
+        f'"$(command -v mpirun)" -np $((nodes * {processes})) --host "$hosts" --map-by ppr:{processes}:node '
+        "-x PATH ${LD_LIBRARY_PATH:+-x LD_LIBRARY_PATH} "
+        f'-wdir "$AZ_BATCH_TASK_SHARED_DIR" {program}'
+    )
+
+
+def _intel(program: str, processes: int) -> str:
+    """Intel MPI: of the module today, of its own folder in the images of 2018."""
+    return (
+        "if [ -f /etc/profile.d/modules.sh ]; then . /etc/profile.d/modules.sh; module load mpi/impi-2021; "
+        'else . "$(find /opt/intel -name mpivars.sh | head -n 1)"; fi; '
+        'nodes=$(echo "$AZ_BATCH_HOST_LIST" | tr "," "\\n" | wc -l); '
+        f'mpirun -np $((nodes * {processes})) -ppn {processes} -hosts "$AZ_BATCH_HOST_LIST" '
+        f'-wdir "$AZ_BATCH_TASK_SHARED_DIR" {program}'
+    )
+
+
+def _bash(script: str) -> str:
+    return f"/bin/bash -c {shlex.quote(script)}"
+
+
+def mpi_problems_of(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    """Where that MPI can't be: under that operating system, on that network, in that image."""
+    path = request.at("mpi")
+    if request.operating_system not in RUNS_UNDER[mpi]:
+        others = [one for one in Mpi if request.operating_system in RUNS_UNDER[one]]
+        yield Problem(
+            path=path,
+            message=f"{CALLED[mpi]} doesn't run under {request.operating_system}",
+            value=str(mpi),
+            allowed=", ".join(others),
+            fix=f"write {' or '.join(others)}",
+            source=str(BATCH_ARTICLE if mpi is Mpi.MICROSOFT_MPI else HPC_IMAGES),
+            code=Code.IMPOSSIBLE,
+        )
+        return
+    if mpi is Mpi.HPCX and request.size is not None and requirements.before_sr_iov(request.size):
+        yield Problem(
+            path=path,
+            message=f"on the network of {request.size.name}, which is older than SR-IOV, Linux nodes need Intel MPI",
+            value=str(mpi),
+            allowed=str(Mpi.INTEL_MPI),
+            fix=f"write {Mpi.INTEL_MPI}",
+            source=str(sources.MPI),
+            code=Code.IMPOSSIBLE,
+        )
+    elif request.start_task is None and request.image_kind is ImageKind.MARKETPLACE:
+        yield from _in_image(mpi, request, as_of)
+
+
+def _in_image(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Problem]:
+    image = vm_images.find(request.image, IMAGES) if request.image else None
+    if image is None or _brings(mpi, image.has):
+        return
+    names = [str(row.reference) for row in IMAGES if _brings(mpi, row.has) and row.reference.sku]
+    others = sold(names, as_of, IMAGES)
+    yield Problem(
+        path=request.at("image"),
+        message=f"{request.image} doesn't bring {CALLED[mpi]}, and no start task installs it",
+        value=str(request.image),
+        fix=(f"{choice(others)}, or i" if others else "i") + "nstall it in a start task, or use a gallery image that has it",
+        instead=others,
+        source=str(sources.MPI),
+        code=Code.UNKNOWN,  # a task may bring its own
+        severity=Severity.WARNING,
+    )
+
+
+def _brings(mpi: Mpi, has: frozenset[Software]) -> bool:
+    """The images with HPC-X have a module of Intel MPI too; Microsoft MPI is in none of the Marketplace."""
+    if mpi is Mpi.HPCX:
+        return Software.HPC_X in has
+    return mpi is Mpi.INTEL_MPI and bool({Software.INTEL_MPI, Software.HPC_X} & has)

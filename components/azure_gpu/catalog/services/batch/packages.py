@@ -1,0 +1,120 @@
+"""Application packages of Batch: the environment variable that names one, their limits, and how one comes into an account.
+
+In: an application's id and version and the node's operating system. Out: the variable's name, and how a command line writes it.
+A `PoolRequest`: problems with its packages. `FACTS` has what no rule decides by.
+"""
+
+import re
+from collections.abc import Iterator
+
+from azure_gpu.catalog import names
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.services.batch.request import PoolRequest
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sources import Dated, Source
+
+MOST_PER_POOL = 10
+MOST_OF_ACCOUNT = 20  # applications; source in FACTS
+MOST_OF_APPLICATION = 40  # packages
+FACTS: tuple[Fact, ...] = (
+    Fact("applications in an account", f"{MOST_OF_ACCOUNT} at most", sources.LIMITS),
+    Fact("packages of an application", f"{MOST_OF_APPLICATION} at most", sources.LIMITS),
+    Fact(
+        "how a package comes into an account",
+        "in three steps: ARM creates the version and answers with an upload URL, a client uploads the zip file there, ARM "
+        "activates it; so a program that only declares resources can't declare a package whole",
+        Source("Azure/azure-batch-samples issue 287", Dated.OBSERVED, sources.PROVIDER.day),
+    ),
+)
+_PREFIX = "AZ_BATCH_APP_PACKAGE_"
+
+
+def variable(application: str, version: str, operating_system: OperatingSystem) -> str:
+    """The environment variable that holds the package's folder on a node: `AZ_BATCH_APP_PACKAGE_GPUDriver#411.82` on Windows.
+
+    On Linux `.`, `-` and `#` become `_`, and the letter case of the id is kept. An empty version names the default one.
+    """
+    name = f"{application}#{version}" if version else application
+    if operating_system is OperatingSystem.WINDOWS:
+        return _PREFIX + name
+    return _PREFIX + re.sub(r"[.#-]", "_", name)
+
+
+def in_command_line(application: str, version: str, operating_system: OperatingSystem) -> str:
+    """The variable as a command line writes it: `%…%` under cmd, `$…` under sh."""
+    name = variable(application, version, operating_system)
+    return f"%{name}%" if operating_system is OperatingSystem.WINDOWS else f"${name}"
+
+
+def package_problems(packages: int, path: str, *, auto_storage: bool) -> Iterator[Problem]:
+    """The number of package references of a pool, and whether its account can hold packages at all."""
+    if packages > MOST_PER_POOL:
+        yield Problem(
+            path=path,
+            message=f"a Batch pool has at most {MOST_PER_POOL} application packages",
+            value=packages,
+            allowed=f"at most {MOST_PER_POOL}",
+            fix="put several programs into one package",
+            source=str(sources.PROVIDER),
+            code=Code.IMPOSSIBLE,
+        )
+    if packages > 0 and not auto_storage:
+        yield Problem(
+            path=path,
+            message="application packages are kept in the storage account that is linked to the Batch account; none is",
+            value=packages,
+            fix="link a storage account to the Batch account (auto-storage), or leave the packages out",
+            source=str(sources.PACKAGES),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def reference_problems(request: PoolRequest) -> Iterator[Problem]:
+    """The packages that a pool refers to: their names, and whether its start task uses one that isn't among them."""
+    path = request.at("packages")
+    yield from package_problems(max(request.packages, len(request.package_references)), path, auto_storage=request.auto_storage)
+    seen: set[str] = set()
+    for reference in request.package_references:
+        at = f"{path}.{reference.application}"
+        yield from names.check("Microsoft.Batch/batchAccounts/applications", reference.application, at)
+        if reference.version:
+            yield from names.check("Microsoft.Batch/batchAccounts/applications/versions", reference.version, at)
+        if reference.application.lower() in seen:
+            yield Problem(
+                path=at,
+                message="a pool takes one version of an application",
+                value=reference.version,
+                fix="keep one",
+                source=str(sources.PACKAGES),
+                code=Code.IMPOSSIBLE,
+            )
+        seen.add(reference.application.lower())
+    if request.start_task is not None and request.package_references:
+        yield from _used(request, request.start_task.command_line)
+
+
+def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
+    """Variables of packages in the start task. Those of Windows have no letter case."""
+    windows = request.operating_system is OperatingSystem.WINDOWS
+    there = {
+        name.lower() if windows else name
+        for reference in request.package_references
+        for name in (
+            variable(reference.application, reference.version, request.operating_system),
+            variable(reference.application, "", request.operating_system),
+        )
+    }
+    for name in dict.fromkeys(re.findall(rf"{_PREFIX}[\w.#-]+" if windows else rf"{_PREFIX}\w+", command)):
+        if (name.lower() if windows else name) not in there:
+            yield Problem(
+                path=f"{request.at('start_task')}.command_line",
+                message="the start task uses a package that the pool doesn't bring onto its nodes",
+                value=name,
+                allowed=", ".join(sorted(there)),
+                fix="add the package in that version, or correct the variable",
+                source=str(sources.PACKAGES),
+                code=Code.NOT_FOUND,
+                severity=Severity.WARNING,  # the command may set it itself
+            )

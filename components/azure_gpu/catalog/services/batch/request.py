@@ -1,0 +1,125 @@
+"""What is asked of a Batch pool, and where each value was written.
+
+In: nothing. Out: `PoolRequest` and the types it is made of. A field that is None or empty was not given.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from azure_gpu.catalog.services.driver_extension import ExtensionRequest
+from azure_gpu.catalog.services.vm_images import ImageReference
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Driver, Size
+
+
+class AllocationMode(StrEnum):
+    """In whose subscription the machines of a pool are."""
+
+    BATCH_SERVICE = "BatchService"
+    USER_SUBSCRIPTION = "UserSubscription"
+
+
+class ImageKind(StrEnum):
+    MARKETPLACE = "Marketplace"
+    GALLERY = "Compute Gallery"
+    MANAGED = "managed image"  # or a VHD
+
+
+def kind_of(image_id: str) -> ImageKind:
+    """What an ARM id names: a version in a gallery, or a managed image."""
+    return ImageKind.GALLERY if "/galleries/" in image_id.lower() else ImageKind.MANAGED
+
+
+class Mpi(StrEnum):
+    """Which MPI runs the tasks that take several nodes at once."""
+
+    INTEL_MPI = "intel_mpi"
+    MICROSOFT_MPI = "microsoft_mpi"
+    HPCX = "hpcx"
+
+
+class PackageReference(NamedTuple):
+    """An application package that a pool brings onto its nodes. An empty version means the application's default."""
+
+    application: str
+    version: str = ""
+
+
+class StartTask(NamedTuple):
+    """What runs on each node before any task."""
+
+    command_line: str
+    elevated: bool = False
+    wait_for_success: bool = True
+    installs_driver: bool = False
+    driver_version: str = ""  # of NVIDIA's driver that it installs, such as 411.82
+
+
+class ContainerTasks(NamedTuple):
+    """The container configuration of a pool, and what its tasks ask of it."""
+
+    type: str = "DockerCompatible"
+    run_options: str = ""
+    elevated: bool = False  # the tasks run as administrator
+
+
+class PoolRequest(NamedTuple):
+    """One pool. `path` is where it is written; `written` has the fields that are written elsewhere or under another key."""
+
+    path: str
+    size: Size | None  # None: not known, so what depends on it isn't checked
+    written: Mapping[str, str] = MappingProxyType({})
+
+    account_name: str = ""
+    allocation_mode: AllocationMode = AllocationMode.BATCH_SERVICE
+    auto_storage: bool = False
+    name: str = ""
+    needs: Driver | None = None  # the driver that the software calls
+    operating_system: OperatingSystem = OperatingSystem.LINUX
+    image_kind: ImageKind = ImageKind.MARKETPLACE
+    image: ImageReference | None = None
+    node_agent: str = ""
+    cloud_services: bool = False
+
+    dedicated_nodes: int | None = None
+    spot_nodes: int | None = None  # `targetLowPriorityNodes` in ARM
+    resize_timeout: timedelta | None = None
+    autoscale_formula: str = ""
+    evaluation_interval: timedelta | None = None
+
+    task_slots: int = 1
+    inter_node: bool = False  # communication between nodes
+    multi_instance: bool = False  # tasks that run on several nodes at once: MPI
+    rdma: bool = False  # over InfiniBand
+    containers: ContainerTasks | None = None
+
+    packages: int = 0
+    start_task: StartTask | None = None
+    extensions: tuple[ExtensionRequest, ...] = ()
+    certificates: bool = False
+
+    communication: str = ""  # Default, Simplified or Classic
+    public_addresses: bool = True
+    explicit_outbound: bool = False  # the subnet has a way out of its own
+    ephemeral_os_disk: bool = False
+    max_price: bool = False  # a most that Spot nodes may cost
+    resource_tags: bool = False
+    windows_configuration: bool = False
+
+    region: str = ""  # written as `location` where `written` doesn't say otherwise
+    mpi: Mpi | None = None
+    package_references: tuple[PackageReference, ...] = ()  # where these are given, `packages` needn't be
+    most_nodes: int = 0  # that a formula asks for; 0: not known
+    size_name: str | None = None  # as written, for a size that isn't known; None: nothing is said about that
+
+    def at(self, key: str) -> str:
+        """Where a field is written."""
+        return self.written.get(key, f"{self.path}.{key}" if self.path else key)
+
+    @property
+    def nodes(self) -> int:
+        """Both kinds of nodes together; under a formula the most that it asks for, 0 where that isn't known."""
+        return (self.dedicated_nodes or 0) + (self.spot_nodes or 0) or self.most_nodes

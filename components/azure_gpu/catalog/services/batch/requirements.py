@@ -1,0 +1,168 @@
+"""The tables of the third source document (2018-12-17): the operating system and software that a GPU or RDMA size needs in Batch.
+
+In: a size, what its image runs, whether the pool uses RDMA, and the day. Out: problems. The tables speak of the sizes and
+operating systems of their day alone; of anything else these rules say nothing.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+from enum import StrEnum
+from typing import NamedTuple
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.vm_images import Distribution
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+
+STILL_PUBLISHED = date(2019, 6, 13)  # the last day on which the article is known to have said so
+
+
+class Capability(StrEnum):
+    RDMA = "RDMA"
+    CUDA = "NVIDIA Tesla GPU"
+    GRID = "NVIDIA Tesla M60 GPU"
+
+
+class Requirement(NamedTuple):
+    """One row of a table. It covers the sizes it names, and all sizes of the series it names."""
+
+    capability: Capability
+    operating_system: OperatingSystem
+    distributions: frozenset[Distribution]
+    software: tuple[str, ...]  # any one of them, and the drivers
+    drivers: str
+    sizes: frozenset[str] = frozenset()
+    series: frozenset[str] = frozenset()
+    one_task_per_node: bool = False  # with communication between nodes
+
+    def covers(self, size: Size) -> bool:
+        return size.name in self.sizes or size.series.name in self.series
+
+
+# RDMA before SR-IOV; those of the N-series have GPUs too.
+RDMA_HPC_SIZES = frozenset({"Standard_H16r", "Standard_H16mr", "Standard_A8", "Standard_A9"})
+RDMA_GPU_SIZES = frozenset({"Standard_NC24r", "Standard_NC24rs_v2", "Standard_NC24rs_v3", "Standard_ND24rs"})
+_WINDOWS_RDMA = frozenset({Distribution.WINDOWS_2016, Distribution.WINDOWS_2012_R2, Distribution.WINDOWS_2012})
+_WINDOWS_GPU = frozenset({Distribution.WINDOWS_2016, Distribution.WINDOWS_2012_R2})
+_WINDOWS_MPI = ("Microsoft MPI 2012 R2 or later", "Intel MPI 5")
+_CUDA_DRIVERS = "NVIDIA CUDA or CUDA Toolkit drivers"
+_GRID_DRIVERS = "NVIDIA GRID drivers"
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    Requirement(
+        sizes=RDMA_HPC_SIZES | RDMA_GPU_SIZES,
+        capability=Capability.RDMA,
+        operating_system=OperatingSystem.LINUX,
+        distributions=frozenset({Distribution.UBUNTU_16_04, Distribution.CENTOS_HPC_7_4}),
+        software=("Intel MPI 5",),
+        drivers="Linux RDMA drivers",
+        one_task_per_node=True,
+    ),
+    Requirement(
+        series=frozenset({"NC", "NCv2", "NCv3", "NDv2"}),
+        capability=Capability.CUDA,
+        operating_system=OperatingSystem.LINUX,
+        # CentOS-HPC 7.4 is CentOS 7.4 with RDMA drivers
+        distributions=frozenset(
+            {Distribution.UBUNTU_16_04, Distribution.CENTOS_7_3, Distribution.CENTOS_7_4, Distribution.CENTOS_HPC_7_4}
+        ),
+        software=(),
+        drivers=_CUDA_DRIVERS,
+    ),
+    Requirement(
+        series=frozenset({"NV", "NVv2"}),
+        capability=Capability.GRID,
+        operating_system=OperatingSystem.LINUX,
+        distributions=frozenset({Distribution.UBUNTU_16_04, Distribution.CENTOS_7_3}),
+        software=(),
+        drivers=_GRID_DRIVERS,
+    ),
+    Requirement(
+        sizes=RDMA_HPC_SIZES | RDMA_GPU_SIZES,
+        capability=Capability.RDMA,
+        operating_system=OperatingSystem.WINDOWS,
+        distributions=_WINDOWS_RDMA,
+        software=_WINDOWS_MPI,
+        drivers="Windows RDMA drivers",
+        one_task_per_node=True,
+    ),
+    Requirement(
+        series=frozenset({"NC", "NCv2", "NCv3", "ND", "NDv2"}),
+        capability=Capability.CUDA,
+        operating_system=OperatingSystem.WINDOWS,
+        distributions=_WINDOWS_GPU,
+        software=(),
+        drivers=_CUDA_DRIVERS,
+    ),
+    Requirement(
+        series=frozenset({"NV", "NVv2"}),
+        capability=Capability.GRID,
+        operating_system=OperatingSystem.WINDOWS,
+        distributions=_WINDOWS_GPU,
+        software=(),
+        drivers=_GRID_DRIVERS,
+    ),
+)
+# Cloud Services pools are Windows with a guest operating system family; the N-series never was in them.
+CLOUD_SERVICES = Requirement(
+    sizes=RDMA_HPC_SIZES,
+    capability=Capability.RDMA,
+    operating_system=OperatingSystem.WINDOWS,
+    distributions=_WINDOWS_RDMA | {Distribution.WINDOWS_2008_R2},
+    software=_WINDOWS_MPI,
+    drivers="Windows RDMA drivers",
+    one_task_per_node=True,
+)
+_SPOKEN_OF = frozenset(one for requirement in REQUIREMENTS for one in requirement.distributions)
+
+
+def before_sr_iov(size: Size) -> bool:
+    """Whether the size's InfiniBand is that of before SR-IOV, which other drivers and another MPI serve."""
+    return size.name in RDMA_HPC_SIZES | RDMA_GPU_SIZES
+
+
+def of(size: Size, operating_system: OperatingSystem, *, rdma: bool) -> tuple[Requirement, ...]:
+    """The rows for this size: the one for its GPU, and with `rdma` the one for its network. Empty: the tables don't have it."""
+    return tuple(
+        requirement
+        for requirement in REQUIREMENTS
+        if requirement.operating_system is operating_system
+        and requirement.covers(size)
+        and (rdma or requirement.capability is not Capability.RDMA)
+    )
+
+
+def system_problems(size: Size, distribution: Distribution, as_of: date, path: str, *, rdma: bool) -> Iterator[Problem]:
+    """The operating system against the tables: an error while the article said so, a warning later."""
+    if distribution not in _SPOKEN_OF:
+        return
+    for requirement in of(size, distribution.operating_system, rdma=rdma):
+        if distribution not in requirement.distributions:
+            still = as_of <= STILL_PUBLISHED
+            yield Problem(
+                path=path,
+                message=f"in Batch the {requirement.capability} of {size.name} "
+                + ("works" if still else "worked by the tables of 2018")
+                + f" in certain operating systems alone, and {distribution} isn't one of them",
+                value=str(distribution),
+                allowed=", ".join(sorted(requirement.distributions)),
+                fix="choose an image with one of these",
+                source=str(BATCH_ARTICLE),
+                code=Code.IMPOSSIBLE if still else Code.UNKNOWN,
+                severity=Severity.ERROR if still else Severity.WARNING,
+            )
+
+
+def cloud_services_problems(size: Size, path: str) -> Iterator[Problem]:
+    """A size of the N-series in a Cloud Services pool."""
+    if size.gpu is not None:
+        yield Problem(
+            path=path,
+            message=f"{size.name} has a GPU, and the N-series never was in Batch pools of Cloud Services configuration",
+            value=size.name,
+            allowed=", ".join(sorted(CLOUD_SERVICES.sizes)),
+            fix="declare a virtual machine configuration",
+            source=str(BATCH_ARTICLE),
+            code=Code.IMPOSSIBLE,
+        )

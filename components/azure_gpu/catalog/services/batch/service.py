@@ -1,0 +1,181 @@
+"""Which VM sizes Azure Batch takes and where, and the parts of Batch that have ended or will.
+
+In: a size and its use, or a `Feature`, and the day. Out: problems. The rules for a whole pool are in `pools`, those for its
+image in `images`. `FACTS` has what no rule decides by.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import Dated, Source
+
+_ADVISOR = Source("Azure Advisor recommendations for Batch", Dated.OBSERVED, date(2026, 8, 11))
+_ADVISOR_END = Source("Azure Advisor recommendations for Batch", Dated.VALID_FROM, date(2027, 5, 31))
+_REGIONS_END = Source("Azure Advisor recommendations for Batch", Dated.VALID_FROM, date(2026, 3, 31))
+_NV_END = Source("azure.microsoft.com/updates?id=516070", Dated.VALID_FROM, date(2026, 9, 30))
+
+# Batch as a whole, and the regions that it has left.
+SERVICE = Lifecycle(
+    seen=sources.TEMPLATE_2017,
+    end_elsewhere={name: _REGIONS_END for name in ("westindia", "chinanorth", "chinaeast", "usdodeast", "usdodcentral")},
+)
+
+
+class Feature(NamedTuple):
+    """A part of Batch that hasn't always been there."""
+
+    what: str  # in the user's words, as a problem names it
+    lifecycle: Lifecycle
+    fix: str  # what to do once it has ended
+
+
+CLOUD_SERVICES = Feature(
+    what="a Batch pool in Cloud Services configuration",
+    lifecycle=Lifecycle(seen=sources.TEMPLATE_2017, announced=sources.SIZES, end=sources.end(sources.SPOT_2023, 2024, 2, 29)),
+    fix="declare a virtual machine configuration: an image and its node agent",
+)
+CLASSIC_COMMUNICATION = Feature(
+    what="classic communication between Batch and its nodes",
+    lifecycle=Lifecycle(seen=sources.END_OF_LIFE, end=sources.end(sources.END_OF_LIFE, 2026, 3, 31)),
+    fix="write Simplified, and allow outbound 443 to BatchNodeManagement.<region>",
+)
+MANAGED_IMAGE = Feature(
+    what="a Batch pool from a managed image or a VHD",
+    lifecycle=Lifecycle(seen=BATCH_ARTICLE, announced=sources.END_OF_LIFE, end=sources.end(sources.END_OF_LIFE, 2026, 3, 31)),
+    fix="copy the image into an Azure Compute Gallery and name that version",
+)
+POOL_CERTIFICATES = Feature(
+    what="a certificate that Batch installs on its nodes",
+    lifecycle=Lifecycle(seen=sources.TEMPLATE_2017, end=sources.end(sources.PROVIDER, 2024, 2, 29)),
+    fix="use the Key Vault extension in the pool",
+)
+DEFAULT_OUTBOUND = Feature(
+    # The list gives 2025-09-30 as its end; the Batch team's notice of 2026-02-26 says that the date was moved, not to when.
+    what="default outbound access of pools without public addresses",
+    lifecycle=Lifecycle(
+        seen=sources.END_OF_LIFE,
+        doubt=sources.end(sources.END_OF_LIFE, 2025, 9, 30),
+    ),
+    fix="give the subnet a NAT gateway or another explicit way out",
+)
+LOW_PRIORITY = Feature(
+    what="a low-priority node of Batch",
+    lifecycle=Lifecycle(
+        seen=sources.LIMITS, end=Source("azure.microsoft.com/updates?id=543279", Dated.VALID_FROM, date(2025, 9, 30))
+    ),
+    fix="none is needed: from 2026-03 on Batch makes them Spot nodes, asked for by the same property",
+)
+# From here on `targetLowPriorityNodes` means Spot nodes in both allocation modes.
+CONVERTED = Source("azure.microsoft.com/updates?id=543279, summaries of 2026-03", Dated.VALID_FROM, date(2026, 3, 1))
+
+# What communication needs, by mode: the mode, ports inward, service tags outward at 443.
+INBOUND_PORTS: Mapping[str, tuple[int, ...]] = {"Simplified": (), "Classic": (29876, 29877)}
+OUTBOUND_TAGS: Mapping[str, tuple[str, ...]] = {
+    "Simplified": ("BatchNodeManagement.<region>",),
+    "Classic": ("BatchNodeManagement.<region>", "Storage.<region>"),
+}
+
+_IN_2018 = Lifecycle(seen=BATCH_ARTICLE)
+_IN_2021 = Lifecycle(seen=sources.SIZES)
+SERIES: Mapping[str, Lifecycle] = {
+    "A8-A11": _IN_2018,
+    "H": _IN_2018,
+    "NC": _IN_2018,
+    "NC Promo": _IN_2018,
+    "NCv2": _IN_2018,
+    "NCv3": _IN_2018._replace(end=sources.end(sources.END_OF_LIFE, 2025, 9, 30)),
+    "ND": _IN_2018,
+    "NDv2": _IN_2018._replace(doubt=sources.SIZES),  # in the tables of 2018, "not yet available" in those of 2021
+    "NV": _IN_2018,
+    "NV Promo": _IN_2018,
+    "NVv2": _IN_2018,
+    "HB": _IN_2021,
+    "HBv2": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
+    "HBv3": _IN_2021,
+    "HC": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
+    "NCasT4_v3": _IN_2021,
+    "NC_A100_v4": Lifecycle(seen=sources.SIZES_A100),
+    "NCads_H100_v5": Lifecycle(seen=sources.SIZES_H100),
+    "NDasrA100_v4": _IN_2021,
+    "NP": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
+    "ND_H100_v5": Lifecycle(seen=sources.notice(173, "support for standardNDSH100v5Family, in select regions", 2024, 6, 28)),
+    # What the recommendations for Batch name to move to from HBv2 and HC.
+    "HBv4": Lifecycle(seen=_ADVISOR),
+    "HBv5": Lifecycle(seen=_ADVISOR),
+    "HX": Lifecycle(seen=_ADVISOR),
+    "NVv3": _IN_2021._replace(end=_NV_END),
+    "NVv4": _IN_2021._replace(end=_NV_END),
+}
+
+FACTS: tuple[Fact, ...] = (
+    Fact("API version", "2024-07-01, the provider's default, of accounts and pools", sources.PROVIDER),
+    Fact("other API versions of the provider", "2023-05-01, 2023-11-01, 2024-02-01 and 2025-06-01", sources.PROVIDER),
+    Fact(
+        "kinds of pool in the API",
+        "a virtual machine configuration only, since there are no Cloud Services pools",
+        sources.PROVIDER,
+    ),
+    Fact(
+        "SSH and RDP to nodes",
+        "closed from API version 2024-07-01 on, and for every pool made after 2025-11-30, unless its endpoints open them; before "
+        "that, nodes with public addresses had these ports open to everybody",
+        sources.REMOTE_ACCESS,
+    ),
+)
+
+
+def feature_problems(feature: Feature, as_of: date, path: str, value: object) -> list[Problem]:
+    """What speaks against using that part of Batch on that day."""
+    return lifecycle.check(feature.lifecycle, feature.what, as_of, path=path, value=value, fix=feature.fix)
+
+
+def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Lifecycle] = SERIES) -> Iterator[Problem]:
+    """What speaks against this size in Batch alone, in that region, on that day."""
+    yield from lifecycle.check(
+        SERVICE,
+        "Azure Batch",
+        as_of,
+        path=use.region_path,
+        value=use.region,
+        region=use.region,
+        fix="choose another region",
+    )
+    in_batch = series.get(size.series.name)
+    if in_batch is None:
+        yield Problem(
+            path=use.path,
+            message=f"whether Batch has {size.name} is not known: it takes almost every size, but no list that was read names it",
+            value=use.size,
+            fix="`az batch location list-skus --location <region>` shows what Batch takes there",
+            source=str(sources.SIZES),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+        return
+    if as_of < in_batch.seen.day and size.lifecycle.status(as_of, use.region) is Status.UNKNOWN:
+        return  # said of the size itself
+    yield from lifecycle.check(
+        _without_told_end(in_batch, size, use.region),
+        f"{size.name} in Batch",
+        as_of,
+        path=use.path,
+        value=use.size,
+        region=use.region,
+    )
+
+
+def _without_told_end(in_batch: Lifecycle, size: Size, region: str) -> Lifecycle:
+    """The end in Batch matters where the size itself lives on, as it does in some regions; else the size's own says it."""
+    own_end = size.lifecycle.end_in(region)
+    if own_end is not None and in_batch.end is not None and own_end.day <= in_batch.end.day:
+        return in_batch._replace(end=None)
+    return in_batch

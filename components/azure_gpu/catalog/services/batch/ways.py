@@ -1,0 +1,327 @@
+"""The ways to get the software of a GPU or of InfiniBand onto the nodes of a Batch pool, and which one a pool takes.
+
+In: a `PoolRequest`, the day, which way is wanted, and a driver's version or package. Out: a `Way`, which says why, and problems
+where there is none. What speaks against the pool in that way `pools.problems(way.applied(request), as_of)` says: nothing twice.
+
+A way is found by the rules that refuse pools: the first image that Batch takes on that day, on that size, with those containers
+and that network, and that brings the right driver; else the driver extension on a plain image; else nothing but an image or a
+package of one's own helps.
+"""
+
+from datetime import date
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services import driver_extension, vm_images
+from azure_gpu.catalog.services.batch import node_agents, sources, way_images, way_words
+from azure_gpu.catalog.services.batch.driver_package import driver_command
+from azure_gpu.catalog.services.batch.request import ImageKind, PackageReference, PoolRequest, StartTask
+from azure_gpu.catalog.services.batch.way import Wanted, Way, WayKind
+from azure_gpu.catalog.services.batch.way_images import agent_of
+from azure_gpu.catalog.services.driver_extension import ExtensionRequest
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Driver, Vendor
+from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+
+__all__ = ["Wanted", "Way", "WayKind", "choose"]
+
+
+def choose(
+    request: PoolRequest, as_of: date, wanted: Wanted = Wanted.AUTO, *, driver_version: str = "", package: str = ""
+) -> tuple[Way, list[Problem]]:
+    """The way for this pool. `package` is the application whose package installs the driver `driver_version`.
+
+    With problems the way is the nearest to what is wanted, so that the rest of the pool can be checked too.
+    """
+    way, problems = _choose(_Chooser(request, as_of, driver_version, package), wanted)
+    if problems or way.image is None:  # between the days of the sources little is known: then what was seen later may do
+        other, left = _choose(_Chooser(request, as_of, driver_version, package, seen_later=True), wanted)
+        if not left and other.image is not None:
+            way, problems = other, left
+    if not problems and way.image is None and request.image_kind is ImageKind.MARKETPLACE:
+        problems = [way_words.no_image(request)]
+    return way, problems or way_words.unused(way, request, driver_version, package)
+
+
+def _choose(chooser: "_Chooser", wanted: Wanted) -> tuple[Way, list[Problem]]:
+    match wanted:
+        case Wanted.AUTO:
+            return chooser.auto()
+        case Wanted.IMAGE:
+            return chooser.by_image()
+        case Wanted.EXTENSION:
+            return chooser.by_extension()
+        case Wanted.PACKAGE:
+            return chooser.by_package()
+        case Wanted.START_TASK:
+            return chooser.by_start_task()
+        case Wanted.NONE:
+            return chooser.plain("no driver is wanted"), []
+
+
+class _Chooser:
+    """One choice: what is asked, and the images that may serve."""
+
+    def __init__(self, request: PoolRequest, as_of: date, driver_version: str, package: str, *, seen_later: bool = False) -> None:
+        self._request = request
+        self._seen_later = seen_later
+        self._as_of = as_of
+        self._version = driver_version
+        self._package = package
+        self._windows = request.operating_system is OperatingSystem.WINDOWS
+
+    def auto(self) -> tuple[Way, list[Problem]]:
+        task = self._request.start_task
+        if self._request.image_kind is not ImageKind.MARKETPLACE:
+            return self.by_image()
+        if not self._needs_gpu and not self._request.rdma:
+            found = self._image_way() if self._mpi_of_image else None
+            return found or (self.plain(self._nothing_needed()), [])
+        if task is not None and task.installs_driver:
+            return self.by_start_task()
+        if self._package:
+            return self.by_package()
+        if self._version:
+            return self.by_extension()
+        if self._windows and (found := self._extension_way(self._extension())):  # it is kept up, the images aren't
+            return found
+        if found := self._image_way() or self._extension_way(self._extension()):
+            return found
+        return self._none("no way is known that brings the software"), self._nothing_works()
+
+    def by_image(self) -> tuple[Way, list[Problem]]:
+        request = self._request
+        if request.image_kind is not ImageKind.MARKETPLACE:
+            why = f"a {request.image_kind} image brings what its maker installed"
+            if request.image_kind is ImageKind.MANAGED:
+                why = "a managed image brings what its maker installed"
+            return self._way(WayKind.GALLERY_IMAGE, why, None), []
+        if self._version:
+            problem = self._problem(
+                "driver_version", "an image of the Marketplace brings the driver that it has, not a certain one"
+            )
+            fix = "leave the version out, install a package of that version, or make a gallery image with it"
+            way, _ = self._image_way() or (self.plain("the image decides about the driver"), [])
+            return way, [problem._replace(value=self._version, fix=fix)]
+        if found := self._image_way():
+            return found
+        return self._none("no image of the Marketplace brings what this pool needs"), self._nothing_works()
+
+    def by_extension(self) -> tuple[Way, list[Problem]]:
+        extension = self._extension()
+        of_marketplace = self._request.image_kind is ImageKind.MARKETPLACE
+        if of_marketplace and (found := self._extension_way(extension)):
+            return found
+        # none fits: the way is told all the same, and the rules say why it can't be
+        if extension is None:
+            message = "no driver extension exists for AMD GPUs under Linux" if self._needs_gpu else "there is no GPU to drive"
+            fix = "use an image that brings the driver" if self._needs_gpu else "leave driver out, or choose a size with a GPU"
+            return self._none("there is no extension"), [self._problem("driver", message, Code.NOT_OFFERED)._replace(fix=fix)]
+        unpinned = self._extension_way(extension._replace(settings={})) if of_marketplace else None
+        image = unpinned[0].image if unpinned else self._base()
+        return self._way(WayKind.EXTENSION, self._extension_why(), image, extension=extension), []
+
+    def by_package(self) -> tuple[Way, list[Problem]]:
+        request = self._request
+        if not self._package:
+            problem = self._problem("driver_package", "which package holds the driver isn't said")
+            return self._none("the package isn't known"), [problem._replace(fix="name its application id", value=None)]
+        listed = [one for one in request.package_references if one.application == self._package]
+        reference = listed[0] if listed else PackageReference(self._package, self._version)
+        version = self._version or reference.version
+        task = StartTask(
+            command_line=driver_command(reference, request.operating_system),
+            elevated=True,
+            wait_for_success=True,
+            installs_driver=True,
+            driver_version=version,
+        )
+        problems: list[Problem] = []
+        if request.size is not None and (request.size.gpu is None or request.size.gpu.vendor is not Vendor.NVIDIA):
+            problem = self._problem("driver_package", f"{request.size.name} has no NVIDIA GPU, whose driver this way installs")
+            fix = "install another driver in a start task of your own, or make a gallery image with it"
+            problems.append(problem._replace(value=self._package, fix=fix, code=Code.WRONG_DRIVER))
+        if request.start_task is not None:
+            problem = self._problem("start_task", "a pool has one start task, and this way needs it for the driver")
+            problems.append(
+                problem._replace(fix="run your own command in a job preparation task, or install the driver in yours")
+            )
+        why = f"the start task installs the driver from the package {reference.application} {reference.version}".rstrip()
+        why += ", which lengthens the time until a node can work"
+        image = self._base()
+        way = self._way(WayKind.PACKAGE, why, image, start_task=task)
+        return way if listed else way._replace(packages=(*request.package_references, reference)), problems
+
+    def by_start_task(self) -> tuple[Way, list[Problem]]:
+        task = self._request.start_task
+        if task is None:
+            problem = self._problem("start_task", "the driver is to come from the start task, and there is none")
+            return self._none("there is no start task"), [problem._replace(fix="add start_task.command", value=None)]
+        task = task._replace(installs_driver=True, driver_version=self._version or task.driver_version)
+        image = self._base()
+        return self._way(WayKind.START_TASK, "the pool's own start task installs the driver", image, start_task=task), []
+
+    def plain(self, why: str) -> Way:
+        """Nothing but an image: the one that is named, else the first that Batch takes."""
+        request = self._request
+        if request.image_kind is not ImageKind.MARKETPLACE:
+            return self._way(WayKind.NOTHING, why, None)
+        names = way_images.with_drivers(request) if request.containers or request.rdma or self._mpi_of_image else ()
+        image = self._named or self._first_plain(*names, *way_images.with_containers(request.operating_system))
+        return self._way(WayKind.NOTHING, why, image)
+
+    def _none(self, why: str) -> Way:
+        """Refused, and nobody chose an image: so no image is judged either."""
+        return self._way(WayKind.NOTHING, why, self._named)
+
+    # The parts.
+
+    @property
+    def _needs_gpu(self) -> bool:
+        return self._request.size is not None and self._request.size.gpu is not None
+
+    @property
+    def _mpi_of_image(self) -> bool:
+        """Whether the MPI that is wanted may come with an image: no image for Windows has one."""
+        return self._request.mpi is not None and not self._windows
+
+    @property
+    def _named(self) -> VmImage | ImageReference | None:
+        """The image that the pool names: its row, where it has one."""
+        if self._request.image is None:
+            return None
+        return vm_images.find(self._request.image, IMAGES) or self._request.image
+
+    def _image_way(self) -> tuple[Way, list[Problem]] | None:
+        """A Marketplace image that brings all: the one that is named, else the first that does."""
+        named = self._named
+        if isinstance(named, ImageReference) or self._request.needs is Driver.GRID:  # unknown, and they drive for compute
+            return None
+        image = named if named is not None and way_images.serves(named, self._request, self._as_of, seen_later=True) else None
+        if named is None:
+            names = way_images.with_drivers(self._request)
+            image = way_images.first(names, self._request, self._as_of, seen_later=self._seen_later)
+        return (self._way(WayKind.MARKETPLACE_IMAGE, way_words.image_why(image, self._request), image), []) if image else None
+
+    def _extension_way(self, extension: ExtensionRequest | None) -> tuple[Way, list[Problem]] | None:
+        """The extension on an image without a driver, where its list has the size and the operating system."""
+        named = self._named
+        if extension is None or isinstance(named, ImageReference):
+            return None
+        candidates = (
+            [named]
+            if named is not None
+            else [way_images.BY_NAME[name] for name in way_images.plain(self._request.operating_system)]
+        )
+        for image in candidates:
+            if Software.NVIDIA_DRIVER not in image.has and way_images.serves(
+                image, self._request, self._as_of, extension=extension, seen_later=self._seen_later or named is not None
+            ):
+                return self._way(WayKind.EXTENSION, self._extension_why(), image, extension=extension), []
+        return None
+
+    def _extension(self) -> ExtensionRequest | None:
+        size = self._request.size
+        if size is None or size.gpu is None:
+            return None
+        kind = driver_extension.type_for(size.gpu.vendor, self._request.operating_system)
+        settings: dict[str, object] = {}
+        if self._request.needs is Driver.GRID and driver_extension.driver_of(size, {}) is Driver.CUDA:
+            settings[driver_extension.GRID_ON_NC] = True
+        if self._version:
+            settings[driver_extension.VERSION] = self._version
+        return ExtensionRequest(type=kind, settings=settings, path=self._request.at("driver")) if kind else None
+
+    def _extension_why(self) -> str:
+        size = self._request.size
+        driver = driver_extension.driver_of(size, self._extension_settings()) if size else None
+        gpu = size.gpu.name if size and size.gpu else "GPU"
+        return f"the driver extension installs {driver or 'a driver'} for the {gpu} on a plain image"
+
+    def _extension_settings(self) -> dict[str, object]:
+        extension = self._extension()
+        return dict(extension.settings) if extension else {}
+
+    def _base(self) -> VmImage | ImageReference | None:
+        """The image on which a driver is installed: the one that is named, else a plain one; None for one's own."""
+        if self._request.image_kind is not ImageKind.MARKETPLACE:
+            return None
+        return self._named or self._first_plain()
+
+    def _first_plain(self, *names: str) -> VmImage | None:
+        """The first of these or of the plain images that Batch takes, whatever drivers it lacks."""
+        request = self._request
+        candidates = (*names, *way_images.plain(request.operating_system))
+        return way_images.first(candidates, request, self._as_of, needs_driver=False, seen_later=self._seen_later)
+
+    def _way(
+        self,
+        kind: WayKind,
+        why: str,
+        image: VmImage | ImageReference | None,
+        *,
+        extension: ExtensionRequest | None = None,
+        start_task: StartTask | None = None,
+    ) -> Way:
+        request = self._request
+        row = vm_images.find(image, IMAGES) if isinstance(image, ImageReference) else image
+        named = node_agents.find(request.node_agent)
+        agent = named.sku if named is not None else request.node_agent  # one spelling: letter case makes no other pool
+        agent = agent or (agent_of(row.distribution) if row is not None else "")
+        if not agent and image is None and self._windows:
+            agent = agent_of(Distribution.WINDOWS_2022)  # one for every Windows
+        newest = driver_extension.HANDLER_VERSIONS[-1]
+        of_linux = extension is not None and extension.type == driver_extension.NVIDIA_LINUX
+        return Way(
+            kind=kind,
+            why=why,
+            image=request.image or (image.reference if isinstance(image, VmImage) else image),
+            node_agent=agent,
+            extension=extension,
+            extension_version=newest if of_linux else "",
+            start_task=start_task or request.start_task,
+            packages=request.package_references,
+        )
+
+    def _nothing_needed(self) -> str:
+        if self._request.size is None:
+            return "what the size has isn't known"
+        return f"{self._request.size.name} has no GPU, and the work needs no InfiniBand"
+
+    def _nothing_works(self) -> list[Problem]:
+        """No Marketplace image and no extension: what is left is one's own. Not said where the named image is refused anyway."""
+        request = self._request
+        named = self._named
+        fix = "make a gallery image that has it"
+        if not request.containers:  # the images that run containers have a driver of their own
+            fix += ", or install it from an application package in the start task"
+        if named is not None:
+            if isinstance(named, ImageReference) or not way_images.serves(named, request, self._as_of, needs_driver=False):
+                return []
+            other, problems = choose(request._replace(image=None, node_agent=""), self._as_of)
+            if other.image is not None and not problems:
+                fix = f"leave image out: {other.why}"
+        what = request.size.name if request.size else "this pool"
+        wishes = [str(request.operating_system)]
+        wishes += ["containers"] if request.containers else []
+        wishes += ["InfiniBand"] if request.rdma else []
+        on = f" on {request.image}" if request.image else ""
+        return [
+            Problem(
+                path=request.at("image" if request.image else "driver"),
+                message=f"no way is known that brings the software for {what} with {way_words.listed(wishes)}{on}",
+                value=str(request.image) if request.image else None,
+                fix=fix,
+                source=str(BATCH_ARTICLE),
+                code=Code.WRONG_DRIVER,
+            )
+        ]
+
+    def _problem(self, key: str, message: str, code: Code = Code.IMPOSSIBLE) -> Problem:
+        return Problem(
+            path=self._request.at(key),
+            message=message,
+            source=str(sources.EXTENSIONS if key == "driver" else BATCH_ARTICLE),
+            code=code,
+        )

@@ -1,0 +1,364 @@
+"""What Azure Container Instances (ACI) takes: GPU SKUs with their limits, regions and ends, and what a group takes without a GPU.
+
+In: a `GroupRequest`, in which whoever asks says where each value was written, and the day at which it is asked. Out: every
+problem. The rules are per group, because all containers of a group share one machine. `container_instances_facts` has the facts
+that no rule decides by.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import lifecycle, regions
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import container_apps
+from azure_gpu.catalog.sources import Dated, Source
+
+GPU_COUNTS = (1, 2, 4)
+STANDARD = "Standard"  # the SKU of a group that isn't said to have another
+DEFAULT_CPU = 1.0  # what Azure's own clients ask for where the user says nothing; ARM itself has no default
+DEFAULT_MEMORY_GB = 1.5
+DEFAULTS_SOURCE = Source("Azure/aci-deploy issue 56, the inputs `cpu` and `memory`", Dated.OBSERVED, date(2021, 7, 22))
+
+# The page that the first source document is a translation of; the feature was in preview in it, and never left it.
+FIRST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2019, 4, 17))
+# The page on which both retiring SKUs and a newer CUDA appear.
+PAGE_2022 = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2022, 6, 17))
+LAST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2025, 11, 17))
+QUOTA_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 11, 17))
+# An earlier version of the same page, the last in which Spot and confidential groups were read.
+SPRING_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 3, 27))
+_LIMITS = Source("Microsoft Learn, includes/container-instances-gpu-limits", Dated.OBSERVED, date(2022, 6, 14))
+_REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 10, 17))
+_EARLIER_REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 3, 1))
+_SPOT = Source(
+    "Microsoft Learn, error codes for Spot container creation in Container Instances", Dated.OBSERVED, date(2026, 11, 20)
+)
+_K80_P100_END = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.VALID_FROM, date(2023, 8, 31))
+_FEATURE_END = Source(
+    "Microsoft Learn, container-instances-resource-and-quota-limits: GPU resources retired", Dated.VALID_FROM, date(2025, 7, 14)
+)
+
+# The newest CUDA version that the service's own driver runs, as its page gave it on that day; newest page last.
+CUDA_BY_DATE: tuple[tuple[Source, str], ...] = ((FIRST_PAGE, "9.0"), (PAGE_2022, "11"), (LAST_PAGE, "11"))
+
+# Regions of the earlier list, which doesn't say which SKU each had, that the later list by SKU no longer has.
+REGIONS_UNTIL_2019_10 = frozenset({"southcentralus", "eastasia"})
+
+
+class Limit(NamedTuple):
+    """The most that a group may ask for."""
+
+    cpu: float
+    memory_gb: float
+    source: Source
+
+
+class GpuSku(NamedTuple):
+    """One GPU model as the service sold it."""
+
+    name: str
+    vm_family: str
+    limits: Mapping[int, Limit]  # by the number of GPUs
+    regions: frozenset[str]
+    regions_source: Source
+    lifecycle: Lifecycle
+
+
+def _limits(cpu: float, memory_gb: float) -> dict[int, Limit]:
+    """The limits grow with the number of GPUs."""
+    return {count: Limit(cpu * count, memory_gb * count, _LIMITS) for count in GPU_COUNTS}
+
+
+GPU_FEATURE = Lifecycle(seen=FIRST_PAGE, preview=True, end=_FEATURE_END)
+_K80_P100 = Lifecycle(seen=FIRST_PAGE, preview=True, announced=PAGE_2022, end=_K80_P100_END)
+
+GPU_SKUS: dict[str, GpuSku] = {
+    "K80": GpuSku(
+        name="K80",
+        vm_family="NC",
+        limits=_limits(6, 56),
+        regions=frozenset({"eastus", "westeurope", "westus2", "northeurope"}),
+        regions_source=_REGIONS,
+        lifecycle=_K80_P100,
+    ),
+    "P100": GpuSku(
+        name="P100",
+        vm_family="NCv2",
+        limits=_limits(6, 112),
+        regions=frozenset({"eastus", "westeurope", "westus2", "southeastasia"}),
+        regions_source=_REGIONS,
+        lifecycle=_K80_P100,
+    ),
+    "V100": GpuSku(
+        name="V100",
+        vm_family="NCv3",
+        limits=_limits(6, 112),
+        regions=frozenset({"eastus", "westeurope", "westus2", "southeastasia", "centralindia"}),
+        regions_source=_REGIONS,
+        lifecycle=GPU_FEATURE,
+    ),
+}
+WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
+IN_SPOT = Limit(4, 16, SPRING_PAGE)
+CONFIDENTIAL = "Confidential"
+IN_CONFIDENTIAL = Limit(32, 192, SPRING_PAGE)
+
+
+class ContainerRequest(NamedTuple):
+    """What one container asks for, and where each value was written."""
+
+    name: str
+    cpu: float
+    memory_gb: float
+    cpu_path: str
+    memory_path: str
+    gpu_count: int | None = None  # None: no GPU
+    gpu_sku: str = ""
+    gpu_count_path: str = ""
+    gpu_sku_path: str = ""
+
+
+class GroupRequest(NamedTuple):
+    """What one group asks for, and where each value was written."""
+
+    location: str
+    os_type: str  # Linux or Windows
+    in_virtual_network: bool
+    containers: tuple[ContainerRequest, ...]
+    location_path: str
+    os_type_path: str
+    network_path: str
+    spot: bool = False
+    inbound: bool = False  # an IP address with ports
+    sku: str = STANDARD  # of the group: Standard, Dedicated or Confidential
+    spot_path: str = ""  # needed with `spot`
+    zones: bool = False  # the group is pinned to an availability zone
+    zones_path: str = ""  # needed with `zones`
+    init_containers: int = 0  # how many
+    volumes: int = 0
+    ports: int = 0  # of the group's address
+    containers_path: str = ""
+    volumes_path: str = ""  # needed with `volumes`
+    ports_path: str = ""  # needed with `ports`
+
+
+def check(request: GroupRequest, as_of: date) -> list[Problem]:
+    """Every reason for which the service refuses `request` on `as_of`, and a warning where an end is near. Empty: it is taken."""
+    with_gpu = [container for container in request.containers if container.gpu_count is not None]
+    problems = [problem for container in request.containers for problem in _amounts(container)]
+    problems += [problem for container in with_gpu for problem in _gpu(container, request.location, as_of)]
+    if with_gpu:
+        problems += _surroundings(request)
+        problems += _regions(request, with_gpu, as_of)
+    if request.spot:
+        problems += _spot(request, with_gpu)
+    problems += _limit(request, with_gpu)
+    return problems
+
+
+def _amounts(container: ContainerRequest) -> Iterator[Problem]:
+    for path, value, unit in ((container.cpu_path, container.cpu, "CPU"), (container.memory_path, container.memory_gb, "GB")):
+        if value <= 0:
+            yield Problem(
+                path=path,
+                message=f"container {container.name!r} has to ask for more than 0 {unit}",
+                value=value,
+                allowed="a number above 0",
+                fix=f"ask for what the work needs; usual is {DEFAULT_CPU:g} CPU and {DEFAULT_MEMORY_GB:g} GB",
+            )
+
+
+def _gpu(container: ContainerRequest, location: str, as_of: date) -> Iterator[Problem]:
+    if container.gpu_count not in GPU_COUNTS:
+        yield Problem(
+            path=container.gpu_count_path,
+            message="Container Instances gave a container 1, 2 or 4 GPUs",
+            value=container.gpu_count,
+            allowed="1, 2, 4",
+            fix=f"write {_nearest(container.gpu_count or 0)}",
+            source=str(LAST_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+    sku = GPU_SKUS.get(container.gpu_sku)
+    retired = GPU_FEATURE.status(as_of) is Status.RETIRED
+    fix, instead = successor(as_of, location)
+    if sku is None:
+        yield Problem(
+            path=container.gpu_sku_path,
+            message="Container Instances never had a GPU SKU of this name",
+            value=container.gpu_sku,
+            allowed=", ".join(GPU_SKUS),
+            fix=fix if retired else "write one of the three, in capitals",
+            instead=instead if retired else (),
+            source=str(LAST_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+    if retired and sku is not None and sku.lifecycle is not GPU_FEATURE:
+        fix = f"every GPU of the service retired on {_FEATURE_END.day.isoformat()}: {fix}"
+    yield from lifecycle.check(
+        sku.lifecycle if sku else GPU_FEATURE,
+        f"the GPU SKU {sku.name} of Container Instances" if sku else "every GPU of Container Instances",
+        as_of,
+        path=container.gpu_sku_path,
+        value=container.gpu_sku,
+        fix=fix,
+        instead=instead,
+    )
+
+
+def _nearest(count: int) -> int:
+    return min(GPU_COUNTS, key=lambda allowed: (abs(allowed - count), -allowed))
+
+
+def successor(as_of: date, location: str) -> tuple[str, tuple[str, ...]]:
+    """What to do instead on that day and in that region, as an instruction and as names, best first.
+
+    Between the two ends V100 was still there; Container Apps has GPUs since its serverless profiles; AKS is what Azure's notice
+    of 2023 names.
+    """
+    everywhere = container_apps.serverless_on(as_of)
+    there = tuple(name for name in everywhere if regions.normalise(location) in container_apps.PROFILES[name].regions)
+    serverless = there or everywhere
+    where = "" if there else ", in another region"
+    managed = f"on Container Apps serverless GPUs (workload profile {' or '.join(serverless)}{where}), or " if serverless else ""
+    move = f"run it {managed}on a GPU node pool of AKS"
+    if _K80_P100.status(as_of) is Status.RETIRED and GPU_FEATURE.status(as_of) is not Status.RETIRED:
+        return f"write V100, until {_FEATURE_END.day.isoformat()}; after it, {move}", ("V100", *serverless)
+    return move, serverless
+
+
+def _surroundings(request: GroupRequest) -> Iterator[Problem]:
+    if request.os_type != "Linux":
+        yield Problem(
+            path=request.os_type_path,
+            message="a container group with a GPU runs Linux only",
+            value=request.os_type,
+            allowed="Linux",
+            fix="write Linux, or leave the GPU out",
+            source=str(LAST_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+    if request.in_virtual_network:
+        yield Problem(
+            path=request.network_path,
+            message="a container group with a GPU can't be in a virtual network",
+            allowed="no subnet",
+            fix="leave the subnet out, or leave the GPU out",
+            source=str(LAST_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: date) -> Iterator[Problem]:
+    location = regions.normalise(request.location)
+    for name in sorted({container.gpu_sku for container in with_gpu} & GPU_SKUS.keys()):
+        sku = GPU_SKUS[name]
+        if location in sku.regions:
+            continue
+        if location in REGIONS_UNTIL_2019_10 and as_of < _REGIONS.day:
+            yield Problem(
+                path=request.location_path,
+                message=f"GPUs were listed in this region, without a word of which; whether {name} was among them is not known",
+                value=request.location,
+                allowed=", ".join(sorted(sku.regions)),
+                source=str(_EARLIER_REGIONS),
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+            continue
+        elsewhere = sorted(other for other in GPU_SKUS if location in GPU_SKUS[other].regions)
+        yield Problem(
+            path=request.location_path,
+            message=f"Container Instances had no {name} in this region",
+            value=request.location,
+            allowed=", ".join(sorted(sku.regions)),
+            fix=f"choose one of these regions{', or the SKU ' + ' or '.join(elsewhere) if elsewhere else ''}",
+            source=str(sku.regions_source),
+            code=Code.NOT_IN_REGION,
+        )
+
+
+def _spot(request: GroupRequest, with_gpu: list[ContainerRequest]) -> Iterator[Problem]:
+    """What a Spot group can't have, with the code of the service's own refusal."""
+    refusals = (
+        (bool(with_gpu), "a GPU", "SpotPriorityContainerGroupWithGPUResourcesNotSupported"),
+        (request.inbound, "inbound ports", "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"),
+        (request.sku != STANDARD, f"the SKU {request.sku}", "SpotPriorityContainerGroupNotSupportedInSku"),
+    )
+    for refused, what, answer in refusals:
+        if refused:
+            yield Problem(
+                path=request.spot_path,
+                message=f"a Spot container group can't have {what}; Azure answers {answer}",
+                value="Spot",
+                allowed=f"Spot with neither a GPU nor inbound ports, in the SKU {STANDARD}",
+                fix=f"leave Spot out, or {what}",
+                source=str(_SPOT),
+                code=Code.IMPOSSIBLE,
+            )
+
+
+def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Problem]:
+    """CPU and memory of the whole group against what its GPUs, or the lack of them, allow."""
+    skus = {container.gpu_sku for container in with_gpu}
+    if len(skus) > 1:
+        return [
+            Problem(
+                path=with_gpu[1].gpu_sku_path,
+                message="all containers of a group share one machine, so they ask for the same GPU SKU",
+                value=", ".join(sorted(skus)),
+                allowed="one SKU per group",
+                fix="put them into groups of their own",
+                code=Code.IMPOSSIBLE,
+            )
+        ]
+    count = sum(container.gpu_count or 0 for container in with_gpu)
+    if not with_gpu and request.spot:
+        return _over("a Spot group", request, IN_SPOT, ", or leave Spot out")
+    if not with_gpu and request.sku == CONFIDENTIAL:
+        return _over("a confidential group", request, IN_CONFIDENTIAL, "")
+    if not with_gpu:
+        return _over("a group without a GPU", request, WITHOUT_GPU, "")
+    sku = GPU_SKUS.get(with_gpu[0].gpu_sku)
+    if sku is None or any(container.gpu_count not in GPU_COUNTS for container in with_gpu):
+        return []  # said above; there is no limit to compare with
+    if count not in sku.limits:
+        return [
+            Problem(
+                path=with_gpu[-1].gpu_count_path,
+                message=f"the containers of this group ask for {count} GPUs together",
+                value=count,
+                allowed="1, 2 or 4 in a group",
+                fix="put them into groups of their own",
+                source=str(LAST_PAGE),
+                code=Code.IMPOSSIBLE,
+            )
+        ]
+    more = "" if count == max(GPU_COUNTS) else ", or for more GPUs"
+    return _over(f"a group with {count} {sku.name}", request, sku.limits[count], more)
+
+
+def _over(what: str, request: GroupRequest, limit: Limit, or_else: str) -> list[Problem]:
+    cpu = sum(container.cpu for container in request.containers)
+    memory_gb = sum(container.memory_gb for container in request.containers)
+    allowed = f"at most {limit.cpu:g} CPU and {limit.memory_gb:g} GB"
+    together = "" if len(request.containers) == 1 else ", all containers together"
+    amounts = (
+        (cpu, limit.cpu, "CPU", max(request.containers, key=lambda one: one.cpu, default=None)),
+        (memory_gb, limit.memory_gb, "GB of memory", max(request.containers, key=lambda one: one.memory_gb, default=None)),
+    )
+    return [
+        Problem(
+            path=largest.cpu_path if unit == "CPU" else largest.memory_path,
+            message=f"{what} has at most {most:g} {unit}{together}",
+            value=amount,
+            allowed=allowed,
+            fix=f"ask for {most:g} or less{or_else}",
+            source=str(limit.source),
+            code=Code.IMPOSSIBLE,
+        )
+        for amount, most, unit, largest in amounts
+        if largest is not None and amount > most
+    ]

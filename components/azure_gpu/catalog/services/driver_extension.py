@@ -1,0 +1,248 @@
+"""The virtual machine extension that installs a GPU driver: which driver it puts on which size and operating system.
+
+In: an `ExtensionRequest`, the size, what the image runs, and the day. Out: the driver, and problems. The extension's own list is
+of a certain day: before it, what the list lacks is unknown; from it on, it isn't offered.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import drivers
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.vm_images import Distribution
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
+from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import Dated, Source
+
+PUBLISHER = "Microsoft.HpcCompute"
+NVIDIA_LINUX = "NvidiaGpuDriverLinux"
+NVIDIA_WINDOWS = "NvidiaGpuDriverWindows"
+AMD_WINDOWS = "AmdGpuDriverWindows"
+HANDLER_VERSIONS = ("1.10", "1.11")  # of the Linux extension, in public code
+GRID_ON_NC = "installGridNC"  # settings that force GRID where CUDA is the default
+GRID_ON_ND = "installGridND"
+VERSION = "driverVersion"  # the setting that pins a version: of a GRID driver, or of a CUDA toolkit
+LATEST = "latest"
+
+LIST = Source("Azure/azhpc-extensions, NvidiaGPU/*.json (stamped 2024-08-29 and 2024-12-13)", Dated.OBSERVED, date(2024, 12, 13))
+NEWEST_LIST = Source("Azure/azhpc-extensions, NvidiaGPU/*.json at the state of 2026-04-20", Dated.OBSERVED, date(2026, 4, 20))
+AMD_PAGE = Source(
+    "MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-amd-gpu-windows.md",
+    Dated.OBSERVED,
+    date(2020, 5, 10),
+)
+LINUX_PAGE = Source(
+    "MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md", Dated.OBSERVED, date(2023, 7, 28)
+)
+
+DEFAULTS: Mapping[str, Driver] = {
+    "NC": Driver.CUDA,
+    "NCv2": Driver.CUDA,
+    "NCv3": Driver.CUDA,
+    "NC_A100_v4": Driver.CUDA,
+    "NCasT4_v3": Driver.CUDA,
+    "NVv3": Driver.GRID,
+    "NVadsA10_v5": Driver.GRID,
+}
+TAKES: Mapping[Driver, frozenset[str]] = {
+    Driver.CUDA: frozenset({"NC", "NCv2", "NCv3", "NCasT4_v3", "NVv3", "NC_A100_v4"}),
+    Driver.GRID: frozenset({"NCasT4_v3", "NVv3", "NVadsA10_v5"}),
+}
+AMD_SERIES = frozenset({"NVv4"})
+
+
+class Entry(NamedTuple):
+    """One line of the list: what is installed under which operating systems."""
+
+    driver: Driver
+    operating_system: OperatingSystem
+    version: str  # of the driver, or where the list gives that alone, of the CUDA toolkit
+    distributions: frozenset[Distribution]
+
+
+def _entry(driver: Driver, version: str, *distributions: Distribution) -> Entry:
+    return Entry(
+        driver=driver,
+        operating_system=distributions[0].operating_system,
+        version=version,
+        distributions=frozenset(distributions),
+    )
+
+
+_UBUNTU_GRID = (Distribution.UBUNTU_20_04, Distribution.UBUNTU_22_04, Distribution.UBUNTU_24_04)
+_CENTOS_7 = (Distribution.CENTOS_7, Distribution.CENTOS_7_3, Distribution.CENTOS_7_4, Distribution.CENTOS_HPC_7_4)
+_WINDOWS = (Distribution.WINDOWS_2016, Distribution.WINDOWS_2019, Distribution.WINDOWS_2022)
+ENTRIES: tuple[Entry, ...] = (
+    _entry(Driver.CUDA, "535.54, CUDA 12.2", Distribution.UBUNTU_22_04),
+    _entry(Driver.CUDA, "530.30, CUDA 12.1", Distribution.UBUNTU_20_04, Distribution.UBUNTU_18_04),
+    _entry(Driver.CUDA, "455.23, CUDA 11.1", Distribution.RHEL_8, Distribution.CENTOS_8),
+    _entry(Driver.CUDA, "CUDA 10.0.130", Distribution.RHEL_7, *_CENTOS_7),
+    _entry(Driver.GRID, "the newest of the list", *_UBUNTU_GRID, Distribution.RHEL_8),
+    _entry(Driver.CUDA, "560.94", *_WINDOWS),
+    _entry(Driver.GRID, "538.46 (2016 and 2019), 553.62 (2022)", *_WINDOWS),
+    _entry(Driver.AMD_GRAPHICS, "the newest", Distribution.WINDOWS_2016, Distribution.WINDOWS_2019),
+)
+# What was there before the list, from the third source document: the extension on an NC machine with Ubuntu 16.04.
+BEFORE_THE_LIST: Mapping[tuple[str, Distribution], Source] = {("NC", Distribution.UBUNTU_16_04): BATCH_ARTICLE}
+
+
+class ExtensionRequest(NamedTuple):
+    """The extension as it is declared, and where."""
+
+    type: str
+    settings: Mapping[str, object]
+    path: str
+    publisher: str = PUBLISHER
+    secure_boot: bool = False
+
+
+def type_for(vendor: Vendor, operating_system: OperatingSystem) -> str:
+    """The extension's type for that GPU and operating system; empty where there is none: AMD on Linux."""
+    if vendor is Vendor.NVIDIA:
+        return NVIDIA_WINDOWS if operating_system is OperatingSystem.WINDOWS else NVIDIA_LINUX
+    return AMD_WINDOWS if operating_system is OperatingSystem.WINDOWS else ""
+
+
+def driver_of(size: Size, settings: Mapping[str, object]) -> Driver | None:
+    """The driver that the extension installs on this size; None where the list doesn't have the size's series."""
+    if size.series.name in AMD_SERIES:
+        return Driver.AMD_GRAPHICS
+    default = DEFAULTS.get(size.series.name)
+    if default is Driver.CUDA and (settings.get(GRID_ON_NC) is True or settings.get(GRID_ON_ND) is True):
+        return Driver.GRID
+    return default
+
+
+def extension_problems(
+    request: ExtensionRequest, size: Size, distribution: Distribution | None, as_of: date, *, needs: Driver | None = None
+) -> Iterator[Problem]:
+    """Every reason against the extension on this size, under that operating system, for software that needs that driver.
+
+    `distribution` is None where it isn't known; then nothing is said of it.
+    """
+    if not _same(request.publisher, PUBLISHER):
+        yield _problem(
+            request, "the driver extensions are published by one publisher", request.publisher, PUBLISHER, Code.IMPOSSIBLE
+        )
+    if size.gpu is None:
+        yield _problem(
+            request, f"{size.name} has no GPU that is known, so there is nothing to install", size.name, "", Code.IMPOSSIBLE
+        )
+        return
+    operating_system = distribution.operating_system if distribution else _system_of(request.type)
+    right = type_for(size.gpu.vendor, operating_system)
+    if not right:
+        message = f"no driver extension exists for {size.gpu.vendor} GPUs under {operating_system}"
+        yield _problem(request, message, request.type, f"{AMD_WINDOWS}, under Windows", Code.NOT_OFFERED, AMD_PAGE)
+        return
+    if not _same(request.type, right):
+        message = f"{request.type} doesn't drive {size.gpu.model} under {operating_system}"
+        yield _problem(request, message, request.type, right, Code.WRONG_DRIVER)
+        return
+    if request.secure_boot:
+        message = "the driver extensions don't work with Secure Boot: what they install isn't signed for it"
+        fix = "turn Secure Boot off, or install a signed driver by hand"
+        yield _problem(request, message, True, "Secure Boot off", Code.IMPOSSIBLE, LINUX_PAGE, fix=fix)
+    yield from _series(request, size, as_of)
+    driver = driver_of(size, request.settings)
+    if driver is None:
+        return
+    yield from _kind(request, size, driver, needs)
+    yield from _pinned(request, size)
+    if distribution is not None:
+        yield from _system(request, size, driver, distribution, as_of)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.lower() == other.lower()
+
+
+def _system_of(extension_type: str) -> OperatingSystem:
+    return OperatingSystem.WINDOWS if extension_type.lower().endswith("windows") else OperatingSystem.LINUX
+
+
+def _series(request: ExtensionRequest, size: Size, as_of: date) -> Iterator[Problem]:
+    if driver_of(size, request.settings) is not None:
+        return
+    listed = ", ".join(sorted(DEFAULTS))
+    if as_of < LIST.day:
+        message = f"whether the driver extension took {size.name} on {as_of.isoformat()} is not known"
+        yield _problem(request, message, size.name, f"later: {listed}", Code.UNKNOWN, warning=True)
+    else:
+        message = f"the driver extension's list doesn't have the series of {size.name}"
+        yield _problem(
+            request,
+            message,
+            size.name,
+            listed,
+            Code.NOT_OFFERED,
+            NEWEST_LIST if as_of >= NEWEST_LIST.day else LIST,
+            fix="use an image that brings the driver, such as those of microsoft-dsvm/ubuntu-hpc, or install it in a start task",
+        )
+
+
+def _kind(request: ExtensionRequest, size: Size, driver: Driver, needs: Driver | None) -> Iterator[Problem]:
+    if size.series.name not in TAKES.get(driver, AMD_SERIES):
+        message = f"the driver extension has no {driver} driver for {size.name}"
+        takes = ", ".join(sorted(TAKES.get(driver, AMD_SERIES)))
+        yield _problem(request, message, dict(request.settings), takes, Code.WRONG_DRIVER, fix="leave the setting out")
+    if needs is None or driver is needs or (needs is Driver.CUDA and driver is Driver.GRID):
+        return  # GRID carries CUDA
+    message = f"the extension installs {driver} on {size.name}, and the software needs {needs}"
+    if needs is Driver.GRID and size.series.name in TAKES[Driver.GRID]:
+        fix = f"set {GRID_ON_NC} to true"
+    else:
+        fix = f"choose a size for which the extension has {needs}"
+    yield _problem(request, message, size.name, str(needs), Code.WRONG_DRIVER, fix=fix)
+
+
+def _pinned(request: ExtensionRequest, size: Size) -> Iterator[Problem]:
+    """A pinned version is that of a driver, or for the CUDA driver that of a toolkit, which comes with its own driver."""
+    version = str(request.settings.get(VERSION, LATEST))
+    if version == LATEST:
+        return
+    toolkit = drivers.cuda_version(version)[:2]
+    windows = _system_of(request.type) is OperatingSystem.WINDOWS
+    of_toolkit = [one.first_driver(windows) for one in drivers.TOOLKITS if drivers.cuda_version(one.cuda) == toolkit]
+    yield from drivers.check_driver(of_toolkit[0] if of_toolkit else version, size.gpu, request.path)
+
+
+def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution: Distribution, as_of: date) -> Iterator[Problem]:
+    allowed = frozenset(one for entry in ENTRIES if entry.driver is driver for one in entry.distributions)
+    same_system = sorted(one for one in allowed if one.operating_system is distribution.operating_system)
+    if distribution in allowed:
+        return
+    if as_of < LIST.day:
+        if (size.series.name, distribution) not in BEFORE_THE_LIST:
+            message = f"whether the driver extension had {driver} for {distribution} on {as_of.isoformat()} is not known"
+            yield _problem(request, message, str(distribution), f"later: {', '.join(same_system)}", Code.UNKNOWN, warning=True)
+        return
+    message = f"the driver extension has no {driver} driver for {distribution}"
+    fix = f"choose an image with {' or '.join(same_system)}, or one that brings the driver"
+    source = AMD_PAGE if driver is Driver.AMD_GRAPHICS else NEWEST_LIST
+    yield _problem(request, message, str(distribution), ", ".join(same_system), Code.NOT_OFFERED, source, fix=fix)
+
+
+def _problem(
+    request: ExtensionRequest,
+    message: str,
+    value: object,
+    allowed: str,
+    code: Code,
+    source: Source = LIST,
+    *,
+    fix: str = "",
+    warning: bool = False,
+) -> Problem:
+    return Problem(
+        path=request.path,
+        message=message,
+        value=value,
+        allowed=allowed,
+        fix=fix or (f"write {allowed}" if allowed and not warning else ""),
+        source=str(source),
+        code=code,
+        severity=Severity.WARNING if warning else Severity.ERROR,
+    )

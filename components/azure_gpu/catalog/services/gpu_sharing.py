@@ -1,0 +1,275 @@
+"""How several programs share a GPU: one vocabulary for clusters of AKS and devices of Azure Stack Edge.
+
+In: a `SharingRequest` in the words `strategy`, `replicas`, `profile`, `active_thread_percentage` and `pinned_memory_limit`, and
+the GPU. Out: problems. What one GPU then yields stands in `gpu_sharing_yield`, what a single service adds with the service, and
+the facts of NVIDIA's plugin in `device_plugin`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from enum import StrEnum
+from fractions import Fraction
+from types import MappingProxyType
+from typing import NamedTuple
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.aks import device_plugin, mig
+from azure_gpu.catalog.services.aks.mig import MIXED, SINGLE
+from azure_gpu.catalog.services.stack_edge_facts import SHARING_2021
+from azure_gpu.catalog.sizes.model import Gpu, Vendor
+from azure_gpu.catalog.sources import Dated, Source
+
+AKS_POSITION = Source("Microsoft Learn, articles/aks/concepts-gpu-partitioning.md", Dated.OBSERVED, date(2026, 5, 22))
+MPS_SOURCE = Source("NVIDIA, Multi-Process Service documentation", Dated.OBSERVED, date(2026, 11, 20))
+
+ALL_OF_A_GPU = 100  # per cent
+
+
+class Strategy(StrEnum):
+    NONE = "none"  # one program a GPU
+    TIME_SLICING = "time-slicing"  # in turns; every program sees all memory, and nothing keeps them apart
+    MPS = "mps"  # at once, through NVIDIA's Multi-Process Service; threads and memory can be limited
+    MIG = "mig"  # in instances that the hardware keeps apart
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact("MIG on AKS", "managed by AKS, by the pool's profile", AKS_POSITION),
+    Fact("time-slicing and MPS on AKS", "allowed, and managed by the user", AKS_POSITION),
+)
+
+
+class SharingRequest(NamedTuple):
+    """How the GPUs of one node are to be shared, in the user's words."""
+
+    path: str  # where the sharing is written
+    paths: Mapping[str, str] = MappingProxyType({})  # by field, where it isn't `path` and the field's name
+    strategy: str = Strategy.NONE
+    replicas: int | None = None  # of each GPU, or of each MIG instance
+    profile: str = ""  # AKS's name of a MIG profile; with time-slicing, the instances are shared
+    mig_strategy: str = SINGLE  # what the instances are called: single or mixed
+    rename: bool = False  # the shared resource gets the suffix .shared
+    active_thread_percentage: float | None = None  # of each program
+    pinned_memory_limit: str = ""  # of each program, such as 4G or 512M
+
+    @property
+    def divided(self) -> bool:
+        """Whether a GPU or MIG instance stands in Kubernetes more than once."""
+        return self.replicas is not None and self.strategy in (Strategy.TIME_SLICING, Strategy.MPS)
+
+    def at(self, name: str) -> str:
+        """Where the field of this name is written."""
+        return self.paths.get(name, f"{self.path}.{name}")
+
+
+def check(request: SharingRequest, gpu: Gpu | None) -> list[Problem]:
+    """Every reason for which no GPU, or not this one, can be shared like that. `gpu`: None where it isn't known."""
+    if request.strategy not in tuple(Strategy):
+        return [
+            Problem(
+                path=request.at("strategy"),
+                message="there is no way of this name to share a GPU",
+                value=request.strategy,
+                allowed=", ".join(Strategy),
+                fix="write none to give every program a GPU of its own",
+                source=str(AKS_POSITION),
+            )
+        ]
+    return [*_wrong_words(request), *_replicas(request), *_profile(request, gpu), *_limits(request, gpu), *_vendor(request, gpu)]
+
+
+_WORDS = {  # beside the strategy, by strategy
+    Strategy.NONE: (),
+    Strategy.TIME_SLICING: ("replicas", "profile"),
+    Strategy.MPS: ("replicas", "active_thread_percentage", "pinned_memory_limit"),
+    Strategy.MIG: ("profile",),
+}
+_WHY = {
+    "replicas": "only time-slicing and MPS give replicas of a GPU; how many instances MIG gives depends on the profile",
+    "profile": "only MIG instances have a profile, and MPS doesn't work on them",
+    "active_thread_percentage": "only MPS can give out fractions of a GPU",
+    "pinned_memory_limit": "only MPS can limit the memory of a program",
+}
+
+
+def _wrong_words(request: SharingRequest) -> Iterator[Problem]:
+    for word, why in _WHY.items():
+        value = getattr(request, word)
+        if value not in (None, "") and word not in _WORDS[Strategy(request.strategy)]:
+            allowed = [strategy for strategy, words in _WORDS.items() if word in words]
+            yield Problem(
+                path=request.at(word),
+                message=why,
+                value=value,
+                allowed=f"with {' or '.join(allowed)}",
+                fix=f"leave it out, or write {allowed[0]} for the strategy",
+                source=str(device_plugin.SOURCE),
+                code=Code.IMPOSSIBLE,
+            )
+
+
+def _replicas(request: SharingRequest) -> Iterator[Problem]:
+    if request.strategy not in (Strategy.TIME_SLICING, Strategy.MPS):
+        return
+    missing = request.replicas is None and request.strategy == Strategy.TIME_SLICING
+    if missing or (request.replicas is not None and request.replicas < 2):
+        yield Problem(
+            path=request.at("replicas"),
+            message="a GPU that is shared is shared by at least two",
+            value=request.replicas,
+            allowed="2 and more",
+            fix="write 2 or more, or none for the strategy",
+            source=str(device_plugin.SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _profile(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
+    if request.strategy == Strategy.MIG and not request.profile:
+        yield _bad_profile(
+            request, "MIG needs the profile into which the GPU is cut", ", ".join(gpu.mig if gpu else mig.PROFILES)
+        )
+    if request.mig_strategy not in (SINGLE, MIXED):
+        yield Problem(
+            path=request.at("mig_strategy"),
+            message="MIG instances are called by one name or by their profiles' names",
+            value=request.mig_strategy,
+            allowed=f"{SINGLE}, {MIXED}",
+            fix=f"write {SINGLE}",
+            source=str(mig.PAGE),
+        )
+    if not request.profile or gpu is None:
+        return
+    if not gpu.mig:
+        yield _bad_profile(request, f"a {gpu.name} can't be cut into MIG instances", "A100, H100 and H200 only")
+    elif request.profile not in gpu.mig:
+        yield _bad_profile(request, f"a {gpu.name} has no MIG profile of this name", ", ".join(gpu.mig))
+
+
+def _bad_profile(request: SharingRequest, message: str, allowed: str) -> Problem:
+    return Problem(
+        path=request.at("profile"),
+        message=message,
+        value=request.profile or None,
+        allowed=allowed,
+        fix="choose one of those allowed, or share by time-slicing or MPS",
+        source=str(mig.PAGE),
+        code=Code.IMPOSSIBLE,
+    )
+
+
+_MEMORY = re.compile(r"([1-9][0-9]{0,8})(G|M)")
+
+
+def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
+    percentage = request.active_thread_percentage
+    if percentage is not None and not 0 < percentage <= ALL_OF_A_GPU:
+        yield Problem(
+            path=request.at("active_thread_percentage"),
+            message="the share of a GPU's threads is a percentage",
+            value=percentage,
+            allowed="more than 0, at most 100",
+            fix="write 20 for a fifth",
+            source=str(SHARING_2021),
+            code=Code.IMPOSSIBLE,
+        )
+    if not request.pinned_memory_limit:
+        return
+    match = _MEMORY.fullmatch(request.pinned_memory_limit)
+    gib = Fraction(int(match[1]), 1 if match[2] == "G" else 1024) if match else None
+    if gib is None or (gpu is not None and gib > gpu.memory_gib):
+        most = f", at most {gpu.memory_gib}G on a {gpu.name}" if gpu is not None else ""
+        yield Problem(
+            path=request.at("pinned_memory_limit"),
+            message="this is no amount of memory that a program can have on the GPU",
+            value=request.pinned_memory_limit,
+            allowed=f"a whole number with G or M, such as 4G{most}",
+            fix="write what one program needs",
+            source=str(MPS_SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _vendor(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
+    if gpu is not None and gpu.vendor is not Vendor.NVIDIA and request.strategy != Strategy.NONE:
+        yield Problem(
+            path=request.at("strategy"),
+            message=f"time-slicing, MPS and MIG are NVIDIA's, and a {gpu.name} is {gpu.vendor}'s",
+            value=request.strategy,
+            allowed=Strategy.NONE,
+            fix="write none, or choose an NVIDIA GPU",
+            source=str(device_plugin.SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def with_device_plugin(request: SharingRequest) -> Iterator[Problem]:
+    """What NVIDIA's device plugin adds to `check`: there, MPS divides a GPU equally among its replicas."""
+    if request.strategy != Strategy.MPS:
+        return
+    if request.replicas is None:
+        yield Problem(
+            path=request.at("replicas"),
+            message="the device plugin divides a GPU with MPS equally among its replicas, so it needs their number",
+            allowed="2 and more",
+            fix="write how many programs share the GPU",
+            source=str(device_plugin.SOURCE),
+        )
+    yield Problem(
+        path=request.at("strategy"),
+        message=f"the device plugin has had MPS since {device_plugin.MPS_EXPERIMENTAL_SINCE}, and calls it experimental",
+        value=request.strategy,
+        fix="share by time-slicing where that does",
+        source=str(device_plugin.SOURCE),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
+
+
+def one_strategy_a_node(requests: Sequence[SharingRequest]) -> Iterator[Problem]:
+    """The problems of giving the GPUs of one node different ways of sharing: the first is kept, each other one is named."""
+    for other in requests[1:]:
+        if _way(other) != _way(requests[0]):
+            yield Problem(
+                path=other.at("strategy"),
+                message="all GPUs of a node are shared in the same way",
+                value=other.strategy,
+                allowed=requests[0].strategy,
+                fix="put them into pools of their own",
+                source=str(device_plugin.SOURCE),
+                code=Code.IMPOSSIBLE,
+            )
+
+
+def _way(request: SharingRequest) -> tuple[object, ...]:
+    return request.strategy, request.replicas, request.profile, request.mig_strategy, request.rename
+
+
+class Share(NamedTuple):
+    """One program's share of one GPU by MPS."""
+
+    gpu: str  # which: an index or a node's name with it
+    percentage: float
+    path: str
+
+
+def sums(shares: Iterable[Share]) -> Iterator[Problem]:
+    """A warning for each GPU of which more than the whole is given out: MPS allows it; the programs then wait for each other."""
+    by_gpu: dict[str, list[Share]] = {}
+    for share in shares:
+        if 0 < share.percentage <= ALL_OF_A_GPU:  # others are refused one by one
+            by_gpu.setdefault(share.gpu, []).append(share)
+    for gpu, given in by_gpu.items():
+        total = sum(Fraction(str(share.percentage)) for share in given)
+        if total > ALL_OF_A_GPU:
+            yield Problem(
+                path=given[-1].path,
+                message=f"the programs on GPU {gpu} get {float(total):g} % of it together",
+                value=given[-1].percentage,
+                allowed="100 % together, if none is to wait for another",
+                fix="lower the shares, or put a program onto another GPU",
+                source=str(SHARING_2021),
+                code=Code.IMPOSSIBLE,
+                severity=Severity.WARNING,
+            )

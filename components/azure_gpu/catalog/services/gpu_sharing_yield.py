@@ -1,0 +1,82 @@
+"""What one GPU yields in Kubernetes when it is shared, and what a pool without nodes can't learn of it.
+
+In: a `SharingRequest` and the GPU. Out: a `Yield`, which says itself in one line, and problems.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from fractions import Fraction
+from typing import NamedTuple
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.aks import device_plugin, mig
+from azure_gpu.catalog.services.aks.mig import SINGLE
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy, check
+from azure_gpu.catalog.sizes.model import Gpu
+from azure_gpu.catalog.sources import Dated, Source
+
+AUTOSCALER = Source("Azure/AKS issue 5161", Dated.OBSERVED, date(2026, 11, 20))
+
+
+class Yield(NamedTuple):
+    """What one GPU becomes in Kubernetes."""
+
+    resource: str  # what a pod asks for
+    each: int  # of that resource, from one GPU
+    memory_gib: Fraction | None  # that one program can have; None: not known
+    memory_kept_apart: bool  # False: every program sees it all, and can take it from the others
+    labels: Mapping[str, str]  # that the device plugin writes onto the node
+    product_suffix: str  # what the plugin puts behind the GPU's product label
+
+    def __str__(self) -> str:
+        memory = "" if self.memory_gib is None else f", {float(self.memory_gib):g} GiB each"
+        together = "" if self.memory_kept_apart else ", the memory not kept apart"
+        return f"one GPU yields {self.each} x {self.resource}{memory}{together}"
+
+
+def yields(request: SharingRequest, gpu: Gpu) -> Yield | None:
+    """What one `gpu` yields; None where `check` finds the request impossible."""
+    if check(request, gpu):
+        return None
+    profile = gpu.mig.get(request.profile)
+    resource = mig.resource(profile, request.mig_strategy) if profile else device_plugin.GPU_RESOURCE
+    memory = Fraction(profile.memory_gib if profile else gpu.memory_gib)
+    instances = profile.instances if profile else 1
+    replicas = request.replicas or 1
+    by_mps = request.strategy == Strategy.MPS
+    shared = request.divided
+    if shared and request.rename:
+        resource += device_plugin.SHARED_SUFFIX
+    return Yield(
+        resource=resource,
+        each=instances * replicas,
+        memory_gib=memory / replicas if by_mps else memory,
+        memory_kept_apart=by_mps or not shared,
+        labels=_labels(request, resource),
+        product_suffix=device_plugin.SHARED_PRODUCT_SUFFIX if shared and not request.rename else "",
+    )
+
+
+def _labels(request: SharingRequest, resource: str) -> dict[str, str]:
+    shared = request.divided
+    labels = {device_plugin.STRATEGY_LABEL: request.strategy if shared else Strategy.NONE.value}
+    if shared:
+        labels[device_plugin.replicas_label(resource.removesuffix(device_plugin.SHARED_SUFFIX))] = str(request.replicas)
+    return labels
+
+
+def from_zero(request: SharingRequest, path: str) -> Iterator[Problem]:
+    """The warning about a pool that has no nodes at first: the cluster autoscaler makes one only for what it knows."""
+    mixed = bool(request.profile) and request.mig_strategy != SINGLE
+    if mixed or (request.rename and request.divided):
+        what = "MIG instances by their own names" if mixed else "a renamed resource"
+        yield Problem(
+            path=path,
+            message=f"the cluster autoscaler knows only {device_plugin.GPU_RESOURCE}: pods that ask for {what} get no first node",
+            value=0,
+            allowed="1 and more",
+            fix="keep one node, take the single MIG strategy, or don't rename the resource",
+            source=str(AUTOSCALER),
+            code=Code.IMPOSSIBLE,
+            severity=Severity.WARNING,
+        )

@@ -1,0 +1,123 @@
+"""How a managed online deployment grows and shrinks: rules of Azure Monitor over the deployment's own metrics.
+
+In: an `AutoscaleRequest`: between which numbers of instances, by which metrics, with the paths of the values. Out: every problem,
+and the thresholds at which an instance comes and goes. On Kubernetes the router scales by itself, see `deployments`.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from enum import StrEnum
+from typing import NamedTuple
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LEAST_SOURCE
+from azure_gpu.catalog.sources import Dated, Source
+
+HOW = Source("Microsoft Learn, machine-learning/how-to-autoscale-endpoints", Dated.OBSERVED, date(2024, 8, 7))
+METRICS_PAGE = Source(
+    "Microsoft Learn, azure-monitor/reference/supported-metrics of workspaces/onlineEndpoints/deployments",
+    Dated.OBSERVED,
+    date(2026, 11, 20),
+)
+PROVIDER = Source("pulumi-azure-native 3.29.0, monitor.AutoscaleSetting 2022-10-01", Dated.OBSERVED, date(2026, 11, 20))
+
+LEAST_WINDOW_MINUTES, MOST_WINDOW_MINUTES = 5, 12 * 60
+LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES = 1, 7 * 24 * 60
+SHRINK_BELOW = 0.4  # of the value at which a deployment grows: low enough that one instance less doesn't exceed it at once
+
+
+class Metric(StrEnum):
+    """What a deployment can be scaled by, as Azure Monitor spells it."""
+
+    CPU = "CpuUtilizationPercentage"
+    GPU = "GpuUtilizationPercentage"
+    REQUESTS = "RequestsPerMinute"
+
+
+PERCENTAGES = (Metric.CPU, Metric.GPU)
+
+FACTS: tuple[Fact, ...] = (
+    Fact("resource type", "Microsoft.Insights/autoscaleSettings with the deployment as targetResourceUri", HOW),
+    Fact("metrics of a deployment", "each minute, averaged over its instances: utilisation, requests per minute, latency", HOW),
+    Fact("who counts instances", "sku.capacity of the deployment, which the rules change within their limits", HOW),
+    Fact("tags of an autoscale setting", "15 at most", PROVIDER),
+)
+
+
+class AutoscaleRequest(NamedTuple):
+    """The limits, and the value of each metric above which an instance is added, with where they were written."""
+
+    path: str
+    least: int
+    most: int
+    thresholds: Mapping[Metric, float]
+    threshold_paths: Mapping[Metric, str]
+    gpus: bool | None  # whether its instances have one; None: not known
+    window_minutes: int
+    cooldown_minutes: int
+
+
+def problems(request: AutoscaleRequest) -> list[Problem]:
+    """Every reason for which these rules aren't taken, or do nothing."""
+    return [*_limits(request), *_thresholds(request), *_times(request)]
+
+
+def shrink_below(threshold: float) -> float:
+    """The value below which an instance goes."""
+    return round(threshold * SHRINK_BELOW, 2)
+
+
+def _limits(request: AutoscaleRequest) -> Iterator[Problem]:
+    if request.least < LEAST_INSTANCES:
+        yield impossible(
+            f"{request.path}.min",
+            "an online deployment never scales to zero",
+            request.least,
+            f"{LEAST_INSTANCES} or more",
+            "write 1, and remove the deployment when nobody asks it",
+            LEAST_SOURCE,
+        )
+    if request.most < request.least:
+        yield impossible(
+            f"{request.path}.max",
+            "the highest number of instances is below the lowest",
+            request.most,
+            f"{request.least} or more",
+            f"write {max(request.least, LEAST_INSTANCES)} or more",
+            HOW,
+        )
+    elif request.most == request.least:
+        yield impossible(
+            f"{request.path}.max",
+            "with one number of instances there is nothing to scale",
+            request.most,
+            f"more than {request.least}",
+            "raise it, or write `instances` in place of the rules",
+            HOW,
+        )
+
+
+def _thresholds(request: AutoscaleRequest) -> Iterator[Problem]:
+    for metric, value in request.thresholds.items():
+        path = request.threshold_paths[metric]
+        if metric in PERCENTAGES and not 0 < value <= 100:
+            yield impossible(
+                path, "this is a percentage", value, "above 0, at most 100", "write 70, such as in Azure's example", HOW
+            )
+        if metric is Metric.REQUESTS and not value > 0:
+            yield impossible(path, "no number of requests is below this", value, "above 0", "write a number of requests", HOW)
+        if metric is Metric.GPU and request.gpus is False:
+            yield impossible(path, "its instances have no GPU", value, "none", "scale by cpu_percent or requests", METRICS_PAGE)
+
+
+def _times(request: AutoscaleRequest) -> Iterator[Problem]:
+    for key, minutes, least, most in (
+        ("window_minutes", request.window_minutes, LEAST_WINDOW_MINUTES, MOST_WINDOW_MINUTES),
+        ("cooldown_minutes", request.cooldown_minutes, LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES),
+    ):
+        if not least <= minutes <= most:
+            yield impossible(
+                f"{request.path}.{key}", "Azure Monitor doesn't take this time", minutes, f"{least} to {most} minutes",
+                f"write {min(max(minutes, least), most)}", PROVIDER,
+            )  # fmt: skip

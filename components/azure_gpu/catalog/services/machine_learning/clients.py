@@ -1,0 +1,135 @@
+"""The clients and previews of Azure Machine Learning: from when until when each could be used, and what took its place.
+
+In: a client and the day. Out: problems, with the successors that can be used on that day. `FACTS` has what the source documents
+use of them, and what stands in its place.
+"""
+
+from datetime import date
+from enum import StrEnum
+from typing import NamedTuple
+
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.machine_learning.sizes import EOL
+from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE, WORKBENCH_ARTICLE
+from azure_gpu.catalog.sources import Dated, Source
+
+_WORKBENCH_END = Source(
+    "MicrosoftDocs/azure-docs, articles/machine-learning/service/overview-what-happened-to-workbench.md",
+    Dated.VALID_FROM,
+    date(2019, 1, 9),
+)
+_WORKBENCH_NOTICE = Source(_WORKBENCH_END.where, Dated.OBSERVED, date(2018, 12, 4))
+_EXAMPLES = Source("Azure/azureml-examples, cli/resources/compute", Dated.OBSERVED, date(2021, 11, 30))
+_CLI_AND_SDK_V2 = Source("Microsoft Learn, machine-learning/concept-compute-target", Dated.OBSERVED, date(2024, 1, 23))
+
+
+def _eol(year: int, month: int, day: int, updates: str = "") -> Source:
+    """The last day by the list of ends; `updates` are the ids of Azure's own announcements."""
+    where = f"{EOL.where}, and azure.microsoft.com/updates, ids {updates}" if updates else EOL.where
+    return Source(where, Dated.VALID_FROM, date(year, month, day))
+
+
+class Client(StrEnum):
+    """How people and programs speak to Azure Machine Learning."""
+
+    WORKBENCH = "Workbench"  # with its own `az ml computetarget attach remotedocker` and `az ml experiment submit`
+    SDK_V1 = "SDK v1"  # azureml-core: AksCompute, Model.deploy, InferenceConfig, Model.get_model_path
+    CLI_V1 = "CLI v1"  # the extension azure-cli-ml
+    SDK_V2 = "SDK v2"  # azure-ai-ml
+    CLI_V2 = "CLI v2"  # the extension ml
+    PREVIEW_FEATURES = "preview features"
+    BATCH_ENDPOINT_PREVIEW = "batch endpoint preview APIs"
+
+
+class _Row(NamedTuple):
+    lifecycle: Lifecycle
+    successors: tuple[Client, ...] = ()  # best first; only those of the day are named
+    now: str = ""  # what to do with them
+
+
+_V2 = (Client.CLI_V2, Client.SDK_V2)
+
+CLIENTS: dict[Client, _Row] = {
+    Client.WORKBENCH: _Row(
+        Lifecycle(seen=WORKBENCH_ARTICLE, announced=_WORKBENCH_NOTICE, end=_WORKBENCH_END),
+        (*_V2, Client.SDK_V1, Client.CLI_V1),
+        "submit a job to a compute cluster, or attach the machine to the workspace as compute",
+    ),
+    Client.SDK_V1: _Row(
+        Lifecycle(seen=INFERENCE_ARTICLE, announced=EOL, end=_eol(2026, 6, 30, "486238 and 501668")),
+        (Client.SDK_V2, Client.CLI_V2),
+        "attach the cluster as Kubernetes compute, deploy to online endpoints, find the model by AZUREML_MODEL_DIR",
+    ),
+    Client.CLI_V1: _Row(Lifecycle(seen=_WORKBENCH_NOTICE, end=_eol(2025, 9, 30)), _V2, "use `az ml` of version 2"),
+    Client.SDK_V2: _Row(Lifecycle(seen=_CLI_AND_SDK_V2)),
+    Client.CLI_V2: _Row(Lifecycle(seen=_EXAMPLES)),
+    Client.PREVIEW_FEATURES: _Row(
+        Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 31)), _V2, "use what is general"
+    ),
+    Client.BATCH_ENDPOINT_PREVIEW: _Row(
+        Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 16)), _V2, "use an API version that is general"
+    ),
+}
+
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "Workbench: attach a machine",
+        "az ml computetarget attach remotedocker, with address, user name and password",
+        WORKBENCH_ARTICLE,
+    ),
+    Fact("Workbench: run", "az ml experiment submit -c TARGET SCRIPT", WORKBENCH_ARTICLE),
+    Fact("Workbench: base image with GPU", "microsoft/mmlspark:plus-gpu-0.9.9, with nvidiaDocker: true", WORKBENCH_ARTICLE),
+    Fact("Workbench: packages", "Python 3.5.2 with tensorflow-gpu, or CNTK 2.1 from a wheel", WORKBENCH_ARTICLE),
+    Fact(
+        "Workbench: run configuration", "Framework Python, in place of PySpark, which is what it has at first", WORKBENCH_ARTICLE
+    ),
+    Fact("Workbench: region of the machine", "one that has NC machines, such as South Central US", WORKBENCH_ARTICLE),
+    Fact("Workbench: on one's own machine", "pip install tensorflow-gpu, beside NVIDIA's driver and toolkits", WORKBENCH_ARTICLE),
+    Fact(
+        "Workbench: proof that the GPU is used",
+        "the log of the run names it: Tesla K80, 3.7, 11.17 GiB of memory",
+        WORKBENCH_ARTICLE,
+    ),
+    Fact("Workbench: end of new accounts", "2018-12-04; nothing of it worked after 2019-01-09", _WORKBENCH_NOTICE),
+    Fact("SDK v1: cluster", "AksCompute with vm_size Standard_NC6; now Kubernetes compute", INFERENCE_ARTICLE),
+    Fact("SDK v1: deployment", "Model.deploy with 3 replicas, 2 CPU and 4 GB each; now an online deployment", INFERENCE_ARTICLE),
+    Fact("SDK v1: GPU", "InferenceConfig(gpu_enabled=True); now a base image with CUDA", INFERENCE_ARTICLE),
+    Fact("SDK v1: GPU deployment on a cluster without one", "refused", INFERENCE_ARTICLE),
+    Fact("SDK v1: path of the model", "Model.get_model_path; now the variable AZUREML_MODEL_DIR", INFERENCE_ARTICLE),
+    Fact(
+        "SDK v1: packages",
+        "tensorflow-gpu 1.12, numpy, ujson, azureml-core and azureml-contrib-services; today's server needs Python 3.9",
+        INFERENCE_ARTICLE,
+    ),
+    Fact(
+        "SDK v1: request",
+        "an image as the body of a POST, with the key as bearer token; GET is answered with 405",
+        INFERENCE_ARTICLE,
+    ),
+    Fact("SDK v1: region of the client", "that of the endpoint, for latency and throughput", INFERENCE_ARTICLE),
+    Fact("SDK v1: billing", "for the cluster as long as it is there, used or not", INFERENCE_ARTICLE),
+    Fact(
+        "SDK v1: slips of the page", "it passes aks_config and defines gpu_aks_config; it calls get_key()(0)", INFERENCE_ARTICLE
+    ),
+)
+
+
+def client_problems(client: Client, as_of: date, *, path: str) -> list[Problem]:
+    """What speaks against the client on that day, with those that can be used then."""
+    row = CLIENTS[client]
+    usable = tuple(
+        one.value for one in row.successors if CLIENTS[one].lifecycle.status(as_of) in (Status.GENERAL, Status.RETIRING)
+    )
+    with_those = f"with {' or '.join(usable)}: " if usable else ""
+    return lifecycle.check(
+        row.lifecycle,
+        f"{client.value} of Azure Machine Learning",
+        as_of,
+        path=path,
+        value=client.value,
+        fix=f"{with_those}{row.now}" if row.now else "",
+        instead=usable,
+    )

@@ -1,0 +1,207 @@
+"""What computes of an Azure Machine Learning workspace take: a cluster's scale, an attached machine, and the kinds of compute.
+
+In: a `ClusterRequest`, a `MachineRequest` or a kind of compute, with the paths of their values, and the day. Out: every problem.
+`FACTS` has what no rule decides by.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.lifecycle import Lifecycle
+from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.services.machine_learning.clients import CLIENTS, Client
+from azure_gpu.catalog.services.machine_learning.endpoints import QUOTAS
+from azure_gpu.catalog.services.machine_learning.sizes import TARGETS_PAGE, low_priority
+from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE, WORKBENCH_ARTICLE
+from azure_gpu.catalog.sources import Dated, Source
+
+PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
+_ATTACH = Source("Azure/azureml-examples, cli/resources/compute/vm-attach.yml", Dated.OBSERVED, date(2021, 11, 30))
+_NO_WORD_SINCE = Source(f"{TARGETS_PAGE.where} is the last page that names remote machines", Dated.OBSERVED, date(2026, 11, 20))
+
+MANAGED_NETWORK = Source("Microsoft Learn, machine-learning/how-to-managed-network", Dated.OBSERVED, date(2024, 8, 29))
+IN_A_NETWORK = Source("Microsoft Learn, machine-learning/how-to-secure-training-vnet", Dated.OBSERVED, date(2023, 4, 14))
+NO_PUBLIC_ADDRESS = Source(
+    "Microsoft Learn, machine-learning/v1/how-to-secure-training-vnet; hashicorp/terraform-provider-azurerm issue 25901",
+    Dated.OBSERVED,
+    date(2024, 5, 8),
+)
+
+DEDICATED = "Dedicated"
+LOW_PRIORITY = "LowPriority"
+PRIORITIES = (DEDICATED, LOW_PRIORITY)
+LEGACY_AKS = "AKS"
+KUBERNETES = "Kubernetes"
+COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, "AmlCompute", "ComputeInstance", "VirtualMachine")
+SSH_PORT = 22
+SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
+
+_DURATION = re.compile(
+    r"P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
+)
+
+# Attached machines: the second source document has one; whether the service still takes them, no source says today.
+ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
+# AKS as a kind of compute is of version 1 and ends with its SDK.
+AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifecycle.end)
+
+FACTS: tuple[Fact, ...] = (
+    Fact("workspace", "needs a storage account and a key vault, both for good, and Application Insights", PROVIDER),
+    Fact("workspace registry", "a container registry may come later than the workspace", PROVIDER),
+    Fact("workspace identity", "a managed identity", PROVIDER),
+    Fact("workspace mode", "v1LegacyMode has to be false for version 2", PROVIDER),
+    Fact(
+        "attached machine",
+        "address, sshPort and administratorAccount with username and password or key pair, resourceId",
+        PROVIDER,
+    ),
+    Fact("attached machine in CLI v2", "type: virtualmachine", _ATTACH),
+    Fact("who signs on to an attached machine", f"the service, by SSH, from the service tag {SERVICE_TAG}", IN_A_NETWORK),
+    Fact("kinds of compute in the API", f"{', '.join(COMPUTE_KINDS)} and others without GPUs", PROVIDER),
+    Fact("minimum of nodes", "0 lets a cluster cost nothing when idle", TARGETS_PAGE),
+    Fact("quota", "apart from that of virtual machines; GPU families start at 0 vCPUs", QUOTAS),
+    Fact("quota of low priority", "one number for all families of a region", QUOTAS),
+    Fact("image of a cluster's nodes", "virtualMachineImage is for Windows only", PROVIDER),
+    Fact("LowPriority in the API", "still in the enumeration; whether it now means Spot is not known", PROVIDER),
+)
+
+
+def is_duration(text: str) -> bool:
+    """Whether the text is a duration as ISO 8601 writes it: PT120S, P1DT2H."""
+    return _DURATION.fullmatch(text) is not None
+
+
+class ClusterRequest(NamedTuple):
+    """A cluster (AmlCompute), and where each value was written. Its size is judged by `machine_learning.size_problems`."""
+
+    minimum_path: str
+    maximum_path: str
+    idle_path: str
+    priority_path: str
+    image_path: str
+    minimum_nodes: int = 0
+    maximum_nodes: int | None = None  # needed
+    idle_time: str | None = None  # before a node is taken away, ISO 8601; None: the service's own
+    priority: str = DEDICATED
+    windows: bool = False
+    own_image: bool = False  # a virtualMachineImage is given
+
+
+class MachineRequest(NamedTuple):
+    """A virtual machine that is attached to the workspace, and where each value was written. Secrets themselves stay outside."""
+
+    address: str
+    user_name: str
+    has_password: bool
+    has_private_key: bool
+    path: str
+    address_path: str
+    user_path: str
+    system_path: str
+    port_path: str
+    windows: bool = False
+    ssh_port: int = SSH_PORT
+
+
+def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
+    """Every reason for which the service refuses the cluster on that day."""
+    problems = list(_scale(request))
+    if request.idle_time is not None and not is_duration(request.idle_time):
+        problems.append(
+            _refused(
+                request.idle_path,
+                "the idle time of a node is a duration of ISO 8601",
+                request.idle_time,
+                "such as PT120S or PT15M",
+                "write PT120S for two minutes",
+            )
+        )
+    if request.priority not in PRIORITIES:
+        allowed = ", ".join(PRIORITIES)
+        problems.append(
+            _refused(request.priority_path, "nodes have no such priority", request.priority, allowed, f"write {DEDICATED}")
+        )
+    if request.priority == LOW_PRIORITY:
+        problems += low_priority(request.priority_path, as_of)
+    if request.own_image and not request.windows:
+        problems.append(
+            _refused(
+                request.image_path,
+                "a cluster takes an image of its own for Windows nodes only",
+                None,
+                "no image with Linux nodes",
+                "leave the image out, and put what the work needs into the job's environment",
+            )
+        )
+    return problems
+
+
+def _scale(request: ClusterRequest) -> Iterator[Problem]:
+    least, most = request.minimum_nodes, request.maximum_nodes
+    if most is None:
+        yield _refused(request.maximum_path, "a cluster needs its largest number of nodes", None, "1 or more", "add it")
+    elif most < 1:
+        yield _refused(request.maximum_path, "a cluster that never has a node runs nothing", most, "1 or more", "write 1")
+    if least < 0:
+        yield _refused(request.minimum_path, "the smallest number of nodes is below 0", least, "0 or more", "write 0")
+    if most is not None and least > most:
+        yield _refused(
+            request.minimum_path, f"the smallest number of nodes is above the largest, {most}", least, f"0 to {most}", "write 0"
+        )
+
+
+def _refused(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
+    return impossible(path, message, value, allowed, fix, PROVIDER)
+
+
+def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
+    """Every reason for which the service refuses the machine as compute on that day."""
+    problems = lifecycle.check(
+        ATTACHED_MACHINE,
+        "a virtual machine attached as compute",
+        as_of,
+        path=request.path,
+        value=request.address,
+        fix="use a compute cluster with at most 1 node",
+        instead=("AmlCompute",),
+    )
+    if not request.address:
+        problems.append(_refused(request.address_path, "the machine has no address", "", "an IP address or a name", "add it"))
+    if not request.user_name or not (request.has_password or request.has_private_key):
+        problems.append(
+            _refused(
+                request.user_path,
+                "the service signs on by SSH and needs a user with a password or a private key",
+                request.user_name or None,
+                "a user name with one of the two",
+                "add what is missing",
+            )
+        )
+    if not 1 <= request.ssh_port <= 65535:
+        problems.append(_refused(request.port_path, "no such port", request.ssh_port, "1 to 65535", f"write {SSH_PORT}"))
+    if request.windows:
+        problems.append(
+            _refused(request.system_path, "only Ubuntu machines can be attached", "Windows", "Ubuntu", "choose an Ubuntu image")
+        )
+    return problems
+
+
+def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
+    """What speaks against a kind of compute on that day: `AKS` is of version 1, and `Kubernetes` took its place."""
+    if kind not in COMPUTE_KINDS:
+        return [_refused(path, "no such kind of compute for GPUs", kind, ", ".join(COMPUTE_KINDS), f"write {KUBERNETES}")]
+    if kind != LEGACY_AKS:
+        return []
+    return lifecycle.check(
+        AKS_COMPUTE,
+        "compute of the kind AKS, which version 2 of Azure Machine Learning refuses for its endpoints,",
+        as_of,
+        path=path,
+        value=kind,
+        fix="attach the cluster as Kubernetes compute, with the extension Microsoft.AzureML.Kubernetes on it",
+        instead=(KUBERNETES,),
+    )

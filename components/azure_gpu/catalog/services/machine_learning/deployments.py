@@ -1,0 +1,214 @@
+"""What an online endpoint of Azure Machine Learning and its deployments may say, managed or on Kubernetes.
+
+In: an `EndpointRequest` or a `DeploymentRequest` with the paths of their values, and the day. Out: every problem. `FACTS` has
+what no rule decides by. How requests are shared out is in `traffic`, how a deployment grows in `autoscale`.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.lifecycle import Lifecycle
+from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS, PROVIDER
+from azure_gpu.catalog.services.machine_learning.endpoints import (
+    DEFAULT_INSTANCE_TYPE,
+    LEAST_INSTANCES,
+    LEAST_SOURCE,
+    LIST,
+    QUOTAS,
+    RESERVED_SOURCE,
+)
+from azure_gpu.catalog.sources import Dated, Source
+
+AUTH_MODES = ("Key", "AMLToken", "AADToken")
+OF_MANAGED = "AADToken"  # the one of them that Kubernetes endpoints don't take
+MANAGED = "Managed"
+KINDS = (MANAGED, KUBERNETES)
+
+_EXAMPLES = Source("Azure/azureml-examples", Dated.OBSERVED, date(2026, 7, 31))
+_SURCHARGE = Source("Microsoft Learn, machine-learning/concept-endpoints-online", Dated.OBSERVED, date(2024, 9, 23))
+_KUBERNETES = Source("Azure/azureml-examples, kubernetes-endpoint.yml", Dated.OBSERVED, date(2026, 7, 31))
+_SIGN_ON = Source("Microsoft Learn, machine-learning/how-to-authenticate-online-endpoint", Dated.OBSERVED, date(2026, 11, 20))
+
+ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
+MOST_INSTANCES = 50
+MOST_TIMEOUT_S = {MANAGED: 180, KUBERNETES: 300}  # of a request
+_NAME = re.compile(r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*")
+
+FACTS: tuple[Fact, ...] = (
+    Fact("resource types", "Microsoft.MachineLearningServices/workspaces/onlineEndpoints and .../deployments", PROVIDER),
+    Fact("endpointComputeType in the API", "Managed, Kubernetes and AzureMLCompute", PROVIDER),
+    Fact("default instance type", DEFAULT_INSTANCE_TYPE, PROVIDER),
+    Fact("instances of a managed deployment", 'sku with name "Default" and capacity', PROVIDER),
+    Fact("scale of a managed deployment", "Default, where nothing is said", PROVIDER),
+    Fact("scale of a Kubernetes deployment", "TargetUtilization, where nothing is said", PROVIDER),
+    Fact("code", "codeConfiguration with codeId and scoringScript, model, environmentId", PROVIDER),
+    Fact("custom container", "inferenceConfig with routes, each a path and a port", PROVIDER),
+    Fact("routes of a custom container", "livenessRoute, readinessRoute, scoringRoute, startupRoute", PROVIDER),
+    Fact("Triton's routes", "/v2/health/live, /v2/health/ready and / on port 8000", _EXAMPLES),
+    Fact("GPU on Kubernetes", "containerResourceRequirements with requests and limits: cpu, memory, gpu, all text", PROVIDER),
+    Fact("instance type on Kubernetes", "a name among the compute's instanceTypes", PROVIDER),
+    Fact("instances in production", "more than 3 are advised", LIST),
+    Fact(
+        "quota kept for upgrades", "a fifth of the instances, rounded up; A100, H100 and NDv2 sizes are exempt", RESERVED_SOURCE
+    ),
+    Fact("endpoints per subscription and region", "100, more on request", QUOTAS),
+    Fact("price of a managed deployment", "that of its machines: the service adds nothing", _SURCHARGE),
+    Fact("base image without GPU", "mcr.microsoft.com/azureml/minimal-py312-inference", _EXAMPLES),
+    Fact("base image with CUDA 11.8", "openmpi4.1.0-cuda11.8-cudnn8-ubuntu22.04", _EXAMPLES),
+    Fact("base image with CUDA 12.4", "openmpi5.0-cuda12.4-ubuntu22.04", _EXAMPLES),
+    Fact("base image with CUDA 12.6", "openmpi5.0-cuda12.6-ubuntu24.04", _EXAMPLES),
+    Fact("API version", "2025-12-01, the provider's default", PROVIDER),
+)
+
+
+class EndpointRequest(NamedTuple):
+    """An online endpoint, and where each value was written."""
+
+    name: str
+    auth_mode: str
+    kind: str  # of its deployments: Managed or Kubernetes
+    name_path: str
+    auth_path: str
+    kind_path: str
+    compute_path: str
+    compute_kind: str = ""  # of the compute it names; empty with managed deployments
+
+
+class DeploymentRequest(NamedTuple):
+    """A deployment, and where each value was written. The size of a managed one is judged by `machine_learning.size_problems`."""
+
+    kind: str
+    name: str
+    endpoint_name: str
+    name_path: str
+    instances_path: str
+    timeout_path: str
+    instances: int = LEAST_INSTANCES
+    request_timeout_s: float | None = None
+
+
+def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
+    """Every reason for which the service refuses the endpoint on that day."""
+    problems = lifecycle.check(ONLINE_ENDPOINTS, "an online endpoint", as_of, path=request.kind_path, value=request.kind)
+    problems += _name("an endpoint", request.name, request.name_path)
+    if request.auth_mode not in AUTH_MODES:
+        problems.append(
+            _refused(
+                request.auth_path,
+                "an endpoint needs one of the ways to sign on",
+                request.auth_mode or None,
+                ", ".join(AUTH_MODES),
+                "write AADToken, which needs no secret",
+            )
+        )
+    if request.kind == KUBERNETES and request.auth_mode == OF_MANAGED:
+        problems.append(
+            _refused(
+                request.auth_path,
+                "an endpoint on Kubernetes takes no tokens of Entra",
+                request.auth_mode,
+                ", ".join(mode for mode in AUTH_MODES if mode != OF_MANAGED),
+                "write AMLToken, whose tokens end after some hours",
+                _SIGN_ON,
+            )
+        )
+    if request.kind not in KINDS:
+        allowed = ", ".join(KINDS)
+        problems.append(_refused(request.kind_path, "no such kind of online endpoint", request.kind, allowed, f"write {MANAGED}"))
+    problems += _compute(request)
+    return problems
+
+
+def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem]:
+    """Every reason for which the service refuses the deployment on that day."""
+    problems = lifecycle.check(ONLINE_ENDPOINTS, "an online deployment", as_of, path=request.name_path, value=request.kind)
+    problems += _name("a deployment", request.name, request.name_path)
+    both = len(request.name) + len(request.endpoint_name)
+    if request.kind == KUBERNETES and not 6 <= both <= 62:
+        problems.append(
+            _refused(
+                request.name_path,
+                "the names of a Kubernetes endpoint and its deployment have 6 to 62 characters together",
+                both,
+                "6 to 62",
+                "shorten one of them",
+                QUOTAS,
+            )
+        )
+    if request.instances > MOST_INSTANCES:
+        problems.append(
+            _refused(
+                request.instances_path,
+                "a deployment has so many instances only where Microsoft has allowed it",
+                request.instances,
+                f"at most {MOST_INSTANCES}, more on request",
+                "have fewer, or ask for a higher limit",
+                QUOTAS,
+            )
+        )
+    if request.instances < LEAST_INSTANCES:
+        problems.append(
+            _refused(
+                request.instances_path,
+                "a deployment has at least one instance",
+                request.instances,
+                f"{LEAST_INSTANCES} or more",
+                "write 1, and delete the deployment when nobody asks it",
+                LEAST_SOURCE,
+            )
+        )
+    most = MOST_TIMEOUT_S.get(request.kind)
+    if most is not None and request.request_timeout_s is not None and not 0 < request.request_timeout_s <= most:
+        problems.append(
+            _refused(
+                request.timeout_path,
+                f"a {request.kind} endpoint gives up a request after at most {most} s",
+                request.request_timeout_s,
+                f"above 0, at most {most} s",
+                f"write {most} s or less, or answer at once and do the work elsewhere",
+                QUOTAS,
+            )
+        )
+    return problems
+
+
+def _name(what: str, name: str, path: str) -> Iterator[Problem]:
+    if _NAME.fullmatch(name) is None:
+        yield _refused(
+            path,
+            f"the name of {what} doesn't fit",
+            name,
+            "3 to 32 letters, digits and single dashes, a letter first",
+            "choose such a name",
+            QUOTAS,
+        )
+
+
+def _compute(request: EndpointRequest) -> Iterator[Problem]:
+    if request.kind == KUBERNETES and request.compute_kind != KUBERNETES:
+        legacy = "; the kind AKS is of version 1" if request.compute_kind == LEGACY_AKS else ""
+        yield _refused(
+            request.compute_path,
+            f"a Kubernetes endpoint names a compute of the kind Kubernetes{legacy}",
+            request.compute_kind or None,
+            KUBERNETES,
+            "attach the cluster as Kubernetes compute",
+            _KUBERNETES,
+        )
+    if request.kind == MANAGED and request.compute_kind:
+        yield _refused(
+            request.compute_path,
+            "a managed endpoint has no compute of its own",
+            request.compute_kind,
+            "no compute",
+            f"leave the compute out, or write {KUBERNETES}",
+        )
+
+
+def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PROVIDER) -> Problem:
+    return impossible(path, message, value, allowed, fix, source)

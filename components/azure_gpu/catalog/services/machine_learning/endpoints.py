@@ -1,0 +1,231 @@
+"""What managed online endpoints of Azure Machine Learning take: VM sizes, and the quota that a deployment needs.
+
+In: a size with its use and the day, or a size and a number of instances. Out: problems, vCPUs, the quota family by the name that
+Azure Machine Learning itself gives it. What an endpoint and its deployments may say is in `deployments`.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import observed
+from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.catalog.sources import Dated, Source
+
+RESERVED = Fraction(1, 5)  # of the instances, on top of them, so that upgrades have room
+RESERVED_SOURCE = Source(
+    "Microsoft Learn, machine-learning/includes/quota-allocation-online-deployment", Dated.OBSERVED, date(2023, 12, 7)
+)
+QUOTAS = Source("Microsoft Learn, machine-learning/how-to-manage-quotas", Dated.OBSERVED, date(2026, 1, 27))
+LEAST_INSTANCES = 1
+DEFAULT_INSTANCE_TYPE = "Standard_F4s_v2"
+
+_PAGE = "Microsoft Learn, machine-learning/reference-managed-online-endpoints-vm-sku-list"
+LIST = Source(_PAGE, Dated.OBSERVED, date(2023, 10, 18))
+# The page got more rows later and kept its date of 2023.
+_LATER_LIST = Source(f"{_PAGE}, its later table", Dated.OBSERVED, date(2026, 11, 20))
+LEAST_SOURCE = Source("Azure/mlops-v2 issue 48", Dated.OBSERVED, date(2026, 11, 20))
+_PROVIDER = Source("pulumi-azure-native 3.29.0, ManagedOnlineDeployment", Dated.OBSERVED, date(2026, 11, 20))
+
+
+class ManagedSize(NamedTuple):
+    """A size with a GPU that managed endpoints list."""
+
+    name: str
+    quota_family: str  # as Azure Machine Learning spells it; compute's own spelling is in the size's series
+    reserves: bool  # whether `RESERVED` is asked for on top
+    seen: Source
+
+
+def _rows(quota_family: str, *names: str, reserves: bool, seen: Source = LIST) -> Iterator[ManagedSize]:
+    for name in names:
+        yield ManagedSize(f"Standard_{name}", quota_family, reserves, seen)
+
+
+MANAGED_SIZES: tuple[ManagedSize, ...] = (
+    *_rows("standardNCSv2Family", "NC6s_v2", "NC12s_v2", "NC24s_v2", reserves=True),
+    *_rows("standardNCSv3Family", "NC6s_v3", "NC12s_v3", "NC24s_v3", reserves=True),
+    *_rows("standard NCASv3_T4 Family", "NC4as_T4_v3", "NC8as_T4_v3", "NC16as_T4_v3", "NC64as_T4_v3", reserves=True),
+    *_rows("standardNCADSA100v4Family", "NC24ads_A100_v4", "NC48ads_A100_v4", "NC96ads_A100_v4", reserves=False),
+    *_rows("standardNCADSH100v5Family", "NC40ads_H100_v5", "NC80adis_H100_v5", reserves=False, seen=_LATER_LIST),
+    *_rows("standardNDSv2Family", "ND40rs_v2", reserves=False),
+    *_rows("standard NDASv4_A100 Family", "ND96asr_v4", reserves=False),
+    *_rows("standard NDAMSv4_A100Family", "ND96amsr_A100_v4", reserves=False),
+    *_rows("standardNDv5H100Family", "ND96is_H100_v5", "ND96isr_H100_v5", reserves=False, seen=_LATER_LIST),
+    *_rows(
+        "standardNVADSA10v5Family",
+        "NV6ads_A10_v5",
+        "NV12ads_A10_v5",
+        "NV18ads_A10_v5",
+        "NV36ads_A10_v5",
+        "NV36adms_A10_v5",
+        "NV72ads_A10_v5",
+        reserves=True,
+        seen=_LATER_LIST,
+    ),
+)
+_BY_NAME = {one.name.lower(): one for one in MANAGED_SIZES}
+
+
+class ManagedCpuSize(NamedTuple):
+    """A size without a GPU that managed endpoints list. All of them ask for `RESERVED` on top."""
+
+    name: str
+    vcpus: int
+    quota_family: str
+
+
+def _cpus(quota_family: str, pattern: str, *vcpus: int) -> Iterator[ManagedCpuSize]:
+    for each in vcpus:
+        yield ManagedCpuSize(f"Standard_{pattern.format(each)}", each, quota_family)
+
+
+_D_VCPUS = (2, 4, 8, 16, 32, 48, 64, 96)
+MANAGED_CPU_SIZES: tuple[ManagedCpuSize, ...] = (
+    *_cpus("standardDASv4Family", "D{}as_v4", *_D_VCPUS),
+    *_cpus("standardDAv4Family", "D{}a_v4", *_D_VCPUS),
+    *(
+        ManagedCpuSize(f"Standard_DS{number}_v2", vcpus, "standardDSv2Family")
+        for number, vcpus in ((1, 1), (2, 2), (3, 4), (4, 8), (5, 16))
+    ),
+    *_cpus("standardESv3Family", "E{}s_v3", 2, 4, 8, 16, 32, 48, 64),
+    *_cpus("standardFSv2Family", "F{}s_v2", 2, 4, 8, 16, 32, 48, 64, 72),
+    *_cpus("standardFXMDVSFamily", "FX{}mds", 4, 12, 24, 36, 48),
+    *_cpus("standardLASv3Family", "L{}as_v3", 8, 16, 32, 48, 64, 80),
+    *_cpus("standardLSv2Family", "L{}s_v2", 8, 16, 32, 48, 64, 80),
+    *_cpus("standardLSv3Family", "L{}s_v3", 8, 16, 32, 48, 64, 80),
+)
+_CPU_BY_NAME = {one.name.lower(): one for one in MANAGED_CPU_SIZES}
+
+
+def managed(size: Size) -> ManagedSize | None:
+    """The size's row in the list of managed endpoints; None where it has none."""
+    return _BY_NAME.get(size.name.lower())
+
+
+def managed_cpu(size_name: str) -> ManagedCpuSize | None:
+    """The row of a size without a GPU, by any spelling of its name; None where the list has none."""
+    return _CPU_BY_NAME.get(normalise(size_name).lower())
+
+
+def has_gpu(size_name: str) -> bool | None:
+    """Whether machines of this size have a GPU, by what is known of it or else by its letter, which is N for those that have one.
+
+    None: not known.
+    """
+    size = SIZES.find(size_name)
+    if size is not None:
+        return None if size.gpu_count is None else size.gpu_count > 0
+    letter = normalise(size_name).removeprefix(PREFIX)[:1].upper()
+    return False if letter and letter in "ABDEFGHLM" else None
+
+
+def unlisted(size_name: str, path: str) -> Iterator[Problem]:
+    """What is to be said about a size without a GPU that the list hasn't got."""
+    if managed_cpu(size_name) is None:
+        yield Problem(
+            path=path,
+            message=f"whether managed endpoints take {size_name} is not known: not on their list of {LIST.day.isoformat()}",
+            value=size_name,
+            allowed=", ".join(one.name for one in MANAGED_CPU_SIZES[:4]) + " and others",
+            fix="`az ml compute list-sizes` shows what the region has",
+            source=str(LIST),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def quota_of(size_name: str, instances: int) -> tuple[str, int | None]:
+    """The family whose quota so many instances use, and how many vCPUs of it, by the name of a size."""
+    cpu = managed_cpu(size_name)
+    if cpu is not None:
+        return cpu.quota_family, reserved(instances) * cpu.vcpus
+    size = SIZES.find(size_name)
+    return (quota_family(size), quota_vcpus(size, instances)) if size is not None else ("", None)
+
+
+def reserved(instances: int) -> int:
+    """As many instances, and a fifth more, rounded up, for upgrades."""
+    return max(ceil(instances * (1 + RESERVED)), 0)
+
+
+def quota_family(size: Size) -> str:
+    """The family whose quota a deployment of this size uses, as Azure Machine Learning spells it where that is known."""
+    row = managed(size)
+    return row.quota_family if row else size.series.quota_family
+
+
+def quota_vcpus(size: Size, instances: int) -> int | None:
+    """vCPUs of quota that a deployment needs: a fifth more instances, rounded up, but for sizes that are exempt.
+
+    A size that isn't listed counts as not exempt. None where its vCPUs aren't known.
+    """
+    each = size.quota_vcpus if size.quota_vcpus is not None else size.vcpus
+    if each is None:
+        return None
+    row = managed(size)
+    counted = max(instances, 0) if row is not None and not row.reserves else reserved(instances)
+    return counted * each
+
+
+def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
+    """What speaks against the size in managed online endpoints alone."""
+    row = managed(size)
+    if row is not None:
+        what = f"{size.name} in managed online endpoints"
+        yield from lifecycle.check(Lifecycle(seen=row.seen), what, as_of, path=use.path, value=use.size)
+    elif size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its own retirement says it
+        yield from _not_listed(size, use, as_of)
+    if use.nodes < LEAST_INSTANCES:
+        yield Problem(
+            path=use.path,
+            message=f"a managed online deployment can't have {use.nodes} instances: it never scales to zero",
+            value=use.nodes,
+            allowed=f"{LEAST_INSTANCES} or more",
+            fix="write 1, and delete the deployment when nobody asks it",
+            source=str(LEAST_SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
+    if use.spot:
+        yield Problem(
+            path=use.path,
+            message="managed online endpoints have no Spot or low-priority instances",
+            value=use.size,
+            fix="leave Spot out, or deploy to a Kubernetes endpoint on a Spot pool",
+            source=str(_PROVIDER),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _not_listed(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
+    """A size that was there when the list was written was left out of it; of one that came or had gone, the list says nothing."""
+    end = size.lifecycle.end_in(use.region)
+    there = size.lifecycle.seen.day < LIST.day and (end is None or end.day >= LIST.day)
+    if there:
+        refused = Problem(
+            path=use.path,
+            message=f"managed online endpoints don't take {size.name}",
+            value=use.size,
+            allowed="the sizes of the list of managed online endpoints",
+            fix="use a Kubernetes endpoint for this size",
+            code=Code.NOT_OFFERED,
+        )
+        yield from observed.at(LIST, as_of, refused)
+        return
+    yield Problem(
+        path=use.path,
+        message=f"whether managed online endpoints take {size.name} is not known: not on their list of {LIST.day.isoformat()}",
+        value=use.size,
+        fix="`az ml compute list-sizes` shows what the region has; a Kubernetes endpoint takes what the cluster has",
+        source=str(LIST),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )

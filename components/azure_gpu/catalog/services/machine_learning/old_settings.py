@@ -1,0 +1,158 @@
+"""What the settings of Azure Machine Learning's retired clients meant, and what says the same in a stack file today.
+
+In: nothing. Out: tables by the setting's name, one for each file or call that had them.
+"""
+
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+
+WORKBENCH_FILES = Source(
+    "Microsoft Learn, machine-learning/desktop-workbench/experimentation-service-configuration-reference",
+    Dated.OBSERVED,
+    date(2017, 9, 28),
+)
+AKS_SERVICES = Source(
+    "Microsoft Learn, includes/machine-learning-service-aks-deploy-config, and azureml-core 1.61.0",
+    Dated.OBSERVED,
+    date(2019, 10, 6),
+)
+SDK = Source("azureml-core 1.61.0, its docstrings", Dated.OBSERVED, FACTS_DAY)
+
+
+class OldSetting(NamedTuple):
+    """`today` is what to write now; "" where there is nothing to write."""
+
+    meaning: str
+    today: str
+
+
+# `<target>.compute`, where a script ran.
+COMPUTE_FILE: dict[str, OldSetting] = {
+    "type": OldSetting("where the script runs: local, docker, remotedocker or cluster", "`run --on local|vm|cluster`"),
+    "baseDockerImage": OldSetting(
+        "the image that the script runs in", "the workload's own image, which the stack's registry builds from its Dockerfile"
+    ),
+    "address": OldSetting("the machine's public address", "none: a machine is reached by run-command, and has no public address"),
+    "username": OldSetting("who signs in to the machine by SSH", "`admin` of the machine"),
+    "password": OldSetting("the password of the SSH login, encrypted", "never carried over: a machine takes a public key alone"),
+    "sharedVolumes": OldSetting(
+        "whether the project's folder is mounted into the container, rather than copied", "none: the script is uploaded"
+    ),
+    "nvidiaDocker": OldSetting(
+        "runs the container with nvidia-docker, so that it sees the machine's GPUs",
+        "none: containers on a machine with GPUs see them",
+    ),
+    "nativeSharedDirectory": OldSetting("a folder of the machine that all runs share", "the stack's storage"),
+}
+
+# `<configuration>.runconfig`, how it ran.
+RUN_FILE: dict[str, OldSetting] = {
+    "ArgumentVector": OldSetting("the script and its arguments", "`run ./script.py --on vm -- ARGUMENTS`"),
+    "Target": OldSetting("the .compute file to run on", "the machine's name in the stack file"),
+    "EnvironmentVariables": OldSetting("variables of the script", "`--env NAME=VALUE`"),
+    "Framework": OldSetting(
+        "whether a Spark session is started for the script; where nothing is said, PySpark", "none: scripts here are Python"
+    ),
+    "CondaDependenciesFile": OldSetting(
+        "the file of packages; where nothing is said, conda_dependencies.yml", "`--requirements requirements.txt`"
+    ),
+    "SparkDependenciesFile": OldSetting("the file of Spark's packages", "none: there is no Spark here"),
+    "PrepareEnvironment": OldSetting("whether the packages are installed before the first run", "none: they always are"),
+    "TrackedRun": OldSetting("whether the run is kept in Workbench's history", "none: a run's log and exit code are its record"),
+    "UseSampling": OldSetting("whether Workbench's data sources give samples", "none: data sources went with Workbench"),
+    "DataSourceSettings": OldSetting("which samples Workbench's data sources give", "none: data sources went with Workbench"),
+    "DataSourceSubstitutions": OldSetting("which data source stands for which", "none: data sources went with Workbench"),
+}
+
+# AksCompute.provisioning_configuration of SDK v1.
+AKS_COMPUTE: dict[str, OldSetting] = {
+    "agent_count": OldSetting("how many nodes, all the time; 3 where nothing is said", "`max_nodes` of a GPU pool, from none"),
+    "vm_size": OldSetting("the size of every node", "`size` of a GPU pool"),
+    "ssl_cname": OldSetting("the host name of the certificate", "`https` of the compute's extension"),
+    "ssl_cert_pem_file": OldSetting("the certificate", "`https` of the compute's extension"),
+    "ssl_key_pem_file": OldSetting("the certificate's key", "`https` of the compute's extension; never carried over"),
+    "location": OldSetting("the cluster's region", "`location` of the cluster"),
+    "vnet_resourcegroup_name": OldSetting("the resource group of the network", "`subnet_id` of the cluster"),
+    "vnet_name": OldSetting("the network", "`subnet_id` of the cluster"),
+    "subnet_name": OldSetting("the subnet", "`subnet_id` of the cluster"),
+    "service_cidr": OldSetting("addresses of services in the cluster", "`service_cidr` of the cluster"),
+    "dns_service_ip": OldSetting("the address of the cluster's name server", "none: it follows from `service_cidr`"),
+    "docker_bridge_cidr": OldSetting("addresses of Docker's bridge", "none: nodes have no Docker"),
+    "cluster_purpose": OldSetting(
+        "FastProd or DevTest, which takes fewer than 12 processors", "`high_availability` of the compute's extension"
+    ),
+    "load_balancer_type": OldSetting("PublicIp or InternalLoadBalancer", "`router` of the compute's extension"),
+    "load_balancer_subnet": OldSetting("the subnet of the internal load balancer", "`router` of the compute's extension"),
+}
+
+# AksWebservice.deploy_configuration of SDK v1.
+AKS_SERVICE: dict[str, OldSetting] = {
+    "autoscale_enabled": OldSetting("whether replicas come and go; where num_replicas isn't said, they do", "`autoscale`"),
+    "autoscale_min_replicas": OldSetting("the fewest replicas; 1 where nothing is said", "`autoscale.min`"),
+    "autoscale_max_replicas": OldSetting("the most replicas; 10 where nothing is said", "`autoscale.max`"),
+    "autoscale_refresh_seconds": OldSetting("how often it scales; each second where nothing is said", "none"),
+    "autoscale_target_utilization": OldSetting("how busy replicas should be; 70 percent where nothing is said", "`autoscale`"),
+    "collect_model_data": OldSetting("whether requests and answers are kept", "none: nothing is kept"),
+    "auth_enabled": OldSetting("whether a request needs a key; it does where nothing is said", "`auth: key`"),
+    "token_auth_enabled": OldSetting("whether a request needs a token in place of a key", "`auth: aml_token`"),
+    "cpu_cores": OldSetting("processors of a replica; 0.1 where nothing is said", "`cpu` of an instance type"),
+    "memory_gb": OldSetting("memory of a replica in GB; 0.5 where nothing is said", "`memory` of an instance type"),
+    "gpu_cores": OldSetting("GPUs of a replica; 1 where nothing is said and the image has CUDA", "`gpus` of an instance type"),
+    "enable_app_insights": OldSetting("whether requests are logged", "`monitoring`"),
+    "scoring_timeout_ms": OldSetting("how long a request may take; a minute where nothing is said", "`requests.timeout_seconds`"),
+    "replica_max_concurrent_requests": OldSetting(
+        "how many requests a replica takes at once; 1 where nothing is said", "`requests.concurrent`"
+    ),
+    "max_request_wait_time": OldSetting(
+        "how long a request may wait, then it is answered with 503; 500 ms where nothing is said", "`requests.queue_seconds`"
+    ),
+    "num_replicas": OldSetting("how many replicas", "`instances`"),
+    "primary_key": OldSetting("the first key", "never carried over: Azure makes both"),
+    "secondary_key": OldSetting("the second key", "never carried over: Azure makes both"),
+    "period_seconds": OldSetting("how often the liveness probe asks; 10 where nothing is said", "`probes`"),
+    "initial_delay_seconds": OldSetting("how long before it asks first; 310 where nothing is said", "`probes`"),
+    "timeout_seconds": OldSetting("how long it waits for an answer; 2 where nothing is said", "`probes`"),
+    "success_threshold": OldSetting("how often it has to succeed after a failure; 1 where nothing is said", "`probes`"),
+    "failure_threshold": OldSetting("how often it may fail; 3 where nothing is said", "`probes`"),
+    "namespace": OldSetting("the namespace on the cluster", "`namespace` of the compute"),
+    "compute_target_name": OldSetting("the cluster", "`compute` of the endpoint"),
+    "tags": OldSetting("tags", "`tags`"),
+    "properties": OldSetting("properties of the service", "none"),
+    "description": OldSetting("a description", "`description`"),
+    "cpu_cores_limit": OldSetting("the most processors of a replica", "`cpu` of an instance type"),
+    "memory_gb_limit": OldSetting("the most memory of a replica", "`memory` of an instance type"),
+    "blobfuse_enabled": OldSetting("whether the model is mounted rather than copied", "none: the service fetches it"),
+}
+
+# InferenceConfig of SDK v1.
+INFERENCE: dict[str, OldSetting] = {
+    "entry_script": OldSetting("the script with init() and run()", "`code`, or the workload `scoring` in its place"),
+    "runtime": OldSetting("python or spark-py", "none: it is Python"),
+    "conda_file": OldSetting("the packages", "`conda_file` of an environment"),
+    "extra_docker_file_steps": OldSetting("further lines of the image's Dockerfile", "a Dockerfile of one's own"),
+    "source_directory": OldSetting("the folder of the script", "`code`"),
+    "enable_gpu": OldSetting("whether the image has CUDA", "an image with CUDA, and an instance type with a GPU"),
+    "description": OldSetting("a description", "`description`"),
+    "base_image": OldSetting("the image below the packages", "`image` of an environment"),
+    "base_image_registry": OldSetting("the registry of that image", "`image` of an environment"),
+    "cuda_version": OldSetting("CUDA 9.0, 9.1 or 10.0", "what the image of the environment has"),
+    "environment": OldSetting("an environment, in place of the settings above", "`environment`"),
+}
+
+# What a scoring script of SDK v1 called, and where it is now.
+SCORING_CALLS: dict[str, OldSetting] = {
+    "azureml.core.model": OldSetting("finds the model's folder: Model.get_model_path(name)", 'os.environ["AZUREML_MODEL_DIR"]'),
+    "azureml.contrib.services.aml_request": OldSetting(
+        "the request itself, by @rawhttp",
+        "azureml_inference_server_http.api.aml_request; inside the server the old name still works",
+    ),
+    "azureml.contrib.services.aml_response": OldSetting(
+        "an answer with a status of its own",
+        "azureml_inference_server_http.api.aml_response; inside the server the old name still works",
+    ),
+    "ujson": OldSetting("writes JSON", "json of the standard library, or a package that the environment names"),
+    "tensorflow.Session": OldSetting("runs a graph of TensorFlow 1", "a signature of tf.saved_model.load(folder)"),
+    "tensorflow.saved_model.loader.load": OldSetting("loads a model of TensorFlow 1", "tf.saved_model.load(folder)"),
+}

@@ -1,0 +1,72 @@
+"""Python packages that come twice, with and without a GPU: which of the two an environment has.
+
+In: packages by name, with what follows it in brackets and the version that is asked for. Out: whether they are of use without a
+GPU, and warnings where a package for processors alone stands in an environment that is made for GPUs.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.sources import Dated, Source
+
+_INDEX = Source("the packages' own pages on pypi.org and anaconda.org", Dated.OBSERVED, date(2026, 11, 20))
+
+
+class Package(NamedTuple):
+    """A package that is asked for."""
+
+    name: str  # in lower case, with hyphens
+    extras: tuple[str, ...] = ()  # cuda12 of jax[cuda12]
+    constraint: str = ""  # such as ==2.1.0+cpu
+    pip: bool = True
+
+
+# Packages that run on processors alone, and what takes their place on a GPU.
+CPU_ONLY: dict[str, str] = {
+    "tensorflow-cpu": "tensorflow[and-cuda]",
+    "intel-tensorflow": "tensorflow[and-cuda]",
+    "cpuonly": "pytorch-cuda",
+    "pytorch-cpu": "pytorch-cuda",
+    "onnxruntime": "onnxruntime-gpu",
+    "mxnet-mkl": "a package mxnet-cu… of the image's CUDA version",
+    "faiss-cpu": "faiss-gpu",
+    "cntk": "cntk-gpu",
+    "py-xgboost-cpu": "py-xgboost-gpu",
+    "paddlepaddle": "paddlepaddle-gpu",
+}
+# Packages that are of no use without a GPU, by name or by how it begins.
+GPU_ONLY = frozenset(
+    {"tensorflow-gpu", "pytorch-cuda", "onnxruntime-gpu", "faiss-gpu", "cntk-gpu", "py-xgboost-gpu", "paddlepaddle-gpu", "apex"}
+)
+_GPU_BEGINNINGS = ("cupy-cuda", "mxnet-cu", "nvidia-cu", "tensorrt", "cudatoolkit", "cudnn", "cuda-toolkit")
+_GPU_EXTRAS = ("and-cuda", "cuda", "cuda11", "cuda12", "cuda13")
+
+
+def for_gpus_alone(packages: Iterable[Package]) -> bool:
+    """Whether one of the packages is of no use without a GPU."""
+    return any(
+        package.name in GPU_ONLY or package.name.startswith(_GPU_BEGINNINGS) or set(package.extras) & set(_GPU_EXTRAS)
+        for package in packages
+    )
+
+
+def problems(packages: Iterable[Package], path: str) -> Iterator[Problem]:
+    """A warning for each package of an environment that is made for GPUs and doesn't use one."""
+    for package in packages:
+        instead = CPU_ONLY.get(package.name, "")
+        if not instead and "+cpu" in package.constraint:
+            instead = f"{package.name} of a version without +cpu"
+        if not instead:
+            continue
+        yield Problem(
+            path=path,
+            message=f"{package.name} runs on the processor alone, and the environment is made for a GPU, which would stand idle",
+            value=f"{package.name}{package.constraint}",
+            allowed="packages that use the GPU",
+            fix=f"write {instead}",
+            source=str(_INDEX),
+            code=Code.IMPOSSIBLE,
+            severity=Severity.WARNING,
+        )

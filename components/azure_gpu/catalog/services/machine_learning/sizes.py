@@ -1,0 +1,100 @@
+"""Which VM sizes Azure Machine Learning takes for its clusters and instances, and, through `endpoints`, for
+managed online endpoints.
+
+In: a size, its use and the day. Out: what speaks against it in Azure Machine Learning alone. Azure itself says that it doesn't
+support every size and gives a list by API only, so that a series that no page names is a warning and no refusal.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.machine_learning import endpoints
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.catalog.sources import Dated, Source
+
+_PAGE = "Microsoft Learn, machine-learning/concept-compute-target"
+_PAGE_2020 = Source(_PAGE, Dated.OBSERVED, date(2020, 9, 29))
+TARGETS_PAGE = Source(_PAGE, Dated.OBSERVED, date(2024, 1, 23))
+_RETIRING = "Microsoft Learn, machine-learning/includes/retiring-vms"  # read in its version of 2024-10-17
+EOL = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))
+
+
+def _until(end: date) -> Lifecycle:
+    return Lifecycle(seen=_PAGE_2020, end=Source(_RETIRING, Dated.VALID_FROM, end))
+
+
+_SINCE_2020 = Lifecycle(seen=_PAGE_2020)
+_SINCE_2024 = Lifecycle(seen=TARGETS_PAGE)
+_UNTIL_2023 = _until(date(2023, 8, 31))
+
+# By series. NCv3 and NVv3 have no end of their own here: they end with the machines.
+COMPUTE_SERIES: dict[str, Lifecycle] = {
+    "NC": _UNTIL_2023,
+    "NC Promo": _UNTIL_2023,
+    "NCv2": _UNTIL_2023,
+    "ND": _UNTIL_2023,
+    "NV": _UNTIL_2023,
+    "NV Promo": _UNTIL_2023,
+    "NCv3": _SINCE_2020,
+    "NDv2": _SINCE_2020,
+    "NVv3": _SINCE_2020,
+    "NCasT4_v3": _SINCE_2024,
+    "NDasrA100_v4": _SINCE_2024,
+    "H": _SINCE_2020,
+    "HB": _until(date(2024, 8, 31)),
+    "HC": _SINCE_2020,
+    "HBv2": _SINCE_2020,
+    "HBv3": _SINCE_2024,
+}
+
+LOW_PRIORITY = Lifecycle(
+    seen=EOL,
+    announced=EOL,
+    end=Source(f"{EOL.where}, and azure.microsoft.com/updates?id=501658", Dated.VALID_FROM, date(2026, 3, 31)),
+)
+
+
+def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
+    """What speaks against the size in clusters, instances or managed endpoints, whichever the use names."""
+    if use.service is Service.ML_ENDPOINT:
+        yield from endpoints.size_problems(size, use, as_of)
+        return
+    if size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its own retirement says it
+        yield from _series(size, use, as_of)
+    if use.spot:
+        yield from low_priority(use.path, as_of)
+
+
+def low_priority(path: str, as_of: date) -> list[Problem]:
+    """What speaks against low-priority nodes, which are what Azure Machine Learning has in Spot's place."""
+    return lifecycle.check(
+        LOW_PRIORITY,
+        "low priority in Azure Machine Learning compute",
+        as_of,
+        path=path,
+        value="LowPriority",
+        fix="write Dedicated, and let the cluster scale down to 0 nodes",
+        instead=("Dedicated",),
+    )
+
+
+def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
+    known = COMPUTE_SERIES.get(size.series.name)
+    if known is None:
+        yield Problem(
+            path=use.path,
+            message=f"whether Azure Machine Learning compute takes the series {size.series.name} is not known",
+            value=use.size,
+            allowed=", ".join(name for name, one in COMPUTE_SERIES.items() if one.status(as_of) is not Status.RETIRED),
+            fix="`az ml compute list-sizes` shows what the workspace's region takes",
+            source=str(TARGETS_PAGE),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+        return
+    what = f"the series {size.series.name} in Azure Machine Learning compute"
+    yield from lifecycle.check(known, what, as_of, path=use.path, value=use.size, region=use.region)

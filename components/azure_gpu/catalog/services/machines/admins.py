@@ -1,0 +1,122 @@
+"""Who administers a machine: names that Azure refuses, SSH keys that it takes, and what it asks of a password.
+
+In: a name, a public key or a password. Out: problems, none of which shows a key or a password.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sources import Dated, Source
+
+API = Source("pulumi-azure-native 3.29.0, compute 2024-11-01, OSProfile", Dated.OBSERVED, date(2026, 11, 20))
+KEYS = Source(
+    "pulumi-azure-native 3.29.0, compute 2024-11-01: SshPublicKey, and SshEncryptionTypes RSA and Ed25519",
+    Dated.OBSERVED,
+    date(2026, 11, 20),
+)
+RSA, ED25519 = "ssh-rsa", "ssh-ed25519"
+SHORTEST_RSA_BITS = 2048
+REFUSED_NAMES = frozenset(
+    (
+        "administrator", "admin", "user", "user1", "test", "user2", "test1", "user3", "admin1", "1", "123", "a",
+        "actuser", "adm", "admin2", "aspnet", "backup", "console", "david", "guest", "john", "owner", "root",
+        "server", "sql", "support", "support_388945a0", "sys", "test2", "test3", "user4", "user5",
+    )
+)  # fmt: skip
+REFUSED_PASSWORDS = frozenset(
+    (
+        "abc@123",
+        "P@$$w0rd",
+        "P@ssw0rd",
+        "P@ssword123",
+        "Pa$$word",
+        "pass@word1",
+        "Password!",
+        "Password1",
+        "Password22",
+        "iloveyou!",
+    )
+)
+LONGEST_NAME = {OperatingSystem.LINUX: 64, OperatingSystem.WINDOWS: 20}
+PASSWORD_LENGTH = (8, 123)  # of Windows
+_KINDS_OF_CHARACTERS = (r"[a-z]", r"[A-Z]", r"\d", r"[\W_]")
+_LINUX_NAME = re.compile(r"[a-z_][a-z0-9_-]*")
+
+FACTS: tuple[Fact, ...] = (
+    Fact("administrators' names that are refused", ", ".join(sorted(REFUSED_NAMES)), API),
+    Fact("SSH keys of Linux machines", "RSA of 2048 bits at least, or Ed25519", KEYS),
+    Fact("a Windows password", "8 to 123 characters of three kinds out of four: small, capital, digit, other", API),
+)
+
+
+def user_problems(name: str, operating_system: OperatingSystem, path: str) -> Iterator[Problem]:
+    longest = LONGEST_NAME[operating_system]
+    if name.lower() in REFUSED_NAMES:
+        yield _problem(path, "Azure refuses this name for an administrator", name, "any other", "write gpu", API)
+    elif not 1 <= len(name) <= longest:
+        yield _problem(path, "the name's length is wrong", name, f"1 to {longest} characters", "shorten it", API)
+    elif operating_system is OperatingSystem.WINDOWS and (name.endswith(".") or re.search(r'["/\\\[\]:;|=,+*?<>@]', name)):
+        yield _problem(path, "Windows doesn't take this as a user's name", name, "letters and digits", "write gpu", API)
+    elif operating_system is OperatingSystem.LINUX and not _LINUX_NAME.fullmatch(name):
+        allowed = "small letters, digits, '_' and '-', a letter first"
+        yield _problem(path, "Linux doesn't take this as a user's name", name, allowed, "write gpu", API)
+
+
+def key_problems(text: str, path: str) -> Iterator[Problem]:
+    """What is wrong with a public key in one line, as ~/.ssh/id_ed25519.pub has it."""
+    allowed = f"one line that begins with {ED25519} or {RSA}"
+    fix = "give the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` makes a pair"
+    if "PRIVATE KEY" in text:
+        message = "this is a private key, which belongs nowhere but on your own machine; make another pair"
+        yield _problem(path, message, None, allowed, fix, KEYS)
+        return
+    words = text.split()
+    if len(words) < 2 or len(text.strip().splitlines()) != 1 or words[0] not in (RSA, ED25519):
+        kind = f" of the kind {words[0]}" if words and re.fullmatch(r"(?:ecdsa|sk|ssh)-[a-z0-9@.-]+", words[0]) else ""
+        yield _problem(path, f"this is no public SSH key that Azure takes{kind}", None, allowed, fix, KEYS)
+        return
+    fields = _fields(words[1])
+    if not fields or fields[0] != words[0].encode():
+        yield _problem(path, "this public SSH key is damaged", None, allowed, fix, KEYS)
+    elif words[0] == RSA and (len(fields) < 3 or int.from_bytes(fields[2], "big").bit_length() < SHORTEST_RSA_BITS):
+        message = f"this RSA key has fewer than {SHORTEST_RSA_BITS} bits"
+        yield _problem(path, message, None, f"{SHORTEST_RSA_BITS} bits or more", fix, KEYS)
+
+
+def password_problems(text: str, path: str) -> Iterator[Problem]:
+    """What is wrong with the password of a Windows machine. It is shown nowhere."""
+    least, most = PASSWORD_LENGTH
+    fix = f"pulumi config set --secret --path '{path}'"
+    if not least <= len(text) <= most:
+        yield _problem(path, "the password's length is wrong", None, f"{least} to {most} characters", fix, API)
+    if sum(re.search(kind, text) is not None for kind in _KINDS_OF_CHARACTERS) < 3:
+        allowed = "three kinds of: small letters, capital letters, digits, other characters"
+        yield _problem(path, "the password has too few kinds of characters", None, allowed, fix, API)
+    if text in REFUSED_PASSWORDS:
+        yield _problem(path, "Azure refuses this password, as everybody knows it", None, "any other", fix, API)
+
+
+def _fields(encoded: str) -> list[bytes]:
+    """The fields inside a key: each has its length before it. Empty where they don't fit."""
+    try:
+        data = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return []
+    found: list[bytes] = []
+    while data:
+        length = int.from_bytes(data[:4], "big")
+        if len(data) < 4 + length:
+            return []
+        found.append(data[4 : 4 + length])
+        data = data[4 + length :]
+    return found
+
+
+def _problem(path: str, message: str, value: str | None, allowed: str, fix: str, source: Source) -> Problem:
+    return Problem(path, message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.INVALID)

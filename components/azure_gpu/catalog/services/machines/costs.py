@@ -1,0 +1,105 @@
+"""What a machine costs an hour, while it runs and while it is deallocated: its disk, a public address and a Bastion stay.
+
+In: a `MachineUse` and prices. Out: a `Cost` of both states. What is not known stays so: it is never 0. Prices of machines are
+those of Linux, so what one with Windows costs is not known.
+"""
+
+from datetime import date
+from decimal import Decimal
+from typing import NamedTuple
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.prices import PriceBook
+from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines, of_machines
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sources import Dated, Source
+
+HOURS_A_MONTH = 730  # as Azure's own pages count
+PREMIUM, STANDARD_SSD, STANDARD = "Premium_LRS", "StandardSSD_LRS", "Standard_LRS"
+
+_P10 = Source(
+    "rshade/finfocus-plugin-azure-public, which reports a query of Azure's Retail Prices API", Dated.OBSERVED, date(2026, 10, 1)
+)
+_ONE_TIB = Source("lucidity.cloud, standard-ssd-vs-premium-ssd-azure-pricing", Dated.OBSERVED, date(2026, 11, 20))
+_ADDRESS = Source("getstratolens.com, footguns/unattached-standard-public-ip", Dated.OBSERVED, date(2026, 7, 1))
+_BASTION = Source("getstratolens.com, footguns/idle-azure-bastion", Dated.OBSERVED, date(2026, 7, 1))
+_DEVELOPER = Source("hub.pointfive.co, idle-or-underutilized-azure-bastion-deployment", Dated.OBSERVED, date(2026, 11, 20))
+
+# USD a month by type and the least size of its tier in GiB. List prices of the United States; other regions are dearer.
+_DISKS: dict[tuple[str, int], tuple[Decimal, Source]] = {
+    (PREMIUM, 128): (Decimal("19.71"), _P10),
+    (PREMIUM, 1024): (Decimal("135.17"), _ONE_TIB),
+    (STANDARD_SSD, 1024): (Decimal("76.80"), _ONE_TIB),
+}
+_TIERS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32767)
+ADDRESS_USD_HOUR = Decimal("0.005")
+BASTION_USD_HOUR = {"developer": Decimal(0), "basic": Decimal("0.19")}
+IN_THE_UNITED_STATES = frozenset(
+    ("centralus", "eastus", "eastus2", "northcentralus", "southcentralus", "westcentralus", "westus", "westus2", "westus3")
+)
+
+FACTS: tuple[Fact, ...] = (
+    Fact("a Premium SSD of 128 GiB", "19.71 USD a month", _P10),
+    Fact("disks of 1 TiB", "Premium SSD 135.17 USD a month, Standard SSD 76.80 and transactions", _ONE_TIB),
+    Fact("a standard public address", "0.005 USD an hour, attached or not", _ADDRESS),
+    Fact(
+        "a Bastion of the SKU Basic",
+        "about 0.19 USD an hour from its creation to its deletion, used or not; it can't pause",
+        _BASTION,
+    ),
+    Fact("a Bastion of the SKU Developer", "free, shared, one connection at a time, no peered networks", _DEVELOPER),
+)
+
+
+class MachineUse(NamedTuple):
+    """What is paid for."""
+
+    size: str
+    region: str
+    operating_system: OperatingSystem = OperatingSystem.LINUX
+    spot: bool = False
+    disk_type: str = PREMIUM
+    disk_gib: int | None = None  # None: as large as the image's
+    public_address: bool = False
+    bastion: str = ""  # empty: none
+
+
+class Cost(NamedTuple):
+    """Of a machine that runs, its disk aside, and of one that is deallocated."""
+
+    running: HourlyCost  # with address and Bastion
+    stays: HourlyCost  # disk, address and Bastion, which go on while it is deallocated
+
+
+def cost(use: MachineUse, prices: PriceBook) -> Cost:
+    beside = _beside(use)
+    return Cost(_machine(use, prices).plus(beside), _disk(use).plus(beside))
+
+
+def _machine(use: MachineUse, prices: PriceBook) -> HourlyCost:
+    if use.operating_system is OperatingSystem.WINDOWS:
+        return HourlyCost(None, (f"{'Spot ' if use.spot else ''}{use.size} with Windows",))
+    return of_machines((Machines(use.size, 1, use.spot),), use.region, prices)
+
+
+def _disk(use: MachineUse) -> HourlyCost:
+    """A disk is paid for by the next tier that holds it."""
+    tier = next((each for each in _TIERS if each >= (use.disk_gib or 0)), 0)
+    found = _DISKS.get((use.disk_type, tier)) if use.disk_gib is not None and use.region in IN_THE_UNITED_STATES else None
+    if found is None:
+        size = f"of {use.disk_gib} GiB" if use.disk_gib is not None else "of the image's size"
+        return HourlyCost(None, (f"a {use.disk_type} disk {size} in {use.region}",))
+    usd_month, source = found
+    return HourlyCost((usd_month / HOURS_A_MONTH).quantize(Decimal("0.0001")), oldest=source.day)
+
+
+def _beside(use: MachineUse) -> HourlyCost:
+    """A public address and a Bastion."""
+    found = NOTHING
+    if use.public_address:
+        found = found.plus(HourlyCost(ADDRESS_USD_HOUR, oldest=_ADDRESS.day))
+    if use.bastion:
+        usd_hour = BASTION_USD_HOUR.get(use.bastion)
+        unknown = () if usd_hour is not None else (f"a Bastion of the SKU {use.bastion}",)
+        found = found.plus(HourlyCost(usd_hour, unknown, _BASTION.day if usd_hour else None))
+    return found

@@ -1,0 +1,59 @@
+"""How a machine boots: Trusted Launch where size and image take it, and Secure Boot where the driver does.
+
+In: a size and an image. Out: whether they take Trusted Launch, and problems.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.vm_images import VmImage
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from azure_gpu.catalog.sources import Dated, Source
+
+PAGE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/trusted-launch.md", Dated.OBSERVED, date(2025, 4, 21))
+API = Source("pulumi-azure-native 3.29.0, compute 2024-11-01, SecurityProfile", Dated.OBSERVED, date(2026, 11, 20))
+# By that page's table; "currently not supported" and "not supported".
+WITHOUT_TRUSTED_LAUNCH = frozenset({"NDasrA100_v4", "NDm_A100_v4", "NC", "NV", "NP"})
+
+FACTS: tuple[Fact, ...] = (
+    Fact("sizes without Trusted Launch", "the two ND A100 v4 series, NC and NV of the first version, NP", PAGE),
+    Fact("Trusted Launch", "for Gen2 images; it costs nothing more", PAGE),
+    Fact("Secure Boot and GPU drivers", "GRID on Linux needs it off, CUDA on Ubuntu extra steps, Windows none", PAGE),
+    Fact("a machine without a security profile", "is one of standard security; the word Standard is for newer versions", API),
+)
+
+
+def takes_trusted_launch(size: Size | None, image: VmImage | None) -> bool:
+    """Whether it is known that they do. ubuntu-hpc is said to break under it."""
+    return not list(_against(size, image)) and image is not None and VmGeneration.GEN2 in image.generations
+
+
+def secure_boot(operating_system: OperatingSystem, *, extension: bool) -> bool:
+    """Whether the driver loads under it: on Windows alone, and not where the extension installs it."""
+    return operating_system is OperatingSystem.WINDOWS and not extension
+
+
+def trusted_launch_problems(size: Size | None, image: VmImage | None, path: str) -> Iterator[Problem]:
+    """Why this machine can't have Trusted Launch. That an image is said to break under it is `vm_images`' warning."""
+    for why in _against(size, image):
+        yield Problem(
+            path=path,
+            message=why,
+            value="trusted_launch",
+            allowed="auto, standard",
+            fix="write standard, or choose another size or an image of Gen2",
+            source=str(PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _against(size: Size | None, image: VmImage | None) -> Iterator[str]:
+    if size is not None and size.series.name in WITHOUT_TRUSTED_LAUNCH:
+        yield f"{size.name} doesn't take Trusted Launch"
+    if image is None:
+        return
+    if image.generations and VmGeneration.GEN2 not in image.generations:
+        yield f"Trusted Launch is for Gen2 images, and {image.reference} is {' and '.join(image.generations)}"

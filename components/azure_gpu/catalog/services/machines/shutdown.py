@@ -1,0 +1,111 @@
+"""The daily shutdown of a machine by Azure itself, which deallocates it; one inside its system goes on billing.
+
+In: a time of day and a time zone as a user writes them. Out: what the service wants, and problems. The service takes one schedule
+a machine, called after it, daily, with a time zone by the name that Windows has for it.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from azure_gpu.catalog import spelling
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.machines import power
+from azure_gpu.catalog.sources import Dated, Source
+
+TASK = "ComputeVmShutdownTask"
+NAME_PREFIX = "shutdown-computevm-"
+UTC = "UTC"
+NOTICE_MINUTES = 30  # before the shutdown, of a mail about it; 15 to 120
+
+PROVIDER = Source("hashicorp/terraform-provider-azurerm pull request 5536", Dated.OBSERVED, date(2020, 3, 2))
+ZONES = Source("pulumi-azure-native 3.29.0, devtestlab 2018-09-15, Schedule.timeZoneId", Dated.OBSERVED, date(2026, 11, 20))
+
+FACTS: tuple[Fact, ...] = (
+    Fact("the name of a machine's schedule", "shutdown-computevm-<name of the machine>; any other is refused with 400", PROVIDER),
+    Fact("the kind of a machine's schedule", "ComputeVmShutdownTask, daily", PROVIDER),
+    Fact("time zones of a schedule", "by the names that Windows has, such as W. Europe Standard Time", ZONES),
+    Fact("a shutdown inside the system", "leaves the machine stopped and billed", power.PAGE),
+)
+
+_TIME = re.compile(r"(?:[01]\d|2[0-3]):?[0-5]\d")
+# Names of Windows for the zones most asked for, by what the rest of the world calls them.
+BY_PLACE: dict[str, str] = {
+    "UTC": UTC,
+    "Etc/UTC": UTC,
+    "Europe/London": "GMT Standard Time",
+    "Europe/Dublin": "GMT Standard Time",
+    "Europe/Lisbon": "GMT Standard Time",
+    "Europe/Amsterdam": "W. Europe Standard Time",
+    "Europe/Berlin": "W. Europe Standard Time",
+    "Europe/Rome": "W. Europe Standard Time",
+    "Europe/Stockholm": "W. Europe Standard Time",
+    "Europe/Vienna": "W. Europe Standard Time",
+    "Europe/Zurich": "W. Europe Standard Time",
+    "Europe/Oslo": "W. Europe Standard Time",
+    "Europe/Brussels": "Romance Standard Time",
+    "Europe/Copenhagen": "Romance Standard Time",
+    "Europe/Madrid": "Romance Standard Time",
+    "Europe/Paris": "Romance Standard Time",
+    "Europe/Budapest": "Central Europe Standard Time",
+    "Europe/Prague": "Central Europe Standard Time",
+    "Europe/Warsaw": "Central European Standard Time",
+    "Europe/Athens": "GTB Standard Time",
+    "Europe/Bucharest": "GTB Standard Time",
+    "Europe/Helsinki": "FLE Standard Time",
+    "Europe/Kiev": "FLE Standard Time",
+    "Europe/Istanbul": "Turkey Standard Time",
+    "Asia/Dubai": "Arabian Standard Time",
+    "Asia/Jerusalem": "Israel Standard Time",
+    "Asia/Kolkata": "India Standard Time",
+    "Asia/Singapore": "Singapore Standard Time",
+    "Asia/Shanghai": "China Standard Time",
+    "Asia/Seoul": "Korea Standard Time",
+    "Asia/Tokyo": "Tokyo Standard Time",
+    "Australia/Sydney": "AUS Eastern Standard Time",
+    "Pacific/Auckland": "New Zealand Standard Time",
+    "Africa/Johannesburg": "South Africa Standard Time",
+    "America/Sao_Paulo": "E. South America Standard Time",
+    "America/New_York": "Eastern Standard Time",
+    "America/Toronto": "Eastern Standard Time",
+    "America/Chicago": "Central Standard Time",
+    "America/Denver": "Mountain Standard Time",
+    "America/Phoenix": "US Mountain Standard Time",
+    "America/Los_Angeles": "Pacific Standard Time",
+}
+KNOWN_ZONES = frozenset(BY_PLACE.values())
+
+
+def schedule_name(machine: str) -> str:
+    """What the schedule of this machine has to be called."""
+    return f"{NAME_PREFIX}{machine}"
+
+
+def time_of(text: str) -> str:
+    """`19:00` as the service writes it, 1900."""
+    return text.replace(":", "")
+
+
+def check(time: str, zone: str, time_path: str, zone_path: str) -> Iterator[Problem]:
+    """What is wrong with a time of day and a time zone."""
+    if _TIME.fullmatch(time) is None:
+        yield Problem(time_path, "this is no time of day", value=time, allowed="00:00 to 23:59", fix='write it as "19:00"')
+    if zone in KNOWN_ZONES:
+        return
+    windows = BY_PLACE.get(zone)
+    if windows is not None or "/" in zone:
+        fix = f"write {windows}" if windows else "`tzutil /l` on Windows lists them"
+        message = "the service knows time zones by the names that Windows has for them"
+        yield Problem(zone_path, message, value=zone, allowed="such as W. Europe Standard Time", fix=fix, source=str(ZONES))
+        return
+    close = spelling.nearest(zone, sorted(KNOWN_ZONES), 1)
+    yield Problem(
+        path=zone_path,
+        message="no time zone of this name is known, so nothing about it was checked",
+        value=zone,
+        fix=f"if it is misspelt, write {close[0]}" if close else "`tzutil /l` on Windows lists them",
+        source=str(ZONES),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )

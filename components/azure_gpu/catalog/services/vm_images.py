@@ -1,0 +1,221 @@
+"""Marketplace images for GPU and RDMA machines: what is known of each, and what speaks against one on a size.
+
+In: an `ImageReference`, the size it is to run on, and the day. Out: the `VmImage`, and problems. The rows are in `vm_image_rows`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from enum import StrEnum
+from typing import NamedTuple
+
+from azure_gpu.catalog import lifecycle, spelling
+from azure_gpu.catalog.lifecycle import SOLD, Lifecycle
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from azure_gpu.catalog.sources import Source
+
+
+class Distribution(StrEnum):
+    """The operating system inside an image, as exactly as the tables of Batch and of the driver extension tell them apart."""
+
+    UBUNTU_16_04 = "Ubuntu 16.04 LTS"
+    UBUNTU_18_04 = "Ubuntu 18.04 LTS"
+    UBUNTU_20_04 = "Ubuntu 20.04 LTS"
+    UBUNTU_22_04 = "Ubuntu 22.04 LTS"
+    UBUNTU_24_04 = "Ubuntu 24.04 LTS"
+    CENTOS_7 = "CentOS 7"  # where no source gives the minor version
+    CENTOS_7_3 = "CentOS 7.3"
+    CENTOS_7_4 = "CentOS 7.4"
+    CENTOS_HPC_7_4 = "CentOS-HPC 7.4"
+    CENTOS_8 = "CentOS 8"
+    RHEL_7 = "Red Hat Enterprise Linux 7"
+    RHEL_8 = "Red Hat Enterprise Linux 8"
+    ALMALINUX_8 = "AlmaLinux 8"
+    ALMALINUX_9 = "AlmaLinux 9"
+    AZURE_LINUX_3 = "Azure Linux 3"
+    WINDOWS_2008_R2 = "Windows Server 2008 R2"
+    WINDOWS_2012 = "Windows Server 2012"
+    WINDOWS_2012_R2 = "Windows Server 2012 R2"
+    WINDOWS_2016 = "Windows Server 2016"
+    WINDOWS_2019 = "Windows Server 2019"
+    WINDOWS_2022 = "Windows Server 2022"
+
+    @property
+    def operating_system(self) -> OperatingSystem:
+        return OperatingSystem.WINDOWS if self.startswith("Windows") else OperatingSystem.LINUX
+
+
+class Software(StrEnum):
+    """What an image brings along."""
+
+    NVIDIA_DRIVER = "NVIDIA driver"
+    ROCM_DRIVER = "AMD ROCm driver"
+    RDMA_DRIVERS = "RDMA drivers"  # for the network before SR-IOV: H16r, NC24r and their like
+    INFINIBAND_DRIVERS = "InfiniBand drivers"  # SR-IOV
+    INTEL_MPI = "Intel MPI 5.1"
+    HPC_X = "HPC-X MPI"
+    CONTAINERS = "Docker-compatible containers"
+    NVIDIA_CONTAINERS = "NVIDIA container toolkit"
+    WINDOWS_CONTAINERS = "Windows containers"
+
+
+class ImageReference(NamedTuple):
+    """A Marketplace image as a user names it. Azure compares all three without letter case."""
+
+    publisher: str
+    offer: str
+    sku: str
+
+    def __str__(self) -> str:
+        return f"{self.publisher}/{self.offer}/{self.sku}"
+
+
+class Plan(NamedTuple):
+    """The purchase plan that a deployment of the image has to repeat."""
+
+    name: str
+    product: str
+    publisher: str
+
+
+class VmImage(NamedTuple):
+    """One Marketplace image, or with an empty SKU every image of an offer that has no row of its own."""
+
+    reference: ImageReference
+    distribution: Distribution
+    lifecycle: Lifecycle
+    has: frozenset[Software] = frozenset()
+    generations: tuple[VmGeneration, ...] = ()  # empty: no source says
+    newest: str = ""  # the newest version that a source pins, with its day in `lifecycle`
+    plan: Plan | None = None  # None: no plan is needed
+    docker_root: str = ""  # where Docker keeps images and layers; empty: no source says
+    trusted_launch_doubt: Source | None = None  # a source that says it breaks under Trusted Launch
+    batch_only: bool = False  # usable in Batch pools alone
+    note: str = ""
+
+
+def find(reference: ImageReference, images: Sequence[VmImage]) -> VmImage | None:
+    """The row of this image, else that of its whole offer, else None."""
+    wanted = str(reference).lower()
+    whole_offer = str(ImageReference(reference.publisher, reference.offer, "")).lower()
+    by_key = {str(image.reference).lower(): image for image in images}
+    return by_key.get(wanted) or by_key.get(whole_offer)
+
+
+# What takes the place of an image that can't be had, best first. The first two bring drivers, InfiniBand and containers.
+WITH_DRIVERS = ("microsoft-dsvm/ubuntu-hpc/2404", "microsoft-dsvm/ubuntu-hpc/2204")
+WITH_ROCM = ("microsoft-dsvm/ubuntu-hpc/2404-rocm", "microsoft-dsvm/ubuntu-hpc/2204-rocm")
+_AFTER: Mapping[OperatingSystem, tuple[str, ...]] = {
+    OperatingSystem.LINUX: (
+        *WITH_DRIVERS,
+        "Canonical/0001-com-ubuntu-server-focal/20_04-lts",
+        "Canonical/UbuntuServer/18.04-LTS",
+    ),
+    OperatingSystem.WINDOWS: (
+        "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2",
+        "MicrosoftWindowsServer/WindowsServer/2022-datacenter",
+        "MicrosoftWindowsServer/WindowsServer/2016-Datacenter",
+    ),
+}
+_MOST = 2
+
+
+def sold(names: Sequence[str], as_of: date, images: Sequence[VmImage]) -> tuple[str, ...]:
+    """Those of the images that are known to be sold on that day, two at most."""
+    by_key = {str(image.reference).lower(): image for image in images}
+    found = [name for name in names if name.lower() in by_key and by_key[name.lower()].lifecycle.status(as_of) in SOLD]
+    return tuple(found[:_MOST])
+
+
+def choice(names: Sequence[str]) -> str:
+    """The instruction to take one of them; with none known, how to find one."""
+    return f"choose {' or '.join(names)}" if names else "`az vm image list --all` shows what is sold"
+
+
+def image_problems(
+    reference: ImageReference,
+    as_of: date,
+    path: str,
+    images: Sequence[VmImage],
+    *,
+    size: Size | None = None,
+    in_batch: bool = False,
+    trusted_launch: bool = False,
+) -> Iterator[Problem]:
+    """Every reason against the image on that day and on that size; a warning where nothing is known of it."""
+    image = find(reference, images)
+    if image is None:
+        yield _unknown(reference, path, images)
+        return
+    others = [name for name in _AFTER[image.distribution.operating_system] if name.lower() != str(image.reference).lower()]
+    instead = sold(others, as_of, images)
+    yield from lifecycle.check(
+        image.lifecycle,
+        f"the image {reference}",
+        as_of,
+        path=path,
+        value=str(reference),
+        fix=choice(instead),
+        instead=instead,
+    )
+    if size is not None:
+        yield from _on_size(image, reference, size, path)
+    if image.batch_only and not in_batch:
+        yield Problem(
+            path=path,
+            message=f"the image {reference} works in Batch pools alone",
+            value=str(reference),
+            fix=choice(instead),
+            instead=instead,
+            source=str(image.lifecycle.seen),
+            code=Code.IMPOSSIBLE,
+        )
+    if trusted_launch and image.trusted_launch_doubt is not None:
+        yield Problem(
+            path=path,
+            message=f"the image {reference} is said to break under Trusted Launch; no source confirms it",
+            value=str(reference),
+            fix="write Standard as the security type",
+            source=str(image.trusted_launch_doubt),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def _on_size(image: VmImage, reference: ImageReference, size: Size, path: str) -> Iterator[Problem]:
+    allowed = size.series.generations
+    if image.generations and allowed and not set(image.generations) & set(allowed):
+        yield Problem(
+            path=path,
+            message=f"{size.name} boots {' and '.join(allowed)} images; {reference} is {' and '.join(image.generations)}",
+            value=str(reference),
+            allowed=f"an image of {' or '.join(allowed)}",
+            fix="choose the SKU of the other generation; its name usually ends in -gen2, -g2 or -gensecond",
+            source="; ".join(str(source) for source in size.series.sources),
+            code=Code.IMPOSSIBLE,
+        )
+    if size.series.architecture != "x64" and image.distribution.operating_system is OperatingSystem.WINDOWS:
+        yield Problem(
+            path=path,
+            message=f"{size.name} has {size.series.architecture} processors; {reference} is an x64 image",
+            value=str(reference),
+            allowed=f"an image for {size.series.architecture}",
+            fix="choose a Linux image for Arm64",
+            source="; ".join(str(source) for source in size.series.sources),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _unknown(reference: ImageReference, path: str, images: Sequence[VmImage]) -> Problem:
+    known = {str(image.reference).lower(): str(image.reference) for image in images if image.reference.sku}
+    close = tuple(known[key] for key in spelling.nearest(str(reference).lower(), known, 3, 0.8))
+    return Problem(
+        path=path,
+        message="no image of this name is known, so nothing about it was checked",
+        value=str(reference),
+        fix=f"if it is misspelt, write {' or '.join(close)}" if close else "`az vm image list --all` shows every image",
+        instead=close,
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )

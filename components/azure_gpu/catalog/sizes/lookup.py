@@ -1,0 +1,73 @@
+"""Finds a VM size by the name that a user wrote.
+
+In: a name in any letter case, with or without `Standard_`, or as the Azure portal once showed it, `NC6 Standard`. Out: the
+`Size`, or the nearest names, or a problem that gives them.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from azure_gpu.catalog import spelling
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.sizes.model import Size
+
+PREFIX = "Standard_"
+_KEY_PREFIX = PREFIX.lower()
+
+
+class Sizes:
+    """A set of sizes that can be asked. Tests make their own."""
+
+    def __init__(self, rows: Iterable[Size]) -> None:
+        self._by_key = {_key(size.name): size for size in rows}
+
+    def __iter__(self) -> Iterator[Size]:
+        return iter(self._by_key.values())
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def find(self, name: str) -> Size | None:
+        """The size of this name, however it is spelt; None where none is known."""
+        return self._by_key.get(_key(name))
+
+    def nearest(self, name: str, most: int = 3) -> tuple[str, ...]:
+        """Names that a misspelt one may have meant, nearest first.
+
+        They begin with the same letter, which tells Azure's lines apart: a size without a GPU isn't taken for one with.
+        """
+        wanted = _key(name).removeprefix(_KEY_PREFIX)
+        names = [key.removeprefix(_KEY_PREFIX) for key in self._by_key]
+        close = spelling.nearest(wanted, [other for other in names if other[:1] == wanted[:1]], most, 0.7)
+        return tuple(self._by_key[_KEY_PREFIX + other].name for other in close)
+
+    def unknown(self, name: str, path: str) -> Problem:
+        """The warning about a size that isn't known: Azure may have more than this catalog."""
+        close = self.nearest(name)
+        return Problem(
+            path=path,
+            message="no VM size of this name is known, so nothing about it was checked",
+            value=name,
+            fix=f"if it is misspelt, write {' or '.join(close)}" if close else "`az vm list-skus` shows every size",
+            instead=close,
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+@lru_cache(maxsize=1024)  # looking for successors and prices asks for the same names again and again
+def normalise(name: str) -> str:
+    """With `Standard_` in front: `NC6`, `nc6 Standard` and `standard_NC6` begin alike afterwards. The rest keeps its spelling.
+
+    What the portal adds in parentheses, as in `Standard NC6s v3 (6 vcpus, 112 GiB memory)`, is left out.
+    """
+    bare = " ".join(name.partition("(")[0].split())
+    if bare.lower().endswith(" standard"):
+        bare = bare[: -len(" standard")]
+    if bare.lower().startswith((_KEY_PREFIX, "standard ")):
+        bare = bare[len(PREFIX) :]
+    return PREFIX + bare.strip().replace(" ", "_")
+
+
+def _key(name: str) -> str:
+    return normalise(name).lower()

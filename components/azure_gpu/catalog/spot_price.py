@@ -1,0 +1,34 @@
+"""The highest price at which a Spot machine is kept: of a machine of its own and of a pool's nodes alike.
+
+In: a price as somebody wrote it. Out: whether Azure takes it, or the problem.
+"""
+
+from decimal import Decimal, InvalidOperation
+
+from azure_gpu.catalog.problems import Problem, impossible
+
+ANY_PRICE = -1  # up to the price of an ordinary machine
+DECIMALS = 5
+
+
+def is_possible(price: float) -> bool:
+    """-1, or more than 0 with at most five decimals."""
+    try:
+        amount = Decimal(str(price)).normalize()
+    except InvalidOperation:
+        return False
+    exponent = amount.as_tuple().exponent
+    if not isinstance(exponent, int):  # infinite, or no number
+        return False
+    return amount == ANY_PRICE or (amount > 0 and exponent >= -DECIMALS)
+
+
+def refused(path: str, price: float, source: object = "") -> Problem:
+    return impossible(
+        path,
+        "the highest Spot price is -1 or an amount of US dollars with at most five decimals",
+        price,
+        f"-1, or more than 0 with at most {DECIMALS} decimals",
+        "write -1, which pays up to the price of an ordinary machine",
+        source,
+    )

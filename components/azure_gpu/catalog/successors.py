@@ -1,0 +1,175 @@
+"""What to use instead of a VM size that can't be had.
+
+In: the size, what it was to be used for, the day, and the rules to ask about each candidate. Out: at most three sizes that
+work in that service on that day: first what Azure's own guide names, followed on through guides that have aged, then the
+cheapest sizes with as many GPUs, as much memory on each, and the same driver and network.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import NamedTuple
+
+from azure_gpu.catalog.lifecycle import Status
+from azure_gpu.catalog.prices import Price, PriceBook
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.catalog.sizes.lookup import Sizes
+from azure_gpu.catalog.sizes.model import Driver, Size
+
+MOST = 3
+Rules = Callable[[Size, SizeUse, date, PriceBook], Iterable[Problem]]
+_DEAR = Decimal("Infinity")  # an unknown price sorts last
+
+
+class Successor(NamedTuple):
+    """A size that works instead. `lacks` says what the old size had and this one hasn't; empty where nothing is lost."""
+
+    size: Size
+    price: Price | None  # on demand in the region of the use, or where it is cheapest; None: not known
+    lacks: str = ""
+
+    def text(self, as_of: date) -> str:
+        """For people: name, what is lost, and the price."""
+        details = [self.lacks] if self.lacks else []
+        details.append(self.price.text(as_of) if self.price else "price not known")
+        return f"{self.size.name} ({', '.join(details)})"
+
+
+def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook, rules: Rules) -> tuple[Successor, ...]:
+    """Up to `MOST` successors, best first; none where nothing known works."""
+    like = use._replace(needs=use.needs or usual_driver(size))
+
+    judged: dict[str, _Taken] = {}
+
+    def taken(candidate: Size) -> _Taken:
+        """What the service says of the candidate; asked once."""
+        if candidate.name not in judged:
+            judged[candidate.name] = _judge(rules(candidate, like._replace(size=candidate.name), as_of, prices), use.region_path)
+        return judged[candidate.name]
+
+    named = _nearest(
+        [one for one in _named(size, sizes, as_of) if _proposable(one, size, as_of) and taken(one) is not _Taken.NO], size
+    )
+    lacking = [candidate for candidate in named if _lacks(candidate, size)]
+    whole = [candidate for candidate in named if not _lacks(candidate, size)]
+    chosen = [candidate for candidate in whole if taken(candidate) is _Taken.YES][:MOST]
+    room = MOST - 1 if lacking else MOST  # what a guide names is said, also where it loses something
+    likely = [one for one in sizes if _replaces(one, size) and _proposable(one, size, as_of)]
+    second = [candidate for candidate in whole if candidate not in chosen]
+    for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are asked about few of them
+        if len(chosen) >= room:
+            break
+        if candidate not in named and taken(candidate) is not _Taken.NO:
+            (chosen if taken(candidate) is _Taken.YES else second).append(candidate)
+    chosen += second[: room - len(chosen)]  # what the service may not take comes after what it is known to take
+    chosen += lacking[: MOST - len(chosen)]
+    if not chosen:
+        smaller = [
+            one for one in sizes if _proposable(one, size, as_of) and one.rdma >= size.rdma and taken(one) is not _Taken.NO
+        ]
+        chosen = sorted(smaller, key=_all_gpu_memory, reverse=True)[:1]
+    return tuple(
+        Successor(candidate, prices.cheapest(candidate.name, use.region)[0], _lacks(candidate, size)) for candidate in chosen
+    )
+
+
+class _Taken(Enum):
+    """Whether a service takes a size for a use."""
+
+    YES = "yes"
+    PERHAPS = "perhaps"  # something about it isn't known
+    NO = "no"
+
+
+def _judge(problems: Iterable[Problem], region_path: str) -> _Taken:
+    """The first problem that forbids it ends the reading. One about the region says that it is probably not sold there."""
+    answer = _Taken.YES
+    for problem in problems:
+        if problem.severity is Severity.ERROR or problem.path == region_path:
+            return _Taken.NO
+        if problem.code is Code.UNKNOWN:
+            answer = _Taken.PERHAPS
+    return answer
+
+
+def usual_driver(size: Size) -> Driver | None:
+    """The driver that work on this size most likely calls; None without a GPU."""
+    if Driver.CUDA in size.series.drivers:
+        return Driver.CUDA
+    return size.series.drivers[0] if size.series.drivers else None
+
+
+def _named(size: Size, sizes: Sizes, as_of: date) -> Iterator[Size]:
+    """What the guides name, each followed on where it has retired by that day. Every size once."""
+    seen = {size.name}
+    waiting = [*size.successors, *size.series.successors]
+    while waiting:
+        name = waiting.pop(0)
+        one = sizes.find(name)
+        for candidate in [one] if one else [other for other in sizes if other.series.name == name]:
+            if candidate.name in seen:
+                continue
+            seen.add(candidate.name)
+            if candidate.lifecycle.status(as_of) is Status.RETIRED:
+                waiting += [*candidate.successors, *candidate.series.successors]
+            else:
+                yield candidate
+
+
+def _proposable(candidate: Size, size: Size, as_of: date) -> bool:
+    """Sold on that day to everybody and with all its cores; its GPUs are known, and its end isn't announced.
+
+    Azure closes a size to new subscriptions when it announces the end.
+    """
+    constrained = candidate.vcpus != candidate.quota_vcpus and size.vcpus == size.quota_vcpus
+    sold = candidate.lifecycle.status(as_of) in (Status.GENERAL, Status.PREVIEW)
+    known = candidate.gpu_count is not None and not candidate.series.restricted
+    return candidate is not size and known and sold and not constrained
+
+
+def _replaces(candidate: Size, size: Size) -> bool:
+    """The same processor, as many GPUs, at least the memory on each, and InfiniBand where the old size had it."""
+    if candidate.series.architecture != size.series.architecture or (size.rdma and not candidate.rdma):
+        return False
+    if size.gpu_count is None or candidate.gpu_count is None:
+        return False
+    if not size.gpu_count:  # no GPU: machines for MPI
+        return not candidate.gpu_count and (candidate.vcpus or 0) >= (size.vcpus or 0)
+    return candidate.gpu_count >= size.gpu_count and _memory(candidate) >= _memory(size)
+
+
+def _memory(size: Size) -> Fraction:
+    return size.gpu_memory_each_gib or Fraction(0)
+
+
+def _nearest(named: list[Size], size: Size) -> list[Size]:
+    """Of each series that is named, the one size that is nearest in GPUs, so that a series named as a whole counts once."""
+    nearest: dict[str, Size] = {}
+    for candidate in named:
+        best = nearest.get(candidate.series.name)
+        if best is None or _distance(candidate, size) < _distance(best, size):
+            nearest[candidate.series.name] = candidate
+    return list(nearest.values())
+
+
+def _distance(candidate: Size, size: Size) -> tuple[Fraction, int]:
+    gpus = abs((candidate.gpu_count or Fraction(0)) - (size.gpu_count or Fraction(0)))
+    return gpus, abs((candidate.vcpus or 0) - (size.vcpus or 0))
+
+
+def _price_of(candidate: Size, use: SizeUse, prices: PriceBook) -> tuple[Decimal, str]:
+    price, _ = prices.cheapest(candidate.name, use.region)
+    return (price.usd_hour if price else _DEAR), candidate.name
+
+
+def _all_gpu_memory(size: Size) -> int:
+    return size.gpu_memory_gib or 0
+
+
+def _lacks(candidate: Size, size: Size) -> str:
+    if size.rdma and not candidate.rdma:
+        return "without InfiniBand"
+    return "with less GPU memory" if _all_gpu_memory(candidate) < _all_gpu_memory(size) else ""

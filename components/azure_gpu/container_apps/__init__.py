@@ -1,0 +1,1 @@
+"""Azure Container Apps: environments with serverless GPUs, and the jobs in them."""

@@ -1,0 +1,73 @@
+"""Where GPU jobs run: an environment of Azure Container Apps with a workload profile for each GPU that the region has.
+
+It is created, or is one that the company already has, which is looked up and never changed. Left out: a virtual network,
+dedicated profiles, ingress, which jobs have no use for. The profiles are serverless: they cost nothing while no job runs.
+"""
+
+from __future__ import annotations
+
+import pulumi
+from pulumi_azure_native import app
+
+from azure_gpu.container_apps.environment.spec import (
+    EnvironmentOfJob,
+    JobEnvironmentArgs,
+    JobEnvironmentSpec,
+    JobSurroundings,
+    look_up,
+    resolve,
+)
+from azure_gpu.shared import log_settings
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.refusal import refuse
+
+CONSUMPTION = "Consumption"  # the profile without GPUs, by name and type; every environment with workload profiles has it
+# What the containers print, and what the service says about them. Source: the categories of Microsoft.App/managedEnvironments.
+LOG_CATEGORIES = ("ContainerAppConsoleLogs", "ContainerAppSystemLogs")
+
+
+class JobEnvironment(pulumi.ComponentResource):
+    """An environment for GPU jobs. Raises `Refused` where its arguments can't be had."""
+
+    environment_id: pulumi.Output[str]
+    """ARM id of the environment."""
+    surroundings: JobSurroundings
+    """The same as arguments of the jobs that run in it. Not an output."""
+
+    def __init__(self, name: str, args: JobEnvironmentArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:JobEnvironment", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(args, context)
+        refuse([*stack_problems, *problems])
+        profiles, problems = look_up(spec)
+        refuse(problems)
+
+        self._child = pulumi.ResourceOptions(parent=self)
+        if spec.existing:
+            self.environment_id = pulumi.Output.from_input(spec.existing.text)
+        else:
+            self.environment_id = self._environment(name, spec, args)
+        self.surroundings = JobSurroundings(
+            runs_in=EnvironmentOfJob(id=self.environment_id, profiles=profiles, existing=spec.existing is not None)
+        )
+        self.register_outputs({"environment_id": self.environment_id})
+
+    def _environment(self, name: str, spec: JobEnvironmentSpec, args: JobEnvironmentArgs) -> pulumi.Output[str]:
+        """ARM id. Logs go through Azure Monitor, which needs no key of the workspace."""
+        logs = args.get("logs")
+        profiles = [
+            app.WorkloadProfileArgs(name=gpu.profile_name, workload_profile_type=gpu.profile_type) for gpu in spec.declared
+        ]
+        environment = app.ManagedEnvironment(
+            f"{name}-environment",
+            environment_name=spec.name,
+            resource_group_name=args["resource_group_name"],
+            location=spec.location,
+            # A serverless profile takes no counts, not even a minimum of 0.
+            workload_profiles=[app.WorkloadProfileArgs(name=CONSUMPTION, workload_profile_type=CONSUMPTION), *profiles],
+            app_logs_configuration=app.AppLogsConfigurationArgs(destination="azure-monitor") if logs else None,
+            tags=spec.context.tags(),
+            opts=self._child,
+        )
+        log_settings.declare(name, environment.id, logs, LOG_CATEGORIES, self._child)
+        return environment.id

@@ -1,0 +1,1 @@
+"""A serverless GPU job: its component, its arguments, and every reason to refuse them."""

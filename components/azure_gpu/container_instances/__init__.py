@@ -1,0 +1,1 @@
+"""Azure Container Instances: container groups, with GPUs or without."""

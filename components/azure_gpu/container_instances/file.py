@@ -1,0 +1,192 @@
+"""A container group whose settings stand in a file: the YAML of `az container create --file`, or a template.
+
+In: the settings of a group, one of which is `file`, and a function that reads it: this is all that resolving a group reads, and
+a test gives a function of its own. Out: the same settings with what the file says behind them, and problems. A secret is never
+taken from a file: where the file has one, the stack file has to.
+"""
+
+import errno
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.formats import container_group_file, container_group_settings
+from azure_gpu.formats.arm_template import Scope
+from azure_gpu.formats.container_group_file import GroupInFile
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.validation import check
+
+Reader = Callable[[str], str]
+Settings = Mapping[str, Any]
+
+# What takes the place of what: where the stack file says one of a set, the file's others are left out.
+_ALTERNATIVES = (
+    {"image", "workload"},
+    {"command", "http"},
+    {"empty_dir", "secret", "azure_file", "git_repo"},
+)
+
+
+def read_text(file: str) -> str:
+    """The text of a file. A relative path starts at the project's folder, in which the engine runs the program."""
+    path = Path(file)
+    if path.exists() and not path.is_file():  # a device or a pipe may never end
+        raise OSError(errno.EINVAL, "it is no file")
+    return path.read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """A group's settings with its file's behind them."""
+
+    said: Settings
+    file: str = ""
+    problems: list[Problem] = field(default_factory=list[Problem])
+    own: Settings = field(default_factory=dict[str, Any])  # what the stack file itself says
+    missing: tuple[str, ...] = ()  # paths of secrets that the file has and the stack file lacks
+    found: bool = True  # False where the file has no group, so that all of it is missing
+
+    def together(self, found: Sequence[Problem], path: str) -> list[Problem]:
+        """All problems. One that `missing` explains is left out; one about a value of the file says so."""
+        if not self.file:
+            return list(found)
+        told: list[Problem] = []
+        for problem in found:
+            explained = any(_is_at_or_below(secret, problem.path) for secret in self.missing)
+            if problem.value is None and (explained or not self.found):
+                continue
+            from_file = not _has(self.own, problem.path.removeprefix(f"{path}.")) and problem.path.startswith(f"{path}.")
+            said_by = f"; the value stands in {self.file}" if from_file and problem.value is not None else ""
+            told.append(problem._replace(message=f"{problem.message}{said_by}"))
+        return [*self.problems, *told]
+
+
+def fill(own: Settings, wanted: Any, path: str, context: Context, read: Reader) -> Filled:
+    """The settings at `path` with those of their file, if they name one. `wanted` is the TypedDict that both have to fit."""
+    if "file" not in own:
+        return Filled(said=own)
+    file = own["file"]
+    group, problems = _group(file, own, path, context, read)
+    if group is None:
+        return Filled(said=own, file=file, problems=problems, own=own, found=False)
+    says, left, secrets = container_group_settings.settings_of(group)
+    checked = check(says, wanted, path)
+    of_file = cast(dict[str, Any], checked.value or {})
+    if "dns_label" in of_file:
+        of_file.setdefault("dns_label_scope", "Unsecure")  # what Azure does with a file that says nothing: the name stays
+    missing = [key for key in secrets if not _has(own, key)]
+    problems += [problem._replace(message=f"{problem.message}; the value stands in {file}") for problem in checked.problems]
+    problems += [_left_out(group, one) for one in left]
+    problems += [_missing(group, f"{path}.{key}") for key in missing]
+    return Filled(
+        said=merged(of_file, own), file=file, problems=problems, own=own, missing=tuple(f"{path}.{key}" for key in missing)
+    )
+
+
+def _group(file: str, own: Settings, path: str, context: Context, read: Reader) -> tuple[GroupInFile | None, list[Problem]]:
+    try:
+        text = read(file)
+    except (OSError, ValueError) as error:  # a ValueError: text that isn't UTF-8, or a path that no file can have
+        reason = getattr(error, "strerror", None) or ("it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))
+        return None, [
+            Problem(
+                path=f"{path}.file",
+                message=f"this file can't be read: {reason}",
+                value=file,
+                allowed="a file of `az container create --file`, or a template",
+                fix="write its path from the project's folder on",
+                code=Code.NOT_FOUND,
+            )
+        ]
+    scope = Scope(
+        subscription_id=context.subscription_id or None,
+        tenant_id=None,
+        resource_group=None,
+        location=context.location,
+        deployment=None,
+    )
+    groups, problems = container_group_file.read(text, file, own.get("file_parameters", {}), scope)
+    if len(groups) > 1:
+        groups = [group for group in groups if group.name == own.get("group_name")] or groups
+    if len(groups) > 1:
+        problems.append(
+            Problem(
+                path=f"{path}.file",
+                message=f"there are {len(groups)} container groups in this file, and one is declared here",
+                value=file,
+                allowed=", ".join(group.name for group in groups),
+                fix=f"add group_name: {groups[0].name}, and another group of the stack for each of the others",
+            )
+        )
+        return None, problems
+    return (groups[0] if groups else None), problems
+
+
+def _left_out(group: GroupInFile, left: container_group_settings.Left) -> Problem:
+    return Problem(
+        path=group.at(left.path),
+        message=f"this isn't taken over: {left.message}",
+        fix=left.fix,
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
+
+
+def _missing(group: GroupInFile, path: str) -> Problem:
+    return Problem(
+        path=path,
+        message=f"there is a secret in {group.document.file}, and none is taken from a file",
+        allowed="a secret of the stack file",
+        fix=f"pulumi config set --secret --path '{path}'",
+    )
+
+
+def _is_at_or_below(path: str, place: str) -> bool:
+    return path == place or path.startswith((f"{place}.", f"{place}["))
+
+
+def _has(settings: Any, key: str) -> bool:
+    """Whether something is said at `key`, such as `containers.web.secret_environment.TOKEN` or `registries[0].password`."""
+    if not key:
+        return True
+    if isinstance(settings, list):
+        index, _, rest = key.removeprefix("[").partition("]")
+        entries = cast(list[Any], settings)
+        return index.isdigit() and int(index) < len(entries) and _has(entries[int(index)], rest.removeprefix("."))
+    if not isinstance(settings, Mapping):
+        return False
+    for name, value in cast(Mapping[str, Any], settings).items():
+        for spelling in (name, f'["{name}"]'):
+            rest = key.removeprefix(spelling)
+            if rest != key and (not rest or rest[0] in ".["):
+                return _has(value, rest.removeprefix("."))
+    return False
+
+
+def merged(below: Settings, above: Settings) -> dict[str, Any]:
+    """Both, key by key; where both say something, what `above` says. A list is taken whole, but for registries of which only the
+    password is said."""
+    result = {
+        key: value
+        for key, value in below.items()
+        if not any(key in alternatives and above.keys() & (alternatives - {key}) for alternatives in _ALTERNATIVES)
+        or key in above
+    }
+    for key, value in above.items():
+        under = result.get(key)
+        if isinstance(value, Mapping) and isinstance(under, Mapping):
+            result[key] = merged(cast(Settings, under), cast(Settings, value))
+        elif key == "registries" and isinstance(under, list):
+            result[key] = _registries(cast(list[Settings], under), cast(list[Settings], value))
+        else:
+            result[key] = value
+    return result
+
+
+def _registries(below: Sequence[Settings], above: Sequence[Settings]) -> list[Settings]:
+    logins = [
+        {**below[index], **login} if index < len(below) and "server" not in login else login for index, login in enumerate(above)
+    ]
+    return [*logins, *(below[len(above) :] if all("server" not in login for login in above) else [])]

@@ -1,0 +1,94 @@
+"""A group of Azure Container Instances: containers on one machine, with GPUs or without.
+
+The service took GPUs until 2025-07-14; groups without them go on. Left out: policies of confidential computing, encryption with
+an own key, standby pools, security contexts.
+"""
+
+from __future__ import annotations
+
+import pulumi
+from pulumi_azure_native import containerinstance
+
+from azure_gpu.catalog.services.container_instances_facts import BILLED_TIME, TIME_TO_DEPLOY
+from azure_gpu.container_instances import inputs
+from azure_gpu.container_instances.spec import ContainerGroupArgs, ContainerGroupSpec, gpus, resolve
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.refusal import refuse
+
+# What the service can't change on a group that exists; everything else it updates in place, by starting the containers again:
+# image, command, variables, volumes, ports and DNS label, tags. How many containers there are changes CPU and memory too, and has
+# no path of its own: it is the resource's `replacement_trigger`.
+# Sources: Microsoft Learn, container-instances/container-instances-update (2024-08-29: OS type; CPU, memory and GPU; restart
+# policy; network profile; availability zone), the service's refusal InvalidContainerGroupUpdate, and
+# pulumi/pulumi-azure-native issue 918.
+REPLACING = ["containers[*].resources", "location", "osType", "restartPolicy", "subnetIds", "zones"]
+REPLACING_WITHOUT_PATH = ["the number of containers, without those that run before the others"]
+
+
+class ContainerGroup(pulumi.ComponentResource):
+    """One container group. Raises `Refused` where its arguments can't be had."""
+
+    resource_id: pulumi.Output[str]
+    """ARM id of the group."""
+    expires_at: pulumi.Output[str] | None
+    """The instant at which the group should be gone, RFC 3339 in UTC; None where it has no end."""
+    hourly_cost: pulumi.Output[float] | None
+    """List price of the running group in USD an hour; None where it isn't known, which is never the same as free."""
+    group: containerinstance.ContainerGroup
+    """The group itself, for what this component doesn't offer. Not an output."""
+
+    def __init__(self, name: str, args: ContainerGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:ContainerGroup", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(name, args, context)
+        refuse([*stack_problems, *problems, *inputs.missing(spec, args, f"container_groups.{name}")])
+
+        self.group = containerinstance.ContainerGroup(
+            f"{name}-group",
+            container_group_name=spec.group_name,
+            resource_group_name=args["resource_group_name"],
+            location=spec.location,
+            os_type=spec.os_type,
+            restart_policy=spec.restart_policy,
+            containers=[inputs.container(container, spec.network, args) for container in spec.containers],
+            init_containers=[inputs.init_container(container, args) for container in spec.init_containers] or None,
+            volumes=inputs.volumes(spec.volumes),
+            identity=inputs.identity(args),
+            image_registry_credentials=inputs.credentials(spec, args),
+            diagnostics=inputs.diagnostics(args.get("logs")),
+            ip_address=inputs.address(spec.network),
+            dns_config=inputs.dns_config(spec.network),
+            subnet_ids=_subnets(spec),
+            zones=list(spec.zones) or None,
+            priority=spec.said.get("priority"),  # left out where nothing is said, as is the SKU: Azure's defaults are ours
+            sku=spec.said.get("sku"),
+            tags=spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                replace_on_changes=REPLACING,
+                replacement_trigger=f"{len(spec.containers)} containers",
+                delete_before_replace=True,  # its name is fixed, so the old one has to be gone before its replacement comes
+            ),
+        )
+        self.resource_id = self.group.id
+        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
+        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
+        self._announce(spec)
+        self.register_outputs({"resource_id": self.resource_id, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost})
+
+    def _announce(self, spec: ContainerGroupSpec) -> None:
+        """What a preview can't show of a group with GPUs: how long it takes, and from when on it costs. In a preview alone, as an
+        update shows its preview first."""
+        if gpus(spec) and pulumi.runtime.is_dry_run():
+            time, billed = TIME_TO_DEPLOY, BILLED_TIME
+            pulumi.log.info(
+                f"{spec.group_name} has GPUs: deploying it takes {time.value}. It is billed {billed.value}. "
+                f"Source: {time.source}",
+                self,
+            )
+
+
+def _subnets(spec: ContainerGroupSpec) -> list[containerinstance.ContainerGroupSubnetIdArgs] | None:
+    if "subnet_id" not in spec.said:
+        return None
+    return [containerinstance.ContainerGroupSubnetIdArgs(id=spec.said["subnet_id"])]

@@ -1,0 +1,216 @@
+"""A resolved container group in the provider's words: containers, volumes, address, credentials.
+
+In: a `ContainerGroupSpec` and what the group stands on. Out: arguments of the provider's resource. Whatever may be a secret is
+marked as one here, so that the engine encrypts it also where the settings gave it in clear.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+
+import pulumi
+from pulumi_azure_native import containerinstance
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.container_instances.container import ContainerSpec, InitContainerSettings, InitContainerSpec, Mount
+from azure_gpu.container_instances.network import Network, NetworkSpec
+from azure_gpu.container_instances.probes import ProbeSpec
+from azure_gpu.container_instances.spec import ContainerGroupSpec
+from azure_gpu.container_instances.volumes import AzureFileArgs, GitRepoArgs, VolumeArgs
+from azure_gpu.shared.context import LogsArgs, RegistryArgs, Surroundings
+from azure_gpu.shared.workloads import not_built
+
+
+def container(spec: ContainerSpec, network: NetworkSpec, around: Surroundings) -> containerinstance.ContainerArgs:
+    gpu = containerinstance.GpuResourceArgs(count=spec.gpu.count, sku=spec.gpu.sku) if spec.gpu else None
+    ports = [port for number in spec.ports for port in network.at_container(number)]
+    return containerinstance.ContainerArgs(
+        name=spec.name,
+        image=_image(spec, around),
+        command=list(spec.command) or None,
+        environment_variables=_variables(spec.said, spec.environment) or None,
+        ports=[containerinstance.ContainerPortArgs(port=port.port, protocol=port.protocol) for port in ports] or None,
+        volume_mounts=_mounts(spec.mounts),
+        liveness_probe=_probe(spec.liveness),
+        readiness_probe=_probe(spec.readiness),
+        resources=containerinstance.ResourceRequirementsArgs(
+            requests=containerinstance.ResourceRequestsArgs(cpu=spec.cpu, memory_in_gb=spec.memory_in_gb, gpu=gpu)
+        ),
+    )
+
+
+def init_container(spec: InitContainerSpec, around: Surroundings) -> containerinstance.InitContainerDefinitionArgs:
+    return containerinstance.InitContainerDefinitionArgs(
+        name=spec.name,
+        image=_image(spec, around),
+        command=list(spec.command) or None,
+        environment_variables=_variables(spec.said, spec.environment) or None,
+        volume_mounts=_mounts(spec.mounts),
+    )
+
+
+def missing(spec: ContainerGroupSpec, around: Surroundings, path: str) -> list[Problem]:
+    """What the group at `path` needs of its surroundings and doesn't find there."""
+    images = _workload_images(around)
+    every: Sequence[InitContainerSpec] = [*spec.init_containers, *spec.containers]
+    problems = [
+        not_built(container.workload, images, f"{container.path}.workload")
+        for container in every
+        if container.workload is not None and container.workload not in images
+    ]
+    if "logs" in around and "workspace_key" not in around["logs"]:
+        problems.append(
+            Problem(
+                path=path,
+                message="a container group sends its logs with the shared key of the workspace alone, and the key isn't there",
+                allowed="logs with workspace_key, or no logs",
+                fix="give the foundation read_log_key",
+            )
+        )
+    return problems
+
+
+def _image(spec: InitContainerSpec, around: Surroundings) -> pulumi.Input[str]:
+    return spec.said.get("image", "") if spec.workload is None else _workload_images(around)[spec.workload]
+
+
+def _workload_images(around: Surroundings) -> Mapping[str, pulumi.Input[str]]:
+    return around["registry"]["workload_images"] if "registry" in around else {}
+
+
+def _variables(
+    said: InitContainerSettings, environment: Mapping[str, str]
+) -> Sequence[containerinstance.EnvironmentVariableArgs]:
+    """In the order of their names, so that writing them in another order changes nothing."""
+    plain = {name: containerinstance.EnvironmentVariableArgs(name=name, value=value) for name, value in environment.items()}
+    secret = {
+        name: containerinstance.EnvironmentVariableArgs(name=name, secure_value=pulumi.Output.secret(value))
+        for name, value in said.get("secret_environment", {}).items()
+    }
+    return [variable for _, variable in sorted({**plain, **secret}.items())]
+
+
+def _mounts(mounts: Sequence[Mount]) -> list[containerinstance.VolumeMountArgs] | None:
+    return [
+        containerinstance.VolumeMountArgs(name=mount.volume, mount_path=mount.path, read_only=mount.read_only or None)
+        for mount in sorted(mounts, key=lambda mount: mount.volume)
+    ] or None
+
+
+def _probe(spec: ProbeSpec | None) -> containerinstance.ContainerProbeArgs | None:
+    if spec is None:
+        return None
+    http = spec.http
+    return containerinstance.ContainerProbeArgs(
+        exec_=containerinstance.ContainerExecArgs(command=list(spec.command)) if spec.command else None,
+        http_get=containerinstance.ContainerHttpGetArgs(port=http.port, path=http.path, scheme=http.scheme) if http else None,
+        initial_delay_seconds=spec.initial_delay_seconds,
+        period_seconds=spec.period_seconds,
+        failure_threshold=spec.failure_threshold,
+        success_threshold=spec.success_threshold,
+        timeout_seconds=spec.timeout_seconds,
+    )
+
+
+def volumes(said: Mapping[str, VolumeArgs]) -> list[containerinstance.VolumeArgs] | None:
+    """In the order of their names."""
+    return [_volume(name, volume) for name, volume in sorted(said.items())] or None
+
+
+def _volume(name: str, said: VolumeArgs) -> containerinstance.VolumeArgs:
+    return containerinstance.VolumeArgs(
+        name=name,
+        empty_dir={} if "empty_dir" in said else None,
+        secret={file: _base64(text) for file, text in said["secret"].items()} if "secret" in said else None,
+        azure_file=_share(said["azure_file"]) if "azure_file" in said else None,
+        git_repo=_repository(said["git_repo"]) if "git_repo" in said else None,
+    )
+
+
+def _base64(text: pulumi.Input[str]) -> pulumi.Output[str]:
+    """The service takes the files of a secret volume in Base64, and writes them out decoded."""
+    return pulumi.Output.secret(text).apply(lambda known: base64.b64encode(known.encode()).decode())
+
+
+def _share(said: AzureFileArgs) -> containerinstance.AzureFileVolumeArgs:
+    return containerinstance.AzureFileVolumeArgs(
+        share_name=said.get("share", ""),
+        storage_account_name=said.get("account", ""),
+        storage_account_key=pulumi.Output.secret(said.get("key", "")),
+        read_only=said.get("read_only"),
+    )
+
+
+def _repository(said: GitRepoArgs) -> containerinstance.GitRepoVolumeArgs:
+    return containerinstance.GitRepoVolumeArgs(
+        repository=said.get("repository", ""), directory=said.get("directory"), revision=said.get("revision")
+    )
+
+
+def address(spec: NetworkSpec) -> containerinstance.IpAddressArgs | None:
+    """None for a group that nobody reaches; one in a subnet without ports has an address of its own accord."""
+    if spec.network is Network.NONE or not spec.ports:
+        return None
+    public = containerinstance.ContainerGroupIpAddressType.PUBLIC
+    private = containerinstance.ContainerGroupIpAddressType.PRIVATE
+    return containerinstance.IpAddressArgs(
+        type=public if spec.network is Network.PUBLIC else private,
+        ports=[containerinstance.PortArgs(port=port.port, protocol=port.protocol) for port in spec.ports],
+        dns_name_label=spec.dns_label or None,
+        auto_generated_domain_name_label_scope=spec.dns_label_scope if spec.dns_label else None,
+    )
+
+
+def dns_config(spec: NetworkSpec) -> containerinstance.DnsConfigurationArgs | None:
+    if spec.dns_config is None:
+        return None
+    return containerinstance.DnsConfigurationArgs(
+        name_servers=spec.dns_config["name_servers"],
+        search_domains=spec.dns_config.get("search_domains"),
+        options=spec.dns_config.get("options"),
+    )
+
+
+def identity(around: Surroundings) -> containerinstance.ContainerGroupIdentityArgs | None:
+    if "identity_id" not in around:
+        return None
+    return containerinstance.ContainerGroupIdentityArgs(
+        type=containerinstance.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[around["identity_id"]]
+    )
+
+
+def credentials(spec: ContainerGroupSpec, around: Surroundings) -> list[containerinstance.ImageRegistryCredentialArgs] | None:
+    """The identity where an image comes from the stack's registry; names and passwords for the registries that want them."""
+    found: list[containerinstance.ImageRegistryCredentialArgs] = []
+    every = [*spec.init_containers, *spec.containers]
+    if "registry" in around and "identity_id" in around and any(_is_from(around["registry"], one) for one in every):
+        server = around["registry"]["server"]
+        found.append(containerinstance.ImageRegistryCredentialArgs(server=server, identity=around["identity_id"]))
+    for login in spec.said.get("registries", []):
+        found.append(
+            containerinstance.ImageRegistryCredentialArgs(
+                server=login.get("server", ""),
+                username=login.get("username"),
+                password=pulumi.Output.secret(login.get("password", "")),
+            )
+        )
+    return found or None
+
+
+def _is_from(registry: RegistryArgs, spec: InitContainerSpec) -> bool:
+    # A login server is `name.azurecr.io`, or `name-<hash>.azurecr.io` where the registry's own name may be taken elsewhere.
+    return spec.image is None or spec.image.registry.split(".")[0].split("-")[0] == registry["name"].lower()
+
+
+def diagnostics(logs: LogsArgs | None) -> containerinstance.ContainerGroupDiagnosticsArgs | None:
+    """Logs to the workspace. With a key, an exception to identities over keys: the service takes nothing else."""
+    if logs is None or "workspace_key" not in logs:
+        return None
+    return containerinstance.ContainerGroupDiagnosticsArgs(
+        log_analytics=containerinstance.LogAnalyticsArgs(
+            workspace_id=logs["workspace_id"],
+            workspace_key=logs["workspace_key"],
+            log_type=containerinstance.LogAnalyticsLogType.CONTAINER_INSTANCE_LOGS,
+        )
+    )

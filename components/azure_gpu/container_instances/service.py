@@ -1,0 +1,99 @@
+"""What Container Instances says to a whole group at a date: its GPUs, amounts, region, priority, zone and SKU.
+
+In: the resolved group and the day. Out: the catalog's problems, each at the place where the value was written.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from azure_gpu.catalog import container_groups, regions
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
+from azure_gpu.container_instances.container import ContainerSpec
+
+if TYPE_CHECKING:
+    from azure_gpu.container_instances.spec import ContainerGroupSpec
+
+ZONES = ("1", "2", "3")
+
+
+class Priority(StrEnum):
+    """Whether Azure may take the machine back."""
+
+    REGULAR = "Regular"
+    SPOT = "Spot"  # at any time, for less money
+
+
+class Sku(StrEnum):
+    """What the group runs on."""
+
+    STANDARD = "Standard"
+    DEDICATED = "Dedicated"  # hardware that no other customer uses
+    CONFIDENTIAL = "Confidential"  # memory that is encrypted while it is used
+
+
+def problems_of(spec: "ContainerGroupSpec", path: str, day: date) -> list[Problem]:
+    """What the service refuses of the group at `path` on that day."""
+    # Of a workload's image no CUDA version is known.
+    images = [container_groups.Image(one.said.get("image", ""), f"{one.path}.image") for one in spec.containers]
+    problems = container_groups.check(_request(spec, path), images, day, packaged())
+    if spec.location in regions.KNOWN:
+        return problems
+    return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # the region itself is refused elsewhere
+
+
+def _request(spec: "ContainerGroupSpec", path: str) -> GroupRequest:
+    return GroupRequest(
+        location=spec.location,
+        os_type=spec.os_type.value,
+        in_virtual_network="subnet_id" in spec.said,
+        containers=tuple(_container_request(container) for container in spec.containers),
+        location_path=f"{path}.location" if "location" in spec.said else "location",
+        os_type_path=f"{path}.os_type",
+        network_path=f"{path}.subnet_id",
+        spot=spec.priority is Priority.SPOT,
+        inbound=bool(spec.network.ports),
+        sku=spec.sku.value,
+        spot_path=f"{path}.priority",
+        zones=bool(spec.zones),
+        zones_path=f"{path}.zones",
+        init_containers=len(spec.init_containers),
+        volumes=len(spec.volumes),
+        ports=len(spec.network.ports),
+        containers_path=f"{path}.containers" if "containers" in spec.said else f"{path}.init_containers",
+        volumes_path=f"{path}.volumes",
+        ports_path=f"{path}.ports",
+    )
+
+
+def _container_request(container: ContainerSpec) -> ContainerRequest:
+    return ContainerRequest(
+        name=container.name,
+        cpu=container.cpu,
+        memory_gb=container.memory_in_gb,
+        gpu_count=container.gpu.count if container.gpu else None,
+        gpu_sku=container.gpu.sku if container.gpu else "",
+        cpu_path=f"{container.path}.cpu",
+        memory_path=f"{container.path}.memory_in_gb",
+        gpu_count_path=f"{container.path}.gpu.count",
+        gpu_sku_path=f"{container.path}.gpu.sku",
+    )
+
+
+def zone_problems(zones: Sequence[str], path: str) -> list[Problem]:
+    """A group is in one zone, which has a number."""
+    if not zones or (len(zones) == 1 and zones[0] in ZONES):
+        return []
+    return [
+        Problem(
+            path=f"{path}.zones",
+            message="a group is pinned to one zone",
+            value=", ".join(zones),
+            allowed=f"one of {', '.join(ZONES)}",
+            fix='write zones: ["1"], or leave them out and Azure chooses',
+            source="Microsoft Learn, container-instances-overview, 2024-08-29",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Kubernetes clusters that are given by kubeconfig, Azure Stack Edge included."""

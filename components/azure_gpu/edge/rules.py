@@ -1,0 +1,91 @@
+"""Every reason to refuse a cluster at the edge, and its jobs.
+
+In: settings, and where they are written. Out: problems. What a device and its jobs can be is known to
+`catalog.services.stack_edge` and `stack_edge_jobs`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import gpu_sharing, stack_edge, stack_edge_jobs
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.services.stack_edge import DeviceRequest
+from azure_gpu.catalog.services.stack_edge_jobs import EdgeJob
+from azure_gpu.edge.args import (
+    DEFAULT_GPU,
+    DEFAULT_GPU_COUNT,
+    DEFAULT_MODEL,
+    EdgeDeviceArgs,
+    EdgeJobSettings,
+    EdgeSharingSettings,
+)
+from azure_gpu.kubernetes import jobs as kubernetes_jobs
+
+
+def device_request(said: EdgeDeviceArgs, path: str) -> DeviceRequest:
+    """The device, for the catalog's rules."""
+    return DeviceRequest(
+        path=path,
+        model=said.get("model", DEFAULT_MODEL),
+        gpu=said.get("gpu", DEFAULT_GPU),
+        gpu_count=int(said.get("gpu_count", DEFAULT_GPU_COUNT)),
+        gpu_vms=int(said.get("gpu_vms", 0)),
+        kubernetes_first=said.get("kubernetes_first", False),
+        managed_iot_edge=said.get("managed_iot_edge", False),
+    )
+
+
+def gpus_of(device: DeviceRequest | None) -> int | None:
+    """How many GPUs the device's Kubernetes has; None where there is no device whose limits are known."""
+    if device is None:
+        return None
+    return stack_edge.claims(device.gpu_count, max(device.gpu_vms, 0), device.kubernetes_first).kubernetes
+
+
+def problems_of(
+    said: EdgeSharingSettings,
+    jobs: Mapping[str, EdgeJobSettings],
+    device: DeviceRequest | None,
+    sharing: SharingRequest,
+    asked: Sequence[EdgeJob],
+    path: str,
+    day: date,
+) -> Iterator[Problem]:
+    """Everything that speaks against it on that day. `jobs` are the settings with those of their files."""
+    yield from _kubeconfig(said, path)
+    yield from kubernetes_jobs.name_problems(said["namespace"], f"{path}.namespace")
+    if device is not None:
+        yield from stack_edge.device_problems(device, day)
+    wrong = [problem for problem in gpu_sharing.check(sharing, None) if sharing.strategy in (Strategy.NONE, Strategy.MPS)]
+    yield from wrong
+    seen = {problem.path for problem in wrong}
+    for problem in stack_edge_jobs.job_problems(asked, sharing, gpus_of(device)):
+        if problem.path not in seen:
+            yield problem
+    for name, job in jobs.items():
+        at = f"{path}.jobs.{name}"
+        percentage = f"{at}.active_thread_percentage"  # which the rules on jobs have judged
+        yield from (one for one in kubernetes_jobs.mps_problems(job, sharing, None, at) if one.path != percentage)
+        if "workload" in job and "pull_from" not in said:
+            yield Problem(
+                path=f"{at}.workload",
+                message="the stack's registry lets nobody pull without a login, and this cluster is given none",
+                value=str(job["workload"]),
+                allowed="with pull_from, or on a cluster whose nodes may pull from it",
+                fix="add pull_from: with a login at the registry, or attach the registry to the cluster",
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+
+
+def _kubeconfig(said: EdgeSharingSettings, path: str) -> Iterator[Problem]:
+    if ("kubeconfig" in said) == ("kubeconfig_file" in said):
+        yield Problem(
+            path=f"{path}.kubeconfig",
+            message="exactly one of kubeconfig and kubeconfig_file has to be said",
+            allowed="the kubeconfig's text as a secret, or the file that it is in",
+            fix="remove one of the two"
+            if "kubeconfig" in said
+            else f"pulumi config set --secret --path '{path}.kubeconfig' < kubeconfig, or add kubeconfig_file",
+        )

@@ -1,0 +1,91 @@
+"""Jobs that share the GPUs of a cluster given by its kubeconfig: a device of Azure Stack Edge, or any other.
+
+A job sees the one GPU that its NVIDIA_VISIBLE_DEVICES names, or none; through NVIDIA's Multi-Process Service it can have a share
+of it. Nothing here asks Kubernetes for GPUs, as the jobs that Microsoft shows for such devices don't. Left out, because neither
+ARM nor Kubernetes can declare it: the device's users, and MPS itself, which commands of the device make and start; and IoT Edge
+modules.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from azure_gpu.edge.args import PullArgs
+from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingArgs, EdgeSharingSpec, announcement, resolve
+from azure_gpu.kubernetes import jobs as kubernetes_jobs
+from azure_gpu.kubernetes import objects
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
+from azure_gpu.kubernetes.gpu_objects.declare import JOBS_LEVEL, SERVING_LEVEL
+from azure_gpu.kubernetes.jobs import MANAGED_BY
+from azure_gpu.kubernetes.objects import Manifest
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.refusal import refuse
+
+
+class EdgeSharing(pulumi.ComponentResource):
+    """Jobs on one cluster. Raises `Refused` where its arguments can't be had."""
+
+    namespace: pulumi.Output[str]
+    """The namespace that the jobs run in."""
+    context: pulumi.Output[str]
+    """The context of the kubeconfig that was used; empty where only the kubeconfig, an output, knows which is current."""
+    jobs: pulumi.Output[dict[str, str]]
+    """The name in Kubernetes of each job, by its name here."""
+    provider: kubernetes.Provider
+    """The login, for what this component doesn't offer. Not an output."""
+
+    def __init__(self, name: str, args: EdgeSharingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:EdgeSharing", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(name, args, context)
+        images = args["registry"]["workload_images"] if "registry" in args else {}
+        missing = kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images)
+        refuse([*stack_problems, *problems, *missing])
+
+        self.provider = kubernetes.Provider(
+            f"{name}-kubernetes",
+            kubeconfig=pulumi.Output.secret(spec.kubeconfig if spec.kubeconfig is not None else args.get("kubeconfig", "")),
+            context=spec.context or None,
+            # A kubeconfig that was fetched anew is the same cluster; one of another address is another.
+            cluster_identifier=spec.server or name,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        below = pulumi.ResourceOptions(parent=self, provider=self.provider)
+        before: list[pulumi.Resource] = []
+        for manifest in _before_jobs(spec):
+            logical = f"{name}-{manifest['kind'].lower()}"
+            before.append(objects.declare(logical, manifest, gpu_objects_declare.after(below, before)))
+        gpu_objects_declare.declare_jobs(name, spec.jobs, spec.settings, images, gpu_objects_declare.after(below, before))
+        if pulumi.runtime.is_dry_run():  # an update shows its preview first
+            pulumi.log.info(announcement(spec), self)
+        self.namespace = pulumi.Output.from_input(spec.namespace)
+        self.context = pulumi.Output.from_input(spec.context)
+        self.jobs = pulumi.Output.from_input({job: each.name for job, each in spec.jobs.items()})
+        self.register_outputs({"namespace": self.namespace, "context": self.context, "jobs": self.jobs})
+
+
+def _before_jobs(spec: EdgeSharingSpec) -> list[Manifest]:
+    """The namespace where it is asked for, and the login by which images are pulled."""
+    manifests: list[Manifest] = []
+    if spec.create_namespace:
+        level = SERVING_LEVEL if spec.privileged else JOBS_LEVEL
+        manifests.append(kubernetes_jobs.namespace_manifest(spec.namespace, level))
+    if "pull_from" in spec.said:
+        manifests.append(_pull_secret(spec, spec.said["pull_from"]))
+    return manifests
+
+
+def _pull_secret(spec: EdgeSharingSpec, said: PullArgs) -> Manifest:
+    login = pulumi.Output.secret(said["password"]).apply(
+        lambda password: json.dumps({"auths": {said["server"]: {"username": said["username"], "password": password}}})
+    )
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": PULL_SECRET, "namespace": spec.namespace, "labels": MANAGED_BY},
+        "type": "kubernetes.io/dockerconfigjson",
+        "stringData": {".dockerconfigjson": login},
+    }

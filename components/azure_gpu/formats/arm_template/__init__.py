@@ -1,0 +1,15 @@
+"""ARM templates: the one evaluator of their expressions, for reading files and for deploying them.
+
+In: a document, values of parameters, a scope. Out: `expand`: resources, outputs, all problems. `finish` and its like answer what
+only a running deployment knows.
+"""
+
+from azure_gpu.formats.arm_template.model import Ask, Expanded, Nested, Output, Runtime, Scope, ScopeOf, TemplateResource
+from azure_gpu.formats.arm_template.parameters import Declared, declared, read_file, read_values
+from azure_gpu.formats.arm_template.template import Finished, expand, expand_nested, finish, finish_outputs
+from azure_gpu.formats.arm_template.values import DEFERRED, Deferred, RefusedError
+
+__all__ = [
+    "DEFERRED", "Ask", "Declared", "Deferred", "Expanded", "Finished", "Nested", "Output", "RefusedError", "Runtime", "Scope",
+    "ScopeOf", "TemplateResource", "declared", "expand", "expand_nested", "finish", "finish_outputs", "read_file", "read_values",
+]  # fmt: skip

@@ -1,0 +1,16 @@
+"""Formulas by which Azure Batch scales a pool: `$TargetDedicatedNodes = min(4, $PendingTasks);`.
+
+In: the text of a formula, samples of what the service measures, the time. Out: `parse` and `formula_problems`: everything that is
+wrong with it, with line and column. `evaluate` and `as_text`: what it asks for, in the service's form.
+"""
+
+from azure_gpu.formats.autoscale_formula.evaluation import Evaluation, Targets, as_text, evaluate, results_of
+from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, parse
+from azure_gpu.formats.autoscale_formula.problems import formula_problems
+from azure_gpu.formats.autoscale_formula.samples import Samples
+from azure_gpu.formats.autoscale_formula.values import Interval, Value
+
+__all__ = [
+    "Evaluation", "Formula", "FormulaError", "Interval", "Samples", "Targets", "Value", "as_text", "evaluate", "formula_problems",
+    "parse", "results_of",
+]  # fmt: skip

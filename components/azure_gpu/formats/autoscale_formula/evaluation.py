@@ -1,0 +1,292 @@
+"""What a formula asks for, given samples and the time.
+
+In: a `Formula`, `Samples`, the time, and the targets that the pool has now. Out: an `Evaluation`: the values of all variables, or
+the error after which the service leaves the pool as it is; `as_text` writes the values as the service does in a run's results.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from azure_gpu.formats.autoscale_formula import functions, language, operators, samples
+from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, placed
+from azure_gpu.formats.autoscale_formula.functions import FunctionError
+from azure_gpu.formats.autoscale_formula.language import DEALLOCATION, DEDICATED, SPOT
+from azure_gpu.formats.autoscale_formula.operators import OperatorError
+from azure_gpu.formats.autoscale_formula.samples import Samples, Series, TooFewSamplesError
+from azure_gpu.formats.autoscale_formula.syntax import (
+    Call,
+    Chain,
+    Choice,
+    FaultError,
+    Member,
+    Method,
+    Name,
+    Node,
+    Number,
+    Sign,
+    Statement,
+    Text,
+)
+from azure_gpu.formats.autoscale_formula.values import Interval, Option, Value, text, type_of
+
+_MOST_NODES = 2**31 - 1  # a target is a 32-bit number in the API
+
+
+class Targets(NamedTuple):
+    """What a pool is asked to have: nodes of both kinds, and what becomes of tasks on nodes that go."""
+
+    dedicated: int = 0
+    spot: int = 0
+    deallocation: str = "requeue"
+
+
+_NONE = Targets()  # of a pool that is new
+
+
+class Evaluation(NamedTuple):
+    """One run of a formula. With an error the results are the targets of before, and nothing changes."""
+
+    results: Mapping[str, Value]
+    error: FormulaError | None
+    targets: Targets
+
+    @property
+    def dedicated(self) -> int:
+        return self.targets.dedicated
+
+    @property
+    def spot(self) -> int:
+        return self.targets.spot
+
+    @property
+    def deallocation(self) -> str:
+        return self.targets.deallocation
+
+
+class _StopError(Exception):
+    """stop() was called: what was set so far holds."""
+
+
+def evaluate(formula: Formula, measured: Samples, now: datetime, *, targets: Targets = _NONE) -> Evaluation:
+    """Runs the formula once. `now` is aware of its time zone; `targets` are those that the pool has at this moment."""
+    run = _Run(measured, now.astimezone(UTC), targets)
+    try:
+        run.all(formula.statements)
+        reached = run.reached(formula.statements)
+    except FaultError as error:
+        return Evaluation(results_of(targets), placed(formula.text, error.fault), targets)
+    return Evaluation({**results_of(reached), **run.own}, None, reached)
+
+
+def as_text(results: Mapping[str, Value]) -> str:
+    """`$TargetDedicatedNodes=2;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue;$tasks=2`, as the service has it."""
+    first = [name for name in (DEDICATED, SPOT, DEALLOCATION) if name in results]
+    others = sorted(name for name in results if name not in first)
+    return ";".join(f"{name}={_shown(name, results[name])}" for name in (*first, *others))
+
+
+def _shown(name: str, value: Value) -> str:
+    """Nodes are counted whole; of other numbers six digits are shown."""
+    return str(int(value)) if name in (DEDICATED, SPOT) and isinstance(value, float) else text(value)
+
+
+def results_of(targets: Targets) -> dict[str, Value]:
+    """The service's variables: all that the results of a formula hold that can't be read or evaluated."""
+    return {DEDICATED: float(targets.dedicated), SPOT: float(targets.spot), DEALLOCATION: Option(targets.deallocation)}
+
+
+class _Run:
+    """One run: the variables set so far."""
+
+    def __init__(self, measured: Samples, now: datetime, targets: Targets) -> None:
+        self.own: dict[str, Value] = {}  # the formula's own variables
+        self._measured = measured
+        self._now = now
+        self._before = targets
+        self._set: dict[str, Value] = {}  # the service's variables
+
+    def all(self, statements: tuple[Statement, ...]) -> None:
+        try:
+            for statement in statements:
+                self._statement(statement)
+        except _StopError:
+            return
+
+    def reached(self, statements: tuple[Statement, ...]) -> Targets:
+        """The targets after the last statement. FaultError where one is no number of nodes."""
+        option = self._set.get(DEALLOCATION)
+        return Targets(
+            dedicated=self._nodes(DEDICATED, statements),
+            spot=self._nodes(SPOT, statements),
+            deallocation=option.name if isinstance(option, Option) else self._before.deallocation,
+        )
+
+    def _nodes(self, name: str, statements: tuple[Statement, ...]) -> int:
+        value = self._target(name)
+        last = next((one.target.at for one in reversed(statements) if one.target and _full(one.target.name) == name), 0)
+        if not math.isfinite(value) or not 0 <= value <= _MOST_NODES:
+            raise FaultError(f"{name} is {value:g}, which is no number of nodes", last)
+        return int(value)  # the service cuts off what stands behind the point
+
+    def _target(self, name: str) -> float:
+        """The value of a target: under its full name, else under its short one, else that of before."""
+        short = next(alias for alias, full in language.ALIASES.items() if full == name)
+        value = self._set.get(name, self._set.get(short))
+        if isinstance(value, float):
+            return value
+        return float(self._before.dedicated if name == DEDICATED else self._before.spot)
+
+    def _statement(self, statement: Statement) -> None:
+        value = self._value(statement.value)
+        target = statement.target
+        if target is None:
+            return
+        if target.name not in language.WRITABLE:
+            self.own[target.name] = value
+            return
+        wanted = Option if target.name == DEALLOCATION else float
+        if not isinstance(value, wanted):
+            raise FaultError(f"{target.name} can't be a {type_of(value)}", target.at)
+        self._set[target.name] = value
+
+    def _value(self, node: Node) -> Value:
+        try:
+            return self._of(node)
+        except (FunctionError, OperatorError, TooFewSamplesError) as error:
+            raise FaultError(str(error), node.at) from None
+        except OverflowError:
+            raise FaultError("a number is too large", node.at) from None
+
+    def _of(self, node: Node) -> Value:
+        match node:
+            case Number() | Text():
+                return node.value
+            case Name():
+                return self._name(node)
+            case Sign():
+                return operators.negative(node.sign, self._value(node.operand))
+            case Chain():
+                return self._chain(node)
+            case Choice():
+                return self._value(node.yes if operators.true(self._value(node.condition)) else node.no)
+            case Call():
+                return self._call(node)
+            case Method():
+                return self._method(node)
+            case Member():
+                return self._member(node)
+
+    def _name(self, node: Name) -> Value:
+        name = node.name
+        if name in self.own:
+            return self.own[name]
+        if name in language.TARGETS:
+            return self._target(_full(name))
+        if name == DEALLOCATION:
+            return self._set.get(name, Option(self._before.deallocation))
+        if name in language.OPTIONS:
+            return Option(name)
+        if name in language.INTERVALS:
+            return Interval(language.INTERVALS[name])
+        series = self._series(node)
+        if not series:
+            raise FaultError(f"{name} has no samples yet", node.at)
+        return float(series[-1][1])
+
+    def _series(self, node: Name) -> Series:
+        return self._measured.series(language.OLD_NAMES.get(node.name, node.name))
+
+    def _chain(self, node: Chain) -> Value:
+        left = self._value(node.first)
+        for link in node.links:
+            if link.sign in language.LOGICAL:
+                decided = operators.true(left) is (link.sign == "||")  # then what follows isn't looked at
+                left = float(operators.true(left) if decided else operators.true(self._value(link.operand)))
+            else:
+                right = self._value(link.operand)
+                try:
+                    left = operators.apply(left, link.sign, right)
+                except OperatorError as error:
+                    raise FaultError(str(error), link.at) from None
+        return left
+
+    def _call(self, node: Call) -> Value:
+        values = [self._value(argument) for argument in node.arguments]
+        if node.name in language.OF_LISTS:
+            return functions.of_list(node.name, _numbers(node.name, values))
+        if node.name == language.VECTOR_OF:
+            return _numbers(node.name, values)
+        if node.name in language.COMPONENT_WISE:
+            numbers = tuple(functions.component_wise(node.name, one) for one in _numbers(node.name, values))
+            return numbers[0] if len(values) == 1 and isinstance(values[0], float) else numbers
+        match node.name, values:
+            case "stop", _:
+                raise _StopError
+            case "rand", _:
+                return functions.rand()
+            case "time", []:
+                return self._now
+            case "time", [str() as given]:
+                return functions.time(given, self._now)
+            case "percentile", [tuple() as given, float() as percent]:
+                return functions.percentile(functions.flat([given]), percent)
+            case "val", [tuple() as given, float() as index]:
+                return functions.val(functions.flat([given]), index)
+            case _:
+                raise FunctionError(f"{node.name}(…) can't take {', '.join(type_of(value) for value in values)}")
+
+    def _method(self, node: Method) -> Value:
+        if not isinstance(node.of, Name) or node.of.name not in language.READ_ONLY:
+            raise FaultError(f"only variables that the service measures have {node.name}(…)", node.at)
+        series = self._series(node.of)
+        arguments = [self._value(argument) for argument in node.arguments]
+        match node.name, arguments:
+            case language.GET_SAMPLE, [float() as count]:
+                return samples.newest(series, _whole(count))
+            case language.GET_SAMPLE, [Interval() | datetime() as since]:
+                return samples.between(series, self._moment(since), self._now, 0)
+            case language.GET_SAMPLE, [Interval() | datetime() as since, float() as percent]:
+                return samples.between(series, self._moment(since), self._now, percent)
+            case language.GET_SAMPLE, [Interval() | datetime() as since, Interval() | datetime() as until, *rest]:
+                percent = rest[0] if rest and isinstance(rest[0], float) else 0
+                return samples.between(series, self._moment(since), self._moment(until), percent)
+            case language.GET_PERCENT, [Interval() | datetime() as since, *rest]:
+                until = rest[0] if rest and isinstance(rest[0], Interval | datetime) else Interval(0)
+                return samples.percent_between(series, self._moment(since), self._moment(until))
+            case "Count", _:
+                return float(len(series))
+            case "GetSamplePeriod", _:
+                return Interval(language.SAMPLE_SECONDS * language.TICKS_PER_SECOND)
+            case "HistoryBeginTime", _:
+                if not series:
+                    raise FaultError("there are no samples yet, so their history has no beginning", node.at)
+                return series[0][0].astimezone(UTC)
+            case _:
+                given = ", ".join(type_of(value) for value in arguments)
+                raise FaultError(f"{node.name} can't take {given or 'nothing'}", node.at)
+
+    def _moment(self, value: Interval | datetime) -> datetime:
+        return operators.later(self._now, Interval(-value.ticks)) if isinstance(value, Interval) else value
+
+    def _member(self, node: Member) -> Value:
+        value = self._value(node.of)
+        if not isinstance(value, datetime):
+            raise FaultError(f"only a timestamp has {node.name}, and this is a {type_of(value)}", node.at)
+        return functions.member(node.name, value)
+
+
+def _full(name: str) -> str:
+    return language.ALIASES.get(name, name)
+
+
+def _whole(count: float) -> int:
+    return int(count) if math.isfinite(count) else 0
+
+
+def _numbers(name: str, values: list[Value]) -> tuple[float, ...]:
+    for value in values:
+        if not isinstance(value, float | tuple):
+            raise FunctionError(f"{name}(…) can't take a {type_of(value)}")
+    return functions.flat(values)

@@ -1,0 +1,184 @@
+"""The container groups of a template of Azure Resource Manager, as ARM would see them, without ARM.
+
+In: the template's document, parameters and scope. Out: each group's body, with SECRET for what comes from a secure parameter, and
+which of its values aren't known; every problem. Secrets that were given or written as defaults aren't evaluated at all.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.formats.arm_template import Scope, TemplateResource, declared, expand
+from azure_gpu.formats.container_group_shape import ARM_TYPE
+from azure_gpu.formats.document import Document
+from azure_gpu.formats.lenient_json import member
+from azure_gpu.formats.likely_secrets import is_secret_name
+from azure_gpu.formats.stack_file import SECRET
+
+_SECRET_TEXT = f"[{SECRET}"  # as a template spells a text that begins with a bracket
+SOMEWHERE = "locationoftheresourcegroup"  # stands for a location that isn't known; survives toLower and replace
+# What an entry of a template says of the resource, which isn't the resource.
+_BESIDE = {"dependson", "comments", "condition", "copy", "scope", "metadata", "resources"}
+_ASKS_FOR_A_KEY = re.compile(r"\blist\w*\s*\(", re.IGNORECASE)
+_SECRET_KEYS = {"password", "securevalue", "storageaccountkey", "workspacekey"}
+
+
+class Given(NamedTuple):
+    """One container group."""
+
+    body: dict[str, Any]
+    path: str  # in the document
+    unknown: Mapping[str, str]  # expressions without a value here, by path in the document
+
+
+def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -> tuple[list[Given], list[Problem]]:
+    """`scope.location` None: the groups are wherever their resource group is, and have no location."""
+    ready, given = _without_secrets(document, parameters)
+    place = scope if scope.location is not None else scope._replace(location=SOMEWHERE)
+    entries = _entries(cast(dict[str, Any], ready.value))
+    expanded = expand(ready, given, place)
+    there = {resource.path for resource in expanded.everything()}
+    nameless = {path for path, entry in entries.items() if path not in there and _is_ours(entry)}
+    of_names: list[Problem] = []
+    if nameless:
+        # A resource without a name isn't among those that are evaluated. The stack names a group whose name isn't known here.
+        again = expand(_named(ready, nameless), given, place)
+        of_names = [_of_name(problem) for problem in expanded.problems if problem not in again.problems]
+        expanded = again
+    others = {path: entry for path, entry in entries.items() if not _is_ours(entry) and not _is_deployment(entry)}
+    beside = [member(path, key) for path, entry in others.items() for key in entry if key.lower() != "dependson"]
+    ours = [resource for resource in expanded.everything() if resource.type.lower() == ARM_TYPE.lower()]
+    groups = [_group(resource, nameless) for resource in ours]
+    # What other resources say doesn't matter here, but what they depend on does: a circle is one for all.
+    problems = [problem for problem in (*of_names, *expanded.problems) if not _is_beside(problem, beside)]
+    left = {resource.path: resource.type for resource in expanded.everything() if resource not in ours}
+    left |= {path: str(entry.get("type")) for path, entry in others.items()}
+    problems += [_not_taken(document, path, kind) for path, kind in left.items()]
+    if not ours and not any(problem.severity is Severity.ERROR for problem in problems):
+        fix = "name another file"
+        problems.append(Problem(document.at(""), "no resource of this template is a container group", allowed=ARM_TYPE, fix=fix))
+    return groups, problems
+
+
+def _group(resource: TemplateResource, nameless: set[str]) -> Given:
+    asking = {path for path, expression in resource.unresolved.items() if _ASKS_FOR_A_KEY.search(expression)}
+    secrets = (*resource.secrets, *asking)
+    body = {name: _hidden(value, name, secrets) for name, value in resource.body.items() if name.lower() not in _BESIDE}
+    if body.get("location") == SOMEWHERE:
+        del body["location"]
+    if resource.path in nameless:
+        del body["name"]
+    unknown = {f"{resource.path}.{path}": text for path, text in resource.unresolved.items() if path not in secrets}
+    return Given(body, resource.path, unknown)
+
+
+def _hidden(value: Any, path: str, secrets: tuple[str, ...]) -> Any:
+    """The value with SECRET wherever a secure parameter is part of a text."""
+    if path in secrets:
+        return SECRET
+    if isinstance(value, dict):
+        of = cast(dict[str, Any], value)
+        return {name: _hidden(inner, member(path, name), secrets) for name, inner in of.items()}
+    if isinstance(value, list):
+        return [_hidden(inner, f"{path}[{index}]", secrets) for index, inner in enumerate(cast(list[Any], value))]
+    return value
+
+
+def _without_secrets(document: Document, parameters: Mapping[str, Any]) -> tuple[Document, dict[str, Any]]:
+    """The template and its parameters with SECRET for each secure text, and for each expression that only asks for a secret:
+    `listKeys` answers nobody here, and nobody needs it to. Outputs are left out, as they make nothing."""
+    template = cast(dict[str, Any], document.value)
+    changed: dict[str, Any] = {**template, "outputs": {}, "resources": _blanked(template.get("resources"))}
+    given = dict(parameters)
+    of_template = declared(template)
+    for parameter in of_template.values():
+        said = [name for name in given if name.lower() == parameter.name.lower()]
+        if parameter.type == "securestring" or (parameter.type == "string" and is_secret_name(parameter.name)):
+            safe = {"type": "securestring", "defaultValue": _SECRET_TEXT}
+            changed["parameters"] = {**changed["parameters"], parameter.name: safe}
+            given = {name: value for name, value in given.items() if name not in said}
+        else:
+            given |= {name: _typed(given[name], parameter.type) for name in said}
+    return document._replace(value=changed), given
+
+
+def _typed(value: Any, wanted: str) -> Any:
+    """Text from a command line as what the parameter wants, where it spells that; else as it is."""
+    if not isinstance(value, str) or wanted not in ("int", "bool", "array", "object", "secureobject"):
+        return value
+    try:
+        return json.loads(value.lower() if wanted == "bool" else value)
+    except ValueError:
+        return value
+
+
+def _blanked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_blanked(inner) for inner in cast(list[Any], value)]
+    if not isinstance(value, dict):
+        return value
+    of = cast(dict[str, Any], value)
+    return {
+        name: _SECRET_TEXT if name.lower() in _SECRET_KEYS and isinstance(inner, str) and inner else _blanked(inner)
+        for name, inner in of.items()
+    }
+
+
+def _entries(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The entries of the template's resources, by path."""
+    resources: Any = template.get("resources")
+    entries: dict[str, Any] = {}
+    if isinstance(resources, list):
+        entries = {f"resources[{index}]": entry for index, entry in enumerate(cast(list[Any], resources))}
+    elif isinstance(resources, dict):
+        entries = {member("resources", name): entry for name, entry in cast(dict[str, Any], resources).items()}
+    return {path: cast(dict[str, Any], entry) for path, entry in entries.items() if isinstance(entry, dict)}
+
+
+def _is_ours(entry: dict[str, Any]) -> bool:
+    return str(entry.get("type")).lower() == ARM_TYPE.lower()
+
+
+def _is_deployment(entry: dict[str, Any]) -> bool:
+    return str(entry.get("type")).lower() == "microsoft.resources/deployments"
+
+
+def _named(document: Document, paths: set[str]) -> Document:
+    """With names that are text, for the entries at `paths`."""
+    entries = _entries(cast(dict[str, Any], document.value))
+    for number, (path, entry) in enumerate(entries.items()):
+        if path in paths:
+            entries[path] = {**entry, "name": f"[concat('group{number}-', copyIndex())]" if "copy" in entry else f"group{number}"}
+    resources: Any = document.value["resources"]
+    if isinstance(resources, list):
+        every = cast(list[Any], resources)
+        changed: Any = [entries.get(f"resources[{index}]", entry) for index, entry in enumerate(every)]
+    else:
+        changed = {name: entries.get(member("resources", name), entry) for name, entry in cast(dict[str, Any], resources).items()}
+    return document._replace(value={**document.value, "resources": changed})
+
+
+def _of_name(problem: Problem) -> Problem:
+    """What is wrong with a name: less, where it only isn't known here."""
+    if problem.code is not Code.UNKNOWN:
+        return problem
+    return problem._replace(severity=Severity.WARNING, fix="the stack names the group; or give the parameter that its name needs")
+
+
+def _is_beside(problem: Problem, paths: list[str]) -> bool:
+    """Whether it is about what other resources say, or about what isn't known of what they are called."""
+    where = problem.path.rpartition(": ")[2]
+    unknown = problem.code is Code.UNKNOWN and "dependsOn" in where
+    return unknown or any(where == path or where.startswith((f"{path}.", f"{path}[")) for path in paths)
+
+
+def _not_taken(document: Document, path: str, kind: str) -> Problem:
+    return Problem(
+        path=document.at(path),
+        message=f"a {kind} isn't taken: only container groups are",
+        fix="where the group needs it, keep it as it is",
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )

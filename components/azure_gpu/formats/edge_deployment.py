@@ -1,0 +1,303 @@
+"""Reads a Kubernetes manifest, or a piece of one, of jobs that share the GPUs of an edge device.
+
+In: the text of a `deployment.yaml` as Microsoft's pages show it: a whole Job, or no more than its `env`, indented as it may be,
+with comments that begin with `//` and are none to YAML. Out: an `EdgeJobInFile` for each container, with the settings that a
+stack file has for it; every problem with its line, what isn't taken as a warning. A value that is likely a secret is never taken.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
+from azure_gpu.formats import located_yaml
+from azure_gpu.formats.document import Document
+from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
+
+VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+PERCENTAGE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
+
+_COMMENT = re.compile(r"\s*//")
+_BLOCK = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?$")
+_SEPARATOR = re.compile(r"---(?:\s.*)?")
+_DIGITS = re.compile(r"[0-9]{1,4}")
+_LIMIT = re.compile(r"0=(\d+[GM])")
+_GOES_ON = ("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet")  # started again when they end
+_TEMPLATES = {  # where the pod's spec is, and that of the job around it
+    "Pod": ("spec", ""),
+    "Job": ("spec.template.spec", "spec"),
+    "CronJob": ("spec.jobTemplate.spec.template.spec", "spec.jobTemplate.spec"),
+    **dict.fromkeys(_GOES_ON, ("spec.template.spec", "")),
+}
+_LEFT_OF_POD = {
+    "initContainers": "a job here has one container",
+    "volumes": "a job here has no volumes",
+    "nodeSelector": "a job here runs on the device's own node",
+    "hostNetwork": "a job here has a network of its own",
+}
+_LEFT_OF_CONTAINER = {
+    "volumeMounts": "a job here has no volumes",
+    "ports": "a job here is reached by nobody",
+    "resources": "a device gives its GPUs by NVIDIA_VISIBLE_DEVICES, and the jobs that Microsoft shows have no limits",
+    "envFrom": "variables are written one by one here",
+    "securityContext": "a job here has the fewest rights that it runs with",
+}
+
+
+_OTHER_LIMITS = f"of its limits {GPU_RESOURCE} alone is; give cpu and memory_in_gib by hand"
+
+
+class EdgeJobInFile(NamedTuple):
+    """One container, as a job."""
+
+    name: str  # empty: the file doesn't say one
+    settings: Mapping[str, Any]  # image, command, args, environment, visible_devices, …: what the file says, and no more
+    secrets: tuple[str, ...]  # variables that are likely secrets: to be given as `secret_environment`
+    at: str  # where it is written: file:line: path
+    gpus: int | None = None  # its limit of nvidia.com/gpu, which clusters know and a device doesn't
+
+
+def read(text: str, file: str, *, device: bool = True) -> tuple[list[EdgeJobInFile], list[Problem]]:
+    """All jobs of the text. `file` is how the user named it; `device`: they are for one, where limits say nothing of GPUs."""
+    jobs: list[EdgeJobInFile] = []
+    cleaned, problems = _without_slashes(text, file)
+    for part in _documents(cleaned):
+        document, wrong = located_yaml.read(part, file)
+        problems += wrong
+        if document is None:
+            continue
+        reading = _Reading(document, device)
+        jobs += reading.jobs()
+        problems += reading.problems
+    if not jobs and not any(problem.severity is Severity.ERROR for problem in problems):
+        problems.append(Problem(path=file, message="there is no job in this file", allowed="a Job, a container, or its env"))
+    return jobs, problems
+
+
+def _without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
+    """The text with the lines emptied that begin with `//`, but for those in a block of text, which belong to it."""
+    kept: list[str] = []
+    problems: list[Problem] = []
+    block = -1  # how far the line is indented that a block of text began in; -1: none
+    for number, line in enumerate(text.splitlines(), start=1):
+        indent = len(line) - len(line.lstrip())
+        if block >= 0 and line.strip() and indent <= block:
+            block = -1
+        if block < 0 and _COMMENT.match(line):
+            message = "this line begins with //, which is no comment in YAML; it is read as one here"
+            problems.append(Problem(path=f"{file}:{number}", message=message, fix="begin it with #", severity=Severity.WARNING))
+            kept.append("")
+            continue
+        if block < 0 and _BLOCK.search(line):
+            block = indent
+        kept.append(line)
+    return "\n".join(kept) + "\n", problems
+
+
+def _documents(text: str) -> list[str]:
+    """The documents of the text, each on the lines that it has there."""
+    found: list[str] = []
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines()):
+        if _SEPARATOR.fullmatch(line):
+            found.append("\n".join(lines))
+            lines = [""] * (number + 1)
+        else:
+            lines.append(line)
+    found.append("\n".join(lines))
+    return [part for part in found if part.strip()] or [text]
+
+
+class _Reading:
+    """One document."""
+
+    def __init__(self, document: Document, device: bool) -> None:
+        self.document = document
+        self.device = device
+        self.problems: list[Problem] = []
+
+    def jobs(self) -> list[EdgeJobInFile]:
+        body = _mapping(self.document.value)
+        if items := _list(self.document.value):  # of `env` alone
+            return [self.job("", "", {}, {"env": items}, "")]
+        if not body:
+            self.say("", "this is neither a manifest nor a piece of one", fix="write a Job, or the env of its container")
+            return []
+        if body.get("kind") is None:
+            return self.of_piece(body)
+        kind = _as_text(body["kind"])
+        if kind not in _TEMPLATES:
+            allowed = ", ".join(_TEMPLATES)
+            self.warn("kind", "objects of this kind aren't jobs, and are left out", value=kind, allowed=allowed)
+            return []
+        if kind in _GOES_ON:
+            self.warn("kind", f"a {kind} is started again when it ends; here it runs once, to its end", value=kind)
+        if kind == "CronJob":
+            self.warn("spec.schedule", "a job here has no schedule: it runs when it is declared")
+        pod_path, job_path = _TEMPLATES[kind]
+        name = str(_inside(body, "metadata").get("name") or "")
+        return self.of_pod(name, _inside(body, pod_path), pod_path, _inside(body, job_path) if job_path else {}, job_path)
+
+    def of_piece(self, body: Mapping[str, Any]) -> list[EdgeJobInFile]:
+        """A pod's spec, a container, or less."""
+        for path in ("spec.template.spec", "template.spec", "spec", ""):
+            if "containers" in _inside(body, path):
+                return self.of_pod("", _inside(body, path), path, {}, "")
+        if "env" in body or "image" in body:
+            return [self.job(str(body.get("name") or ""), "", {}, body, "")]
+        self.say("", "there is no container in this", fix="write a Job, or the env of its container")
+        return []
+
+    def of_pod(self, name: str, pod: Mapping[str, Any], path: str, job: Mapping[str, Any], job_path: str) -> list[EdgeJobInFile]:
+        listed = [_mapping(one) for one in _list(pod.get("containers")) if _mapping(one)]
+        if not listed:
+            self.say(f"{path}.containers" if path else "containers", "the pod has no container", fix="add one")
+            return []
+        for key, why in _LEFT_OF_POD.items():
+            if key in pod:
+                self.leave(_join(path, key), why)
+        of_pod = self.of_job(pod, job, job_path)
+        found: list[EdgeJobInFile] = []
+        for index, body in enumerate(listed):
+            own = name if len(listed) == 1 else "-".join(filter(None, (name, str(body.get("name") or index))))
+            found.append(self.job(own or str(body.get("name") or ""), path, of_pod, body, _join(path, f"containers[{index}]")))
+        if len(listed) > 1:
+            self.warn(_join(path, "containers"), f"the pod has {len(listed)} containers; each becomes a job of its own here")
+        return found
+
+    def of_job(self, pod: Mapping[str, Any], job: Mapping[str, Any], job_path: str) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        for key, name in (("hostIPC", "host_ipc"), ("hostPID", "host_pid")):
+            if isinstance(pod.get(key), bool):
+                said[name] = pod[key]
+        retries, seconds = _count(job.get("backoffLimit")), _count(job.get("activeDeadlineSeconds"))
+        if retries is not None:
+            said["retries"] = retries
+        if seconds is not None:
+            said["timeout_minutes"] = max(1, -(-seconds // 60))
+        for key in ("parallelism", "completions"):
+            if job.get(key) not in (None, 1):
+                self.leave(_join(job_path, key), "a job on a device is one pod")
+        if "ttlSecondsAfterFinished" in job:
+            why = "a finished Job is kept: one that was cleaned up would run again with the next update"
+            self.leave(_join(job_path, "ttlSecondsAfterFinished"), why)
+        return said
+
+    def job(self, name: str, pod_path: str, of_pod: Mapping[str, Any], body: Mapping[str, Any], path: str) -> EdgeJobInFile:
+        settings: dict[str, Any] = dict(of_pod)
+        if isinstance(body.get("image"), str):
+            settings["image"] = body["image"]
+        for key in ("command", "args"):
+            if words := _list(body.get(key)):
+                settings[key] = [_as_text(one) for one in words]
+        limits = _inside(body, "resources.limits")
+        taken = {"resources"} if not self.device and set(limits) == {GPU_RESOURCE} else set[str]()
+        for key, why in _LEFT_OF_CONTAINER.items():
+            if key in body and key not in taken:
+                self.leave(_join(path, key), why if self.device or key != "resources" else _OTHER_LIMITS)
+        environment: dict[str, str] = {}
+        secrets: list[str] = []
+        for variable, value, at in self.variables(body.get("env"), _join(path, "env")):
+            if variable in (VISIBLE, PERCENTAGE, MEMORY):
+                self.gpu_setting(variable, value.strip(), at, settings)
+            elif is_secret_name(variable) or holds_secret(value):
+                secrets.append(variable)
+            else:
+                environment[variable] = value
+        if environment:
+            settings["environment"] = environment
+        gpus = _as_text(limits.get(GPU_RESOURCE, ""))
+        at = self.document.at(path or pod_path)
+        return EdgeJobInFile(name, settings, tuple(secrets), at, int(gpus) if _DIGITS.fullmatch(gpus) else None)
+
+    def variables(self, env: object, path: str) -> Iterator[tuple[str, str, str]]:
+        """Names and values of `env`, with where they stand."""
+        if env is None:
+            return
+        items = _list(env)
+        if not items:
+            self.say(path, "env is a list of variables", fix='write each as `- name: …` with `value: "…"` below')
+            return
+        for index, item in enumerate(items):
+            at, entry = f"{path}[{index}]", _mapping(item)
+            name, value = entry.get("name"), entry.get("value")
+            if not isinstance(name, str) or not name.strip():
+                self.say(at, "a variable has no name", fix="write `- name: …`")
+            elif "valueFrom" in entry:
+                self.leave(f"{at}.valueFrom", f"where {name.strip()} comes from isn't known here")
+            else:
+                if value is not None and not isinstance(value, str):
+                    self.warn(f"{at}.value", "Kubernetes takes text alone here, so a number needs quotes; it is read as text")
+                yield name.strip(), _as_text(value), at
+
+    def gpu_setting(self, variable: str, value: str, path: str, settings: dict[str, Any]) -> None:
+        if variable == VISIBLE:
+            settings["visible_devices"] = "none" if value in ("", "void", "none") else value
+        elif variable == PERCENTAGE:
+            try:
+                settings["active_thread_percentage"] = _number(value)
+            except ValueError:
+                self.say(
+                    f"{path}.value", "the share of a GPU's threads is a percentage", value=value, fix='write "20" for a fifth'
+                )
+        else:
+            match = _LIMIT.fullmatch(value)
+            if match is None:
+                self.leave(f"{path}.value", "a limit of memory is taken for the first GPU alone, as in 0=4G")
+            else:
+                settings["pinned_memory_limit"] = match[1]
+
+    def say(self, path: str, message: str, *, value: object = None, fix: str = "") -> None:
+        self.problems.append(Problem(path=self.document.at(path), message=message, value=value, fix=fix))
+
+    def warn(self, path: str, message: str, *, value: object = None, allowed: str = "") -> None:
+        at = self.document.at(path)
+        self.problems.append(Problem(path=at, message=message, value=value, allowed=allowed, severity=Severity.WARNING))
+
+    def leave(self, path: str, why: str) -> None:
+        message = f"this isn't taken over: {why}"
+        at = self.document.at(path)
+        self.problems.append(Problem(path=at, message=message, code=Code.UNKNOWN, severity=Severity.WARNING))
+
+
+def _inside(body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    """What is at a path of words with dots; nothing where that is no mapping."""
+    for step in filter(None, path.split(".")):
+        body = _mapping(body.get(step))
+    return body
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return cast(list[Any], value) if isinstance(value, list) else []
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < 1_000_000:  # what isn't a number at all, too
+        raise ValueError(text)
+    return int(number) if number == int(number) else number
+
+
+def _as_text(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def named(jobs: Sequence[EdgeJobInFile], name: str) -> EdgeJobInFile | None:
+    """The job of this name; the only one there is, whatever its name."""
+    return next((job for job in jobs if job.name == name), jobs[0] if len(jobs) == 1 else None)

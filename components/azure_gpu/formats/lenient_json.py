@@ -1,0 +1,308 @@
+"""JSON as Azure Resource Manager takes it: with comments, trailing commas and strings that run over several lines.
+
+In: text. Out: a `Document` with the line of every value, and every problem with its line and likely fix; nothing is raised. What
+can be understood in spite of a mistake is read on, so that one look finds them all. Line of a member: that of its key.
+`read_deployment_body` reads what `az deployment` sends, which is no JSON: the key `template` is bare, the file follows verbatim.
+"""
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.document import Document
+
+MAX_DEPTH = 60  # of objects and lists in each other; far more than any template has
+MAX_PROBLEMS = 50  # one mistake can make a hundred; nobody reads more
+
+_SPACE = re.compile(r"[\s\ufeff\u200b]+")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?(?![\w.+])")
+_WORD = re.compile(r"[^\s,:{}\[\]\"'/]+")
+_PLAIN = re.compile(r"[^\"\\\n]+")
+_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ROUND = str.maketrans("[]", "()")
+_CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+
+
+def read(text: str, file: str) -> tuple[Document | None, list[Problem]]:
+    """The document, with what is wrong in it; None where the rest of the text can't be understood."""
+    return _Reader(text, file, bare_keys=False).document()
+
+
+def read_deployment_body(text: str, file: str = "request") -> tuple[Document | None, list[Problem]]:
+    """The body of a deployment as `az` and the SDKs send it. Keys may be bare; everything else as in `read`."""
+    return _Reader(text, file, bare_keys=True).document()
+
+
+def member(path: str, key: str) -> str:
+    """The path of a member of the object at `path`. A key's square brackets are shown round: paths are taken apart by them."""
+    if not key or any(sign in key for sign in ".[]"):
+        return f"{path}['{key.translate(_ROUND)}']"
+    return f"{path}.{key}" if path else key
+
+
+class _StopError(Exception):
+    """The rest can't be understood."""
+
+
+class _Reader:
+    """One pass over the text."""
+
+    def __init__(self, text: str, file: str, *, bare_keys: bool) -> None:
+        self._text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._file = file
+        self._bare_keys = bare_keys
+        self._at: int = 0
+        self._counted_to: int = 0
+        self._line: int = 1
+        self._lines: dict[str, int] = {}
+        self._problems: list[Problem] = []
+        self._ended: int = 0  # where the last key, value or comma ended
+        self._long_string: int = 0  # the line at which the last string began that ran over several
+        self._long_string_ended: int = -1
+
+    def document(self) -> tuple[Document | None, list[Problem]]:
+        try:
+            self._space()
+            if self._at == len(self._text):
+                self._stop("the file is empty", "write an object: { … }")
+            value = self._value("", self._line_here(), 0)
+            self._space()
+            if self._at < len(self._text):
+                self._wrong("something follows after the end of the JSON value", "remove it, or a } or ] too many before it")
+        except _StopError:
+            return None, self._problems
+        return Document(self._file, value, self._lines), self._problems
+
+    # Values
+
+    def _value(self, path: str, line: int, depth: int) -> Any:
+        value = self._value_here(path, line, depth)
+        self._ended = self._at
+        return value
+
+    def _value_here(self, path: str, line: int, depth: int) -> Any:
+        self._lines[path] = line
+        if depth > MAX_DEPTH:
+            self._stop(f"objects and lists are nested more than {MAX_DEPTH} deep", "")
+        sign = self._peek()
+        if sign == "{":
+            return self._object(path, depth)
+        if sign == "[":
+            return self._list(path, depth)
+        if sign == '"':
+            return self._string()
+        return self._scalar()
+
+    def _object(self, path: str, depth: int) -> dict[str, Any]:
+        opened = self._line_here()
+        result: dict[str, Any] = {}
+        self._at += 1
+        while self._more("}", opened, result):
+            line = self._line_here()
+            key = self._key(opened)
+            self._space()
+            if self._peek() == ":":
+                self._at += 1
+            else:
+                self._wrong(f"a colon is missing after the key '{key}'", "write a colon between key and value")
+            self._space()
+            if self._peek() in ("", ",", "}"):
+                self._wrong(f"the key '{key}' has no value", "write a value, or null")
+                continue
+            below = member(path, key)
+            if key in result:
+                first = self._lines[below]
+                self._wrong(f"the key '{key}' is there twice in one object", f"remove one; the first is at line {first}")
+            result[key] = self._value(below, line, depth + 1)
+        return result
+
+    def _key(self, opened: int) -> str:
+        sign = self._peek()
+        if sign == '"':
+            return self._string()
+        word = _WORD.match(self._text, self._at)
+        if sign == "'":
+            self._stop("a key is in single quotes", "use double quotes")
+        if word is None:
+            self._unexpected(f"a key in double quotes, or the }} of the object that begins at line {opened}")
+        if not self._bare_keys:
+            self._wrong(f"the key {word[0]} has no quotes", f'write "{word[0]}"')
+        self._at = word.end()
+        return word[0]
+
+    def _list(self, path: str, depth: int) -> list[Any]:
+        opened = self._line_here()
+        result: list[Any] = []
+        self._at += 1
+        while self._more("]", opened, result):
+            result.append(self._value(f"{path}[{len(result)}]", self._line_here(), depth + 1))
+        return result
+
+    def _more(self, end: str, opened: int, so_far: object) -> bool:
+        """Moves to the next member; False behind the end. A comma too few is a problem, one before the end is none."""
+        self._space()
+        sign = self._peek()
+        if sign == ",":
+            if not so_far:
+                self._wrong("a comma stands where a value belongs", "remove the comma")
+            self._at += 1
+            self._space()
+            while self._peek() == ",":
+                self._wrong("two commas follow each other", "remove one")
+                self._at += 1
+                self._space()
+            sign = self._peek()
+        elif so_far and sign not in ("", "}", "]"):
+            line = self._text.count("\n", 0, self._ended) + 1
+            if self._ended == self._long_string_ended:
+                self._unexpected("a comma")
+            self._wrong("a comma is missing between two values", f"write a comma at the end of line {line}", line=line)
+        if sign == end:
+            self._at += 1
+            return False
+        if sign == "":
+            what = "object" if end == "}" else "list"
+            self._stop(f"the {what} that begins at line {opened} is never closed", self._suspect(f"add a {end}"))
+        if sign in ("}", "]"):
+            self._unexpected(f"the {end} of what begins at line {opened}")
+        return True
+
+    def _scalar(self) -> Any:
+        number = _NUMBER.match(self._text, self._at)
+        if number is not None:
+            self._at = number.end()
+            return self._number(number)
+        if self._peek() == "'":
+            self._stop("a text is in single quotes", "use double quotes")
+        word = _WORD.match(self._text, self._at)
+        if word is None:
+            self._unexpected("a value")
+        self._at = word.end()
+        if word[0] in _CONSTANTS:
+            return _CONSTANTS[word[0]]
+        if word[0].lower() in _CONSTANTS or word[0] == "None":
+            known = "null" if word[0] == "None" else word[0].lower()
+            self._wrong(f"JSON doesn't know {word[0]}", f"write {known}")
+            return _CONSTANTS[known]
+        if word[0].lstrip("+-").lower() in ("nan", "infinity", "inf"):
+            self._wrong(f"{word[0]} is no JSON", "write a number, or null")
+        elif re.fullmatch(r"[+-]?[0-9.][0-9a-zA-Z_.+-]*", word[0]):
+            self._wrong(f"{word[0]} is no number as JSON writes them", "write it in digits, or as a text in double quotes")
+        else:
+            self._wrong(f"a text without quotes: {word[0][:40]}", "put it in double quotes")
+        return None
+
+    def _number(self, found: "re.Match[str]") -> int | float | None:
+        whole = found["fraction"] is None and found["exponent"] is None
+        if whole and len(found[0]) < 400:  # Python refuses to read thousands of digits
+            return int(found[0])
+        number = float(found[0])
+        if not math.isfinite(number) or whole:
+            self._wrong("a number is too large", "")
+            return None
+        return number
+
+    # Strings
+
+    def _string(self) -> str:
+        began, line = self._at, self._line_here()
+        self._at += 1
+        parts: list[str] = []
+        long = False
+        while True:
+            plain = _PLAIN.match(self._text, self._at)
+            if plain is not None:
+                parts.append(plain[0])
+                self._at = plain.end()
+            sign = self._peek()
+            if sign == '"':
+                self._at += 1
+                break
+            if sign == "":
+                self._at = began
+                self._stop("a text that begins here is never closed", self._suspect('add a " at its end'))
+            parts.append(self._escape() if sign == "\\" else sign)
+            if sign == "\n":
+                self._at += 1
+                self._long_string, long = line, True
+        if long:
+            self._long_string_ended = self._at
+        text = "".join(parts)
+        if not text.isascii():
+            text = self._whole_characters(text, line)
+        return text
+
+    def _escape(self) -> str:
+        """What follows a backslash; leaves the position behind it."""
+        line = self._line_here()
+        sign = self._text[self._at + 1 : self._at + 2]
+        self._at += 2
+        if sign in _ESCAPES and sign:
+            return _ESCAPES[sign]
+        digits = self._text[self._at : self._at + 4]
+        if sign == "u" and re.fullmatch(r"[0-9a-fA-F]{4}", digits):
+            self._at += 4
+            return chr(int(digits, 16))
+        self._wrong(f"\\{sign.strip()} is no escape that JSON knows", "write \\\\ for a backslash", line=line)
+        return sign
+
+    def _whole_characters(self, text: str, line: int) -> str:
+        """Pairs of escapes joined to the characters that they spell together."""
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self._wrong("a text holds half a character", "write both \\u escapes of it", line=line)
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    # Places
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _space(self) -> None:
+        """Moves over white space and comments."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            if space is not None:
+                self._at = space.end()
+            two = self._text[self._at : self._at + 2]
+            if two == "//":
+                end = self._text.find("\n", self._at)
+                self._at = len(self._text) if end < 0 else end
+            elif two == "/*":
+                end = self._text.find("*/", self._at + 2)
+                if end < 0:
+                    self._stop("a comment that begins here is never closed", "add */ at its end")
+                self._at = end + 2
+            else:
+                return
+
+    def _line_here(self) -> int:
+        if self._at < self._counted_to:
+            return self._text.count("\n", 0, self._at) + 1
+        self._line += self._text.count("\n", self._counted_to, self._at)
+        self._counted_to = self._at
+        return self._line
+
+    # Problems
+
+    def _wrong(self, message: str, fix: str, *, line: int = 0) -> None:
+        if len(self._problems) >= MAX_PROBLEMS:
+            raise _StopError
+        self._problems.append(Problem(f"{self._file}:{line or self._line_here()}", message, fix=fix))
+
+    def _stop(self, message: str, fix: str) -> NoReturn:
+        self._wrong(message, fix)
+        raise _StopError
+
+    def _unexpected(self, expected: str) -> NoReturn:
+        found = json.dumps(self._peek(), ensure_ascii=False) if self._peek() else "the end of the file"
+        self._stop(f"{found} stands here where {expected} belongs", self._suspect(""))
+
+    def _suspect(self, fix: str) -> str:
+        """The likeliest cause of what can't be: a string that was left open has swallowed the text up to the next quote."""
+        if self._long_string:
+            return f'is the closing " of the text at line {self._long_string} missing? It runs over several lines'
+        return fix

@@ -1,0 +1,1 @@
+"""The foundation of a stack: resource group, identity, registry, log workspace, storage account."""

@@ -1,0 +1,276 @@
+"""The foundation of a stack: resource group, identity, registry with image builds, log workspace, storage account.
+
+Each part is created or is one that the company already has; what exists is looked up, never changed and never deleted.
+Left out: key vault, network, budget. One foundation a stack: its parts are named after the stack.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+import pulumi
+from pulumi_azure_native import authorization, containerregistry, managedidentity, operationalinsights, resources, storage
+
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.foundation.spec import FoundationArgs, FoundationSpec, Part, look_up, resolve
+from azure_gpu.shared import role_of_identity
+from azure_gpu.shared.context import LogsArgs, RegistryArgs, StorageArgs, Surroundings, resolve_stack
+from azure_gpu.shared.refusal import refuse
+from azure_gpu.shared.workloads import Workload
+
+LOG_RETENTION_DAYS = 30  # the service's own default, said so that nobody has to look it up
+
+
+class Foundation(pulumi.ComponentResource):
+    """The foundation of a stack. Raises `Refused` where its arguments can't be had."""
+
+    resource_group_name: pulumi.Output[str]
+    """The resource group that everything of the stack is in."""
+    identity_id: pulumi.Output[str] | None
+    """ARM id of the identity; None without one."""
+    registry_id: pulumi.Output[str] | None
+    """ARM id of the registry; None without one."""
+    registry_server: pulumi.Output[str] | None
+    """Login server of the registry; None without one."""
+    log_workspace_id: pulumi.Output[str] | None
+    """ARM id of the log workspace; None without one."""
+    storage_account_id: pulumi.Output[str] | None
+    """ARM id of the storage account; None without one."""
+    surroundings: Surroundings
+    """The same as arguments of the components that stand on this foundation. Not an output."""
+
+    def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:Foundation", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(args, context)
+        refuse([*stack_problems, *problems])
+        found, problems = look_up(spec)
+        refuse(problems)
+
+        self._name = name
+        self._spec = spec
+        self._image_tags = found.image_tags
+        self._child = pulumi.ResourceOptions(parent=self)
+        self.resource_group_name = self._resource_group()
+        self.surroundings = {
+            "resource_group_name": self.resource_group_name,
+            "resource_group": spec.resource_group.name,
+            "assign_roles": spec.assign_roles,
+        }
+        self.identity_id = self.registry_id = self.registry_server = None
+        self.log_workspace_id = self.storage_account_id = None
+        principal_id = pulumi.Output.from_input("")
+        if spec.identity:
+            self.identity_id, principal_id, client_id = self._identity(spec.identity, found.identity)
+            self.surroundings["identity_id"] = self.identity_id
+            self.surroundings["identity_name"] = spec.identity_name
+            self.surroundings["identity_client_id"] = client_id
+            self.surroundings["identity_is_own"] = spec.identity.existing is None
+            if spec.registry:
+                self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)
+        if spec.log_workspace:
+            self.log_workspace_id = self._log_workspace(spec.log_workspace, found.log_workspace)
+        if spec.storage:
+            self.storage_account_id = self._storage(spec.storage, principal_id)
+        commands = [] if spec.assign_roles else role_commands(spec)
+        if commands:
+            pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
+        self.register_outputs(
+            {
+                "resource_group_name": self.resource_group_name,
+                "identity_id": self.identity_id,
+                "registry_id": self.registry_id,
+                "registry_server": self.registry_server,
+                "log_workspace_id": self.log_workspace_id,
+                "storage_account_id": self.storage_account_id,
+            }
+        )
+
+    def _resource_group(self) -> pulumi.Output[str]:
+        part = self._spec.resource_group
+        if part.existing:
+            return pulumi.Output.from_input(part.name)
+        group = resources.ResourceGroup(
+            f"{self._name}-resource-group",
+            resource_group_name=part.name,
+            location=self._spec.context.location,
+            tags=self._spec.context.tags(),
+            opts=self._child,
+        )
+        return group.name
+
+    def _identity(
+        self, part: Part, found: managedidentity.GetUserAssignedIdentityResult | None
+    ) -> tuple[pulumi.Output[str], pulumi.Output[str], pulumi.Output[str]]:
+        """ARM id, principal id and client id."""
+        if found:
+            return (
+                pulumi.Output.from_input(found.id),
+                pulumi.Output.from_input(found.principal_id),
+                pulumi.Output.from_input(found.client_id),
+            )
+        identity = managedidentity.UserAssignedIdentity(
+            f"{self._name}-identity",
+            resource_name_=part.name,
+            resource_group_name=self.resource_group_name,
+            location=self._spec.context.location,
+            tags=self._spec.context.tags(),
+            opts=self._child,
+        )
+        return identity.id, identity.principal_id, identity.client_id
+
+    def _registry(
+        self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
+    ) -> tuple[pulumi.Output[str], pulumi.Output[str]]:
+        """ARM id and login server. Adds the registry, with the images built in it, to the surroundings."""
+        if found:
+            registry_id, server = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.login_server)
+            name = pulumi.Output.from_input(part.name)
+        else:
+            registry = containerregistry.Registry(
+                f"{self._name}-registry",
+                registry_name=part.name,
+                resource_group_name=self.resource_group_name,
+                location=self._spec.context.location,
+                sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest
+                admin_user_enabled=False,  # one password for everybody; the identity pulls instead
+                tags=self._spec.context.tags(),
+                opts=self._child,
+            )
+            registry_id, server, name = registry.id, registry.login_server, registry.name
+        assigned = self._assigned("pull-role", roles.ACR_PULL, registry_id, principal_id)
+        before_pulling = [assignment.urn for assignment in assigned]
+        images: dict[str, pulumi.Input[str]] = {}
+        for workload in self._spec.workloads:
+            run, image = self._build(workload, name)
+            # The reference is known before its image is built; the two URNs make whoever uses it wait for image and role.
+            images[workload] = pulumi.Output.all(server, run.urn, *before_pulling).apply(
+                lambda values, image=image: f"{values[0]}/{image}"
+            )
+        self.surroundings["registry"] = RegistryArgs(name=part.name, id=registry_id, server=server, workload_images=images)
+        return registry_id, server
+
+    def _assigned(
+        self, suffix: str, role: str, scope: pulumi.Output[str], principal_id: pulumi.Output[str]
+    ) -> list[authorization.RoleAssignment]:
+        """The identity's role on `scope`; none where an administrator assigns roles."""
+        if not self._spec.assign_roles:
+            return []
+        assigned = role_of_identity.assign(
+            f"{self._name}-{suffix}",
+            role=role,
+            scope=scope,
+            principal_id=principal_id,
+            subscription_id=self._spec.context.subscription_id,
+            opts=self._child,
+        )
+        return [assigned]
+
+    def _build(self, workload: Workload, registry_name: pulumi.Output[str]) -> tuple[containerregistry.TaskRun, str]:
+        """The registry's build of one workload, and its repository and tag. It runs again when the workload's folder changes."""
+        tag = self._image_tags[workload]
+        image = f"{workload}:{tag}"
+        run = containerregistry.TaskRun(
+            f"{self._name}-build-{workload}",
+            task_run_name=self._spec.context.name(azure_types.TASK_RUN.arm_type, workload),
+            registry_name=registry_name,
+            resource_group_name=self.resource_group_name,
+            location=self._spec.context.location,
+            force_update_tag=tag,
+            run_request=containerregistry.DockerBuildRequestArgs(
+                type="DockerBuildRequest",
+                source_location=f"{self._spec.image_source}:workloads/{workload}",
+                docker_file_path="Dockerfile",
+                image_names=[image],
+                is_push_enabled=True,
+                platform=containerregistry.PlatformPropertiesArgs(
+                    os=containerregistry.OS.LINUX, architecture=containerregistry.Architecture.AMD64
+                ),
+                # The build fails where the sources at `image_source` aren't the ones that this tag was computed from.
+                arguments=[containerregistry.ArgumentArgs(name="CONTEXT_HASH", value=tag)],
+            ),
+            opts=self._child,
+        )
+        return run, image
+
+    def _log_workspace(self, part: Part, found: operationalinsights.GetWorkspaceResult | None) -> pulumi.Output[str]:
+        """ARM id. Adds the workspace to the surroundings, and its key where something knows no other way to send logs."""
+        if found and part.existing:
+            workspace_id, customer_id = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.customer_id)
+            name, group = pulumi.Output.from_input(part.name), pulumi.Output.from_input(part.existing.resource_group)
+        else:
+            workspace = operationalinsights.Workspace(
+                f"{self._name}-logs",
+                workspace_name=part.name,
+                resource_group_name=self.resource_group_name,
+                location=self._spec.context.location,
+                sku=operationalinsights.WorkspaceSkuArgs(name=operationalinsights.WorkspaceSkuNameEnum.PER_GB2018),
+                retention_in_days=LOG_RETENTION_DAYS,
+                tags=self._spec.context.tags(),
+                opts=self._child,
+            )
+            workspace_id, customer_id, name = workspace.id, workspace.customer_id, workspace.name
+            group = self.resource_group_name
+        logs = LogsArgs(workspace_arm_id=workspace_id, workspace_id=customer_id)
+        if self._spec.read_log_key:
+            keys = operationalinsights.get_shared_keys_output(workspace_name=name, resource_group_name=group)
+            logs["workspace_key"] = pulumi.Output.secret(keys.primary_shared_key)
+        self.surroundings["logs"] = logs
+        return workspace_id
+
+    def _storage(self, part: Part, principal_id: pulumi.Output[str]) -> pulumi.Output[str]:
+        """ARM id. Adds the account to the surroundings; whoever uses it waits for the identity's role on it."""
+        storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
+        assigned: list[authorization.RoleAssignment] = []
+        if self._spec.identity_writes_blobs:
+            assigned = self._assigned("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage_id, principal_id)
+        ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
+        self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
+        return storage_id
+
+    def _new_storage(self, part: Part) -> pulumi.Output[str]:
+        account = storage.StorageAccount(
+            f"{self._name}-storage",
+            account_name=part.name,
+            resource_group_name=self.resource_group_name,
+            location=self._spec.context.location,
+            kind=storage.Kind.STORAGE_V2,
+            sku=storage.SkuArgs(name=storage.SkuName.STANDARD_LRS),  # the cheapest; what is stored here can be made again
+            allow_shared_key_access=False,  # a key opens everything to whoever holds it; identities are used instead
+            allow_blob_public_access=False,  # nobody makes a container public by mistake
+            minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
+            enable_https_traffic_only=True,  # Azure's own default, kept where somebody looks for it
+            tags=self._spec.context.tags(),
+            opts=self._child,
+        )
+        return account.id
+
+
+def role_commands(spec: FoundationSpec) -> list[str]:
+    """What an administrator runs in place of the role assignments: commands that are complete before anything exists."""
+    commands: list[str] = []
+    if spec.identity_pulls:
+        commands += _role_command(spec, roles.ACR_PULL, azure_types.REGISTRY, spec.registry)
+    if spec.identity_writes_blobs:
+        commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
+    return commands
+
+
+def _role_command(spec: FoundationSpec, role: str, azure_type: AzureType, part: Part | None) -> list[str]:
+    if spec.identity is None or part is None:
+        return []
+    identity = _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity)
+    return [
+        f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
+        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])}"
+        f" --scope {_id_of(spec, azure_type, part)}"
+    ]
+
+
+def _id_of(spec: FoundationSpec, azure_type: AzureType, part: Part) -> str:
+    if part.existing:
+        return part.existing.text
+    inputs = {"resourceGroupName": spec.resource_group.name, azure_type.name_parameter: part.name}
+    return azure_type.id_of(spec.context.subscription_id, inputs)

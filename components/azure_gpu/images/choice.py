@@ -1,0 +1,180 @@
+"""The image that the nodes of a Batch pool start from, as a stack file names it: of the Marketplace, of a gallery, or managed.
+
+In: `BatchPoolSettings`. Out: an `ImageChoice`, and problems. Whether Batch takes the image on the pool's day, `catalog` says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from azure_gpu.batch.pool.args import BatchPoolSettings
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.batch.request import ImageKind, kind_of
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_images import ImageReference
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.images.spec import DEFAULT_SYSTEM, ImageOfPool
+
+LATEST = "latest"
+KEYS = ("image", "image_id", "gallery_image")
+_FORM = "publisher:offer:sku or publisher:offer:sku:version, such as microsoft-dsvm:ubuntu-hpc:2404"
+_IDS = (
+    azure_types.GALLERY_IMAGE_VERSION.arm_type,
+    azure_types.GALLERY_IMAGE.arm_type,  # its newest version
+    "Microsoft.Compute/images",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageChoice:
+    """What is said about the image. All empty: nothing, and the catalog picks one."""
+
+    key: str  # under which it is written; "image" where nothing is
+    kind: ImageKind = ImageKind.MARKETPLACE
+    reference: ImageReference | None = None
+    version: str = LATEST
+    image_id: str = ""  # of `image_id`
+    gallery_image: str = ""  # the stack's name for it
+    of_gallery: ImageOfPool | None = None
+    operating_system: OperatingSystem | None = None  # in it, where that is known
+    node_agent: str = ""  # that it says for itself
+
+
+def choose(said: BatchPoolSettings, images: Mapping[str, ImageOfPool], path: str) -> tuple[ImageChoice, list[Problem]]:
+    """The image that is named, and what is wrong with its name. `images` are the stack's own."""
+    given = [key for key in KEYS if key in said]
+    if len(given) > 1:
+        problem = Problem(
+            path=f"{path}.{given[1]}",
+            message="nodes start from one image, and several are said",
+            value=", ".join(given),
+            allowed=f"at most one of {', '.join(KEYS)}",
+            fix="keep one",
+        )
+        return ImageChoice(key=given[0]), [problem]
+    if "image" in said:
+        return _marketplace(said["image"], f"{path}.image")
+    if "image_id" in said:
+        return _by_id(said["image_id"], f"{path}.image_id")
+    if "gallery_image" in said:
+        return _of_stack(said["gallery_image"], images, f"{path}.gallery_image")
+    return ImageChoice(key="image"), []
+
+
+def _marketplace(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
+    parts = text.split(":")
+    if len(parts) not in (3, 4) or not all(part.strip() == part and part for part in parts):
+        problem = Problem(
+            path=path,
+            message="this is no image of the Marketplace",
+            value=text,
+            allowed=_FORM,
+            fix="`az vm image list --all` shows them as urn, or name your own with image_id",
+        )
+        return ImageChoice(key="image"), [problem]
+    reference = ImageReference(*parts[:3])
+    known = vm_images.find(reference, IMAGES)
+    return ImageChoice(
+        key="image",
+        reference=reference,
+        version=parts[3] if len(parts) == 4 else LATEST,
+        operating_system=known.distribution.operating_system if known else None,
+    ), []
+
+
+def _by_id(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
+    found = arm_ids.parse(text)
+    if found is None or not any(found.is_type(each) for each in _IDS):
+        problem = Problem(
+            path=path,
+            message="this is no id of an image",
+            value=text,
+            allowed=f"ids of {', '.join(_IDS)}",
+            fix="copy the id of a version in a Compute Gallery whole",
+        )
+        return ImageChoice(key="image_id"), [problem]
+    return ImageChoice(key="image_id", kind=kind_of(found.text), image_id=found.text), []
+
+
+def _of_stack(name: str, images: Mapping[str, ImageOfPool], path: str) -> tuple[ImageChoice, list[Problem]]:
+    image = images.get(name)
+    if image is None or not image["has_version"]:
+        what = "the stack has no gallery image of this name" if image is None else "this gallery image has no version"
+        problem = Problem(
+            path=path,
+            message=what,
+            value=name,
+            allowed=", ".join(each for each, of in images.items() if of["has_version"]) or "none",
+            fix=f"add gallery_images.{name}.source_id",
+            code=Code.NOT_FOUND,
+        )
+        return ImageChoice(key="gallery_image"), [problem]
+    return ImageChoice(
+        key="gallery_image",
+        kind=ImageKind.GALLERY,
+        gallery_image=name,
+        of_gallery=image,
+        operating_system=image["os_type"],
+        node_agent=image["node_agent"],
+    ), []
+
+
+def system_of(said: BatchPoolSettings, choice: ImageChoice, size: Size | None) -> OperatingSystem:
+    """The operating system that is said, else the image's, else the only one that the size runs, else Linux."""
+    if "os_type" in said:
+        return OperatingSystem(said["os_type"])
+    if choice.operating_system is not None:
+        return choice.operating_system
+    return OperatingSystem.WINDOWS if size is not None and size.series.windows_only else DEFAULT_SYSTEM
+
+
+def fit_problems(said: BatchPoolSettings, choice: ImageChoice, size: Size | None, path: str) -> list[Problem]:
+    """What the image can't be beside the rest of the pool: what the catalog can't know of an image of one's own."""
+    problems: list[Problem] = []
+    if choice.key == "image_id" and choice.image_id and not said.get("node_agent"):
+        problems.append(
+            Problem(
+                path=f"{path}.node_agent",
+                message="which node agent fits an image of one's own can't be known",
+                allowed="the agent for the operating system in it, such as batch.node.ubuntu 24.04",
+                fix="add node_agent",
+            )
+        )
+    if choice.of_gallery is None:
+        return problems
+    if not said.get("node_agent") and not choice.node_agent:
+        problems.append(
+            Problem(
+                path=f"{path}.node_agent",
+                message="which node agent fits an image of one's own can't be known",
+                allowed="the agent for the operating system in it, such as batch.node.ubuntu 24.04",
+                fix=f"add gallery_images.{choice.gallery_image}.node_agent, or node_agent here",
+            )
+        )
+    if "os_type" in said and OperatingSystem(said["os_type"]) is not choice.operating_system:
+        problems.append(
+            Problem(
+                path=f"{path}.os_type",
+                message=f"gallery_images.{choice.gallery_image} is {choice.operating_system}",
+                value=str(said["os_type"]),
+                allowed=str(choice.operating_system),
+                fix="leave it out",
+            )
+        )
+    boots = size.series.generations if size is not None else ()
+    generation: VmGeneration = choice.of_gallery["generation"]
+    if size is not None and boots and generation not in boots:
+        problems.append(
+            Problem(
+                path=f"{path}.gallery_image",
+                message=f"{size.name} boots {' and '.join(boots)} images; gallery_images.{choice.gallery_image} is {generation}",
+                value=choice.gallery_image,
+                allowed=f"an image of {' or '.join(boots)}",
+                fix="make the image of a machine of that generation, or choose another size",
+                source="; ".join(str(source) for source in size.series.sources),
+                code=Code.IMPOSSIBLE,
+            )
+        )
+    return problems

@@ -1,0 +1,110 @@
+"""An image of one's own in a Compute Gallery, for pools whose software no image of the Marketplace has.
+
+It declares the gallery, the image's definition and, made from a machine, a snapshot or another image, one version of it. How such
+a machine is prepared is in examples/gallery-image. Left out: building it, sharing it, specialized images, which Batch doesn't
+take.
+"""
+
+from __future__ import annotations
+
+import pulumi
+from pulumi_azure_native import compute
+
+from azure_gpu.catalog.sizes.model import VmGeneration
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.images.spec import DISKS, VIRTUAL_MACHINE, GalleryImageArgs, GalleryImageSpec, ImageOfPool, of_pool, resolve
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.refusal import refuse
+
+# What makes a new definition and a new version. Source: hashicorp/terraform-provider-azurerm, the documentation of
+# azurerm_shared_image and azurerm_shared_image_version, which name what forces a new one.
+REPLACING_DEFINITION = ["architecture", "hyperVGeneration", "identifier", "location", "osState", "osType"]
+REPLACING_VERSION = ["location", "storageProfile"]
+REPLACING = [
+    *(f"definition: {path}" for path in REPLACING_DEFINITION),
+    *(f"version: {path}" for path in REPLACING_VERSION),
+]
+_GENERATIONS = {VmGeneration.GEN1: "V1", VmGeneration.GEN2: "V2"}
+
+
+class GalleryImage(pulumi.ComponentResource):
+    """An image of one's own. Raises `Refused` where its arguments can't be had."""
+
+    version_id: pulumi.Output[str] | None
+    """ARM id of the version; None without one."""
+    definition_id: pulumi.Output[str]
+    """ARM id of the definition, under which versions are."""
+    of_pool: ImageOfPool
+    """The same as an argument of pools. Not an output."""
+
+    def __init__(self, name: str, args: GalleryImageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:GalleryImage", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(name, args, context)
+        refuse([*stack_problems, *problems])
+
+        self._name = name
+        self._group = args["resource_group_name"]
+        gallery = compute.Gallery(
+            f"{name}-gallery",
+            gallery_name=spec.gallery_name,
+            resource_group_name=self._group,
+            location=spec.location,
+            description=spec.description,
+            tags=spec.tags,
+            opts=self._options(["location"]),
+        )
+        definition = self._definition(spec, gallery)
+        self.definition_id = definition.id
+        self.version_id = self._image_version(spec, spec.source, gallery, definition).id if spec.source else None
+        self.of_pool = of_pool(spec, self.version_id or "")
+        self.register_outputs({"version_id": self.version_id, "definition_id": self.definition_id})
+
+    def _options(self, replacing: list[str]) -> pulumi.ResourceOptions:
+        """All names are fixed, so an old one has to be gone before its replacement comes."""
+        return pulumi.ResourceOptions(parent=self, replace_on_changes=replacing, delete_before_replace=True)
+
+    def _definition(self, spec: GalleryImageSpec, gallery: compute.Gallery) -> compute.GalleryImage:
+        return compute.GalleryImage(
+            f"{self._name}-definition",
+            gallery_image_name=spec.image_name,
+            gallery_name=gallery.name,
+            resource_group_name=self._group,
+            location=spec.location,
+            identifier=compute.GalleryImageIdentifierArgs(publisher=spec.publisher, offer=spec.offer, sku=spec.sku),
+            os_type=compute.OperatingSystemTypes(spec.os_type.value),
+            os_state=compute.OperatingSystemStateTypes.GENERALIZED,  # Batch takes no other
+            hyper_v_generation=_GENERATIONS[spec.generation],
+            architecture=compute.Architecture.X64,  # as every size with a GPU that Batch is known to take
+            description=spec.description,
+            tags=spec.tags,
+            opts=self._options(REPLACING_DEFINITION),
+        )
+
+    def _image_version(
+        self, spec: GalleryImageSpec, source: ArmId, gallery: compute.Gallery, definition: compute.GalleryImage
+    ) -> compute.GalleryImageVersion:
+        regions = [compute.TargetRegionArgs(name=region, regional_replica_count=spec.replicas) for region in spec.regions]
+        return compute.GalleryImageVersion(
+            f"{self._name}-version",
+            gallery_image_version_name=spec.version,
+            gallery_image_name=definition.name,
+            gallery_name=gallery.name,
+            resource_group_name=self._group,
+            location=spec.location,
+            storage_profile=_storage_profile(source),
+            publishing_profile=compute.GalleryImageVersionPublishingProfileArgs(target_regions=regions),
+            tags=spec.tags,
+            opts=self._options(REPLACING_VERSION),
+        )
+
+
+def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfileArgs:
+    """A machine and an image are a source whole, a disk and a snapshot are that of the operating system's disk."""
+    if any(source.is_type(each) for each in DISKS):
+        disk = compute.GalleryOSDiskImageArgs(source=compute.GalleryDiskImageSourceArgs(id=source.text))
+        return compute.GalleryImageVersionStorageProfileArgs(os_disk_image=disk)
+    if source.is_type(VIRTUAL_MACHINE):
+        machine = compute.GalleryArtifactVersionFullSourceArgs(virtual_machine_id=source.text)
+        return compute.GalleryImageVersionStorageProfileArgs(source=machine)
+    return compute.GalleryImageVersionStorageProfileArgs(source=compute.GalleryArtifactVersionFullSourceArgs(id=source.text))

@@ -1,0 +1,174 @@
+"""What can be asked of an image of one's own in a gallery: its arguments, their defaults, and every reason to refuse them.
+
+In: `GalleryImageArgs`. Out: a `GalleryImageSpec` with all defaults filled in, and problems.
+"""
+
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+from azure_gpu.catalog import names, regions
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import VmGeneration
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.shared.context import Context, StackArgs, Surroundings, check_tags
+
+DEFAULT_VERSION = "1.0.0"
+DEFAULT_GENERATION = VmGeneration.GEN2
+DEFAULT_SYSTEM = OperatingSystem.LINUX
+DEFAULT_REPLICAS = 1  # the service's own
+
+VIRTUAL_MACHINE = "Microsoft.Compute/virtualMachines"
+DISKS = ("Microsoft.Compute/snapshots", "Microsoft.Compute/disks")
+IMAGES = ("Microsoft.Compute/images", azure_types.GALLERY_IMAGE_VERSION.arm_type)
+_SOURCE = "Microsoft Learn, virtual-machines/shared-image-galleries, read 2026-11-20"
+
+
+class GalleryImageSettings(TypedDict):
+    """An image of one's own, as a stack file says it. All of it is plain."""
+
+    source_id: NotRequired[str]
+    """ARM id of what the version is made from: a generalized virtual machine, a snapshot or a disk of its operating system, a
+    managed image, or a version in another gallery. Default: none, and no version yet: gallery and definition alone."""
+    version: NotRequired[str]
+    """The version's name, three numbers. A new one beside a new `source_id` makes a new version. Default: 1.0.0."""
+    os_type: NotRequired[OperatingSystem]
+    """The operating system in it. Default: Linux."""
+    generation: NotRequired[VmGeneration]
+    """The generation of virtual machines that boot it. Default: Gen2."""
+    node_agent: NotRequired[str]
+    """The node agent of Batch that fits what runs in it, in any letter case. Default: none; then each pool says its own."""
+    regions: NotRequired[list[str]]
+    """Azure regions that the version is copied to, beside the stack's. Default: none."""
+    replicas: NotRequired[int]
+    """Copies of the version in each region; more let more machines start at once. Default: 1."""
+    description: NotRequired[str]
+    """What people read. Default: none."""
+    tags: NotRequired[dict[str, str]]
+    """Tags beside the stack's, over which they win. Default: none."""
+
+
+class GalleryImageArgs(GalleryImageSettings, Surroundings):
+    """An image of one's own, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""
+
+
+class ImageOfPool(TypedDict):
+    """An image of the stack's own that nodes can start from."""
+
+    id: pulumi.Input[str]
+    """Wired: ARM id of the version; empty without one."""
+    name: str
+    """Plain: what tells the version from every other: gallery, definition and version."""
+    has_version: bool
+    """Plain: whether there is a version to start from."""
+    os_type: OperatingSystem
+    """Plain: the operating system in it."""
+    generation: VmGeneration
+    """Plain: the generation of virtual machines that boot it."""
+    node_agent: str
+    """Plain: the node agent that fits; empty where that isn't said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GalleryImageSpec:
+    """What is declared."""
+
+    gallery_name: str
+    image_name: str
+    version: str
+    source: ArmId | None  # None: no version is declared
+    os_type: OperatingSystem
+    generation: VmGeneration
+    node_agent: str  # empty: not said
+    publisher: str  # with the next two what tells it from others in its gallery, which Azure wants
+    offer: str
+    sku: str
+    location: str
+    regions: tuple[str, ...]  # the stack's first
+    replicas: int
+    description: str | None
+    tags: dict[str, str]
+
+
+def of_pool(spec: GalleryImageSpec, version_id: pulumi.Input[str] = "") -> ImageOfPool:
+    """The image as pools take it. Without an id, to judge by."""
+    return ImageOfPool(
+        id=version_id,
+        name=f"{spec.gallery_name}/{spec.image_name}/{spec.version}",
+        has_version=spec.source is not None,
+        os_type=spec.os_type,
+        generation=spec.generation,
+        node_agent=spec.node_agent,
+    )
+
+
+def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[GalleryImageSpec, list[Problem]]:
+    """What is declared for the image that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+    path = f"gallery_images.{name}"
+    problems: list[Problem] = []
+    source = None
+    if "source_id" in args:
+        source, problems = _source(args["source_id"], f"{path}.source_id")
+    version = args.get("version", DEFAULT_VERSION)
+    problems += names.check(azure_types.GALLERY_IMAGE_VERSION.arm_type, version, f"{path}.version")
+    problems += check_tags(args.get("tags", {}), f"{path}.tags")
+    for index, region in enumerate(args.get("regions", [])):
+        problems += regions.check(region, f"{path}.regions[{index}]")
+    if "node_agent" in args:
+        problems += node_agents.agent_problems(args["node_agent"], context.day, f"{path}.node_agent")
+    replicas = int(args.get("replicas", DEFAULT_REPLICAS))
+    if replicas < 1:
+        problems.append(_replicas(replicas, f"{path}.replicas"))
+    elsewhere = [regions.normalise(region) for region in args.get("regions", [])]
+    spec = GalleryImageSpec(
+        gallery_name=context.name(azure_types.GALLERY.arm_type, name),
+        image_name=context.name(azure_types.GALLERY_IMAGE.arm_type, name),
+        version=version,
+        source=source,
+        os_type=OperatingSystem(args.get("os_type", DEFAULT_SYSTEM)),
+        generation=VmGeneration(args.get("generation", DEFAULT_GENERATION)),
+        node_agent=args.get("node_agent", ""),
+        publisher=context.team,
+        offer=context.project,
+        sku=name,
+        location=context.location,
+        regions=tuple(dict.fromkeys([context.location, *elsewhere])),
+        replicas=replicas,
+        description=args.get("description"),
+        tags={**context.tags(), **args.get("tags", {})},
+    )
+    return spec, problems
+
+
+def _source(text: str, path: str) -> tuple[ArmId | None, list[Problem]]:
+    allowed = ", ".join((VIRTUAL_MACHINE, *DISKS, *IMAGES))
+    found = arm_ids.parse(text)
+    if found is not None and any(found.is_type(each) for each in (VIRTUAL_MACHINE, *DISKS, *IMAGES)):
+        return found, []
+    what = "this is no Azure resource id" if found is None else f"no image is made from {found.type}"
+    problem = Problem(
+        path=path,
+        message=what,
+        value=text,
+        allowed=f"ids of {allowed}",
+        fix="copy the id of the machine, snapshot, disk or image whole",
+        source=_SOURCE,
+    )
+    return None, [problem]
+
+
+def _replicas(number: int, path: str) -> Problem:
+    return Problem(
+        path=path,
+        message="a version has one copy in a region at least",
+        value=number,
+        allowed="1 or more",
+        fix="write 1",
+    )

@@ -1,0 +1,1 @@
+"""Kubernetes objects, jobs, services and GPU sharing, on whatever cluster they run."""

@@ -1,0 +1,79 @@
+"""What a stack file can say about what is on a cluster with GPU pools: device plugin, labels, metrics, namespace, jobs and
+services.
+
+In: nothing. Out: `ClusterObjectsSettings`, with the defaults of its keys. What becomes of it is in `cluster_gpu_objects_args`.
+"""
+
+from typing import NotRequired, TypedDict
+
+from azure_gpu.catalog.services.aks import dcgm, device_plugin
+from azure_gpu.kubernetes.job_args import JobSettings
+from azure_gpu.kubernetes.service_args import ClusterServiceSettings
+
+DEFAULT_NAMESPACE = "gpu-jobs"
+DEFAULT_PLUGIN_IMAGE = device_plugin.PINNED_IMAGE
+DEFAULT_EXPORTER_IMAGE = dcgm.IMAGE
+DEFAULT_GPUS = 1
+DEFAULT_PARALLELISM = 1
+
+
+class NamespaceArgs(TypedDict):
+    """The namespace that jobs run in. All of it is plain."""
+
+    name: NotRequired[str]
+    """Its name. Default: gpu-jobs."""
+    max_gpus: NotRequired[int]
+    """How many GPUs its pods may ask for together, shares of GPUs counted like GPUs. Default: as many as there are."""
+
+
+class DevicePluginArgs(TypedDict):
+    """NVIDIA's device plugin, without which Kubernetes sees no GPU; `true` and `false` stand for `enabled`. All plain."""
+
+    enabled: NotRequired[bool]
+    """False: the plugin isn't declared here, because something else brings one. Default: true."""
+    image: NotRequired[str]
+    """Its image. Default: nvcr.io/nvidia/k8s-device-plugin:v0.18.0, which Microsoft's page deploys."""
+
+
+class MetricsArgs(TypedDict):
+    """NVIDIA's DCGM exporter, one pod on each node with GPUs; `true` and `false` stand for `enabled`. All plain."""
+
+    enabled: NotRequired[bool]
+    """False: no metrics. Default: true."""
+    counters: NotRequired[list[str]]
+    """What it measures, of its default set. Default: use of GPU and memory, power, temperature, clock and errors."""
+    image: NotRequired[str]
+    """Its image. Default: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless."""
+
+
+class ClusterJobSettings(JobSettings):
+    """A Job on the cluster's GPU nodes. Plain, but for what is called wired."""
+
+    gpus: NotRequired[int]
+    """How many GPUs each of its pods gets, or shares of one, where GPUs are shared. Default: 1."""
+    pool: NotRequired[str]
+    """The GPU pool that it runs on. Default: the only one there is."""
+    parallelism: NotRequired[int]
+    """Pods of the job that run side by side, each with GPUs of its own; all have to succeed. Default: 1."""
+    cpu: NotRequired[float]
+    """CPU cores that each pod asks for. Default: it takes what is free."""
+    memory_in_gib: NotRequired[float]
+    """Memory that each pod asks for, and that it may use at most, in GiB. Default: it takes what is free."""
+
+
+class ClusterObjectsSettings(TypedDict):
+    """What is on the cluster."""
+
+    namespace: NotRequired[NamespaceArgs]
+    """The namespace that jobs run in. Default: gpu-jobs, without a quota."""
+    device_plugin: NotRequired[DevicePluginArgs]
+    """NVIDIA's device plugin on the GPU pools, with the sharing of each. Default: it is declared."""
+    feature_labels: NotRequired[bool]
+    """Labels on the nodes that say which GPUs they have, by NVIDIA's GPU feature discovery; Node Feature Discovery, which writes
+    them, comes with it. False where the cluster has it already. Default: true."""
+    metrics: NotRequired[MetricsArgs]
+    """Metrics of the GPUs, for Prometheus. Default: they are exported."""
+    jobs: NotRequired[dict[str, ClusterJobSettings]]
+    """Jobs by name. Default: none."""
+    services: NotRequired[dict[str, ClusterServiceSettings]]
+    """Programs that answer requests, by name, such as the workload scoring with a model. Default: none."""

@@ -1,0 +1,166 @@
+"""What is declared on a cluster with GPU pools: device plugin, feature labels, metrics, a namespace with its quota, jobs
+and services.
+
+In: a `ClusterObjectsSpec`, the images that the registry built, and options with the provider of the cluster. Out: the Kubernetes
+objects as resources. What serves GPUs is in the namespace gpu-resources, on GPU nodes alone, and removed after the jobs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.kubernetes import jobs as kubernetes_jobs
+from azure_gpu.kubernetes import objects, services
+from azure_gpu.kubernetes.gpu_objects import features, metrics, plugin
+from azure_gpu.kubernetes.gpu_objects.plugin import NAMESPACE
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, announcements
+from azure_gpu.kubernetes.jobs import MANAGED_BY
+from azure_gpu.kubernetes.objects import Manifest
+
+SERVING_LEVEL = "privileged"  # device plugins mount folders of the node, which no stricter level lets them
+JOBS_LEVEL = "baseline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredObjects:
+    """What was declared."""
+
+    namespace: str
+    jobs: dict[str, str]  # name in Kubernetes, by the name in the stack file
+    resources: list[pulumi.Resource]
+
+
+def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> list[Problem]:
+    """The workloads of jobs and services that no registry has built."""
+    programs = {name: service.job for name, service in spec.services.items()}
+    return [
+        *kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images),
+        *kubernetes_jobs.missing(kubernetes_jobs.by_path(programs, f"{spec.path}.services"), images),
+    ]
+
+
+def missing_of_services(spec: ClusterObjectsSpec, *, identity: bool, storage: bool) -> list[Problem]:
+    """What services need to fetch their models."""
+    by_path = {f"{spec.path}.services.{name}": service for name, service in spec.services.items()}
+    return list(services.missing(by_path, identity=identity, storage=storage))
+
+
+def serving(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
+    """The manifests of what serves GPUs, in the order in which they are needed. None where no pool is the stack's own."""
+    if not spec.pools or not (spec.device_plugin or spec.feature_labels or spec.metrics):
+        return
+    yield kubernetes_jobs.namespace_manifest(NAMESPACE, SERVING_LEVEL)
+    if spec.device_plugin:
+        yield from plugin.manifests(spec)
+    elif spec.feature_labels:
+        yield from plugin.configs(spec)
+    if spec.feature_labels:
+        yield from features.manifests(spec)
+    if spec.metrics:
+        yield from metrics.manifests(spec)
+
+
+def of_jobs(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
+    """The namespace of jobs and its quota."""
+    yield kubernetes_jobs.namespace_manifest(spec.namespace, JOBS_LEVEL)
+    if spec.quota:
+        yield {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "gpus", "namespace": spec.namespace, "labels": MANAGED_BY},
+            "spec": {"hard": spec.quota},
+        }
+
+
+def declare(
+    name: str,
+    spec: ClusterObjectsSpec,
+    *,
+    images: Mapping[str, pulumi.Input[str]],
+    opts: pulumi.ResourceOptions,
+    storage: str = "",
+    service_account: str = "",
+) -> DeclaredObjects:
+    """Declares all of it for the cluster `name`. `opts` has the parent and the provider. Services fetch models from the account
+    `storage` as `service_account`."""
+    if pulumi.runtime.is_dry_run():  # an update shows its preview first
+        for line in announcements(spec):
+            pulumi.log.info(line, opts.parent)
+    there = _in_order(name, list(serving(spec)), opts)
+    room = _in_order(name, list(of_jobs(spec)), opts)
+    jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room]))
+    return DeclaredObjects(
+        namespace=spec.namespace,
+        jobs={job: each.name for job, each in spec.jobs.items()},
+        resources=[*there, *room, *jobs, *_services(name, spec, images, storage, service_account, after(opts, [*there, *room]))],
+    )
+
+
+def _services(
+    name: str,
+    spec: ClusterObjectsSpec,
+    images: Mapping[str, pulumi.Input[str]],
+    storage: str,
+    service_account: str,
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """Each with its Secret where it has one."""
+    declared: list[pulumi.Resource] = []
+    for service, each in spec.services.items():
+        before: list[pulumi.Resource] = []
+        if each.job.secret_names:
+            variables = spec.said.get("services", {})[service].get("secret_environment", {})
+            secret = kubernetes_jobs.secret_manifest(each.job, {"secret_environment": variables})
+            before.append(objects.declare(f"{name}-secret-{service}", secret, opts))
+        image = kubernetes_jobs.image_of(each.job, images)
+        for manifest in services.manifests(each, image, storage, service_account):
+            before.append(objects.declare(_logical(name, manifest), manifest, after(opts, before[:1])))
+        declared += before
+    return declared
+
+
+def declare_jobs(
+    name: str,
+    specs: Mapping[str, kubernetes_jobs.JobSpec],
+    said: Mapping[str, kubernetes_jobs.JobSettings],
+    images: Mapping[str, pulumi.Input[str]],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """The Jobs of the cluster `name`, each with its Secret where it has one."""
+    declared: list[pulumi.Resource] = []
+    for job, spec in specs.items():
+        before: list[pulumi.Resource] = []
+        if spec.secret_names:
+            secret = kubernetes_jobs.secret_manifest(spec, said[job])
+            before.append(objects.declare(f"{name}-secret-{job}", secret, opts))
+        manifest = kubernetes_jobs.manifest(spec, kubernetes_jobs.image_of(spec, images))
+        declared += [*before, objects.declare(f"{name}-job-{job}", manifest, after(opts, before))]
+    return declared
+
+
+# Of what others stand on: a namespace, a configuration, a type, a right. All else needs all of these and nothing more.
+_GROUND = ("Namespace", "ConfigMap", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
+
+
+def _in_order(name: str, manifests: Sequence[Manifest], opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """The namespace first, then what others stand on, then the rest."""
+    spaces = [manifest for manifest in manifests if manifest["kind"] == "Namespace"]
+    ground = [manifest for manifest in manifests if manifest["kind"] in _GROUND and manifest not in spaces]
+    rest = [manifest for manifest in manifests if manifest["kind"] not in _GROUND]
+    declared: list[pulumi.Resource] = []
+    for group in (spaces, ground, rest):
+        below = after(opts, declared)
+        declared += [objects.declare(_logical(name, manifest), manifest, below) for manifest in group]
+    return declared
+
+
+def _logical(name: str, manifest: Manifest) -> str:
+    """The resource's name: that of the cluster, the kind and the object's own, which are of one namespace or of none."""
+    kind = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in manifest["kind"]).lstrip("-")
+    return f"{name}-{kind}-{manifest['metadata']['name']}"
+
+
+def after(opts: pulumi.ResourceOptions, resources: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=list(resources)))

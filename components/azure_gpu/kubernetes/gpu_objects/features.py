@@ -1,0 +1,166 @@
+"""Manifests of GPU feature discovery: labels on nodes that say which GPUs they have, how many, and how they are shared.
+
+In: a `ClusterObjectsSpec`. Out: manifests. NVIDIA's discovery finds out what a node has and writes it into a NodeFeature, an
+object of Node Feature Discovery (NFD), whose master turns those into labels; so its master and the two types that it reads come
+along, as far as that needs. Left out: NFD's own workers, and what removes the NodeFeatures of nodes that have gone.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from azure_gpu.catalog.services.aks import device_plugin
+from azure_gpu.kubernetes.gpu_objects.plugin import (
+    CONFIG_MOUNT,
+    NAMESPACE,
+    PRIVILEGED,
+    UNPRIVILEGED,
+    checksum,
+    config_volume,
+    daemon_set,
+    host_folder,
+    mig_environment,
+    on_nodes_of,
+)
+from azure_gpu.kubernetes.gpu_objects.sharing import SharingConfig
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
+from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY
+from azure_gpu.kubernetes.objects import Manifest
+
+MASTER = "nfd-master"
+DISCOVERY = "gpu-feature-discovery"
+_GROUP = "nfd.k8s-sigs.io"
+_HEALTH_PORT = 8082
+_PRESERVED: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
+    """The types, the master with its rights, and a discovery for each configuration with its own."""
+    yield from types()
+    yield _account(MASTER)
+    yield _role(
+        MASTER,
+        [
+            {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list", "watch"]},
+            {"apiGroups": [""], "resources": ["nodes", "nodes/status"], "verbs": ["get", "list", "patch", "update"]},
+            {"apiGroups": [_GROUP], "resources": ["nodefeatures", "nodefeaturerules"], "verbs": ["get", "list", "watch"]},
+        ],
+    )
+    yield _binding(MASTER)
+    yield _master()
+    yield _account(DISCOVERY)
+    verbs = ["get", "list", "watch", "create", "update"]
+    yield _role(DISCOVERY, [{"apiGroups": [_GROUP], "resources": ["nodefeatures"], "verbs": verbs}])
+    yield _binding(DISCOVERY)
+    for config in spec.configs.values():
+        yield _discovery(spec, config)
+
+
+def types() -> Iterator[Manifest]:
+    """The two types of NFD that its master reads. What is in them is NFD's to know."""
+    yield _type("NodeFeature", "nodefeatures", "Namespaced")
+    yield _type("NodeFeatureRule", "nodefeaturerules", "Cluster")
+
+
+def _type(kind: str, plural: str, scope: str) -> Manifest:
+    schema = {"type": "object", "properties": {"spec": _PRESERVED}, "required": ["spec"]}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{_GROUP}", "labels": MANAGED_BY},
+        "spec": {
+            "group": _GROUP,
+            "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
+            "scope": scope,
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+def _account(name: str) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": MANAGED_BY},
+    }
+
+
+def _role(name: str, rules: list[dict[str, Any]]) -> Manifest:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": f"azure-gpu-{name}", "labels": MANAGED_BY},
+        "rules": rules,
+    }
+
+
+def _binding(name: str) -> Manifest:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"azure-gpu-{name}", "labels": MANAGED_BY},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"azure-gpu-{name}"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
+    }
+
+
+def _master() -> Manifest:
+    labels = {LOGICAL_NAME: MASTER, **MANAGED_BY}
+    probe: dict[str, Any] = {"grpc": {"port": _HEALTH_PORT}}
+    container = {
+        "name": MASTER,
+        "image": device_plugin.FEATURES_IMAGE,
+        "command": ["nfd-master"],
+        "args": ["-extra-label-ns=nvidia.com", f"-grpc-health={_HEALTH_PORT}"],
+        "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+        "ports": [{"name": "health", "containerPort": _HEALTH_PORT}],
+        "livenessProbe": probe,
+        "readinessProbe": {**probe, "failureThreshold": 10},
+        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {**UNPRIVILEGED, "readOnlyRootFilesystem": True, "runAsNonRoot": True},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": MASTER, "namespace": NAMESPACE, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {LOGICAL_NAME: MASTER}},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "serviceAccountName": MASTER,
+                    "enableServiceLinks": False,
+                    "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],  # of pools that AKS's own pods have
+                    "containers": [container],
+                },
+            },
+        },
+    }
+
+
+def _discovery(spec: ClusterObjectsSpec, config: SharingConfig) -> Manifest:
+    container = {
+        "name": DISCOVERY,
+        "image": spec.plugin_image,
+        "command": ["gpu-feature-discovery"],
+        "env": [
+            {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+            {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+            {"name": "GFD_USE_NODE_FEATURE_API", "value": "true"},
+            {"name": "CONFIG_FILE", "value": "/config/config.yaml"},
+            *mig_environment(config),
+        ],
+        "securityContext": PRIVILEGED,  # as in NVIDIA's manifests: it reads the machine's /sys for what a virtual GPU says
+        "volumeMounts": [{"name": "host-sys", "mountPath": "/sys"}, CONFIG_MOUNT],
+    }
+    return daemon_set(
+        f"{DISCOVERY}-{config.name}",
+        {
+            "serviceAccountName": DISCOVERY,
+            "containers": [container],
+            "volumes": [host_folder("host-sys", "/sys", "Directory"), config_volume(config)],
+        },
+        selector=on_nodes_of(config),
+        taints=spec.taints_of(config.key),
+        annotations=checksum(config),
+    )

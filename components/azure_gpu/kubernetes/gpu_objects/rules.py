@@ -1,0 +1,226 @@
+"""Every reason to refuse what a cluster with GPU pools is to have on it: sharing, jobs, quota and metrics.
+
+In: settings, pools, and where they are written. Out: problems, and what a pool's GPUs are called in Kubernetes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
+from azure_gpu.catalog.services.aks import dcgm, device_plugin
+from azure_gpu.catalog.services.gpu_sharing import Strategy
+from azure_gpu.catalog.services.gpu_sharing_yield import Yield
+from azure_gpu.catalog.sizes.model import Vendor
+from azure_gpu.formats import image_reference
+from azure_gpu.kubernetes import jobs as kubernetes_jobs
+from azure_gpu.kubernetes.gpu_objects.args import DEFAULT_GPUS, DEFAULT_PARALLELISM, ClusterJobSettings, ClusterObjectsSettings
+from azure_gpu.kubernetes.jobs import JobSpec, too_small
+from azure_gpu.kubernetes.service_args import ClusterServiceSettings
+
+if TYPE_CHECKING:
+    from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
+
+SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "gatekeeper-system", "gpu-resources")
+
+
+def yield_of(pool: "GpuPool") -> Yield | None:
+    """What one of the pool's GPUs yields; None where it isn't known, or can't be shared like that."""
+    return gpu_sharing_yield.yields(pool.sharing, pool.gpu) if pool.gpu is not None else None
+
+
+def resource_of(pool: "GpuPool | None") -> str:
+    """What a pod on the pool asks for."""
+    found = yield_of(pool) if pool is not None else None
+    return found.resource if found is not None else device_plugin.GPU_RESOURCE
+
+
+def pool_of(job: ClusterJobSettings, pools: Sequence["GpuPool"]) -> "GpuPool | None":
+    """The pool that the job runs on: the one that it names, else the only one."""
+    if "pool" in job:
+        return next((pool for pool in pools if pool.name == job["pool"]), None)
+    return pools[0] if len(pools) == 1 else None
+
+
+def pool_problems(pool: "GpuPool", *, by_plugin: bool) -> Iterator[Problem]:
+    """What speaks against how the pool's GPUs are shared, and against serving them with NVIDIA's plugin."""
+    gpu, sharing = pool.gpu, pool.sharing
+    yield from gpu_sharing.check(sharing, gpu)
+    if not by_plugin:
+        if sharing.strategy in (Strategy.TIME_SLICING, Strategy.MPS):
+            yield Problem(
+                path=sharing.at("strategy"),
+                message="GPUs are shared by the device plugin, and it isn't declared here",
+                value=str(sharing.strategy),
+                allowed=f"{Strategy.NONE}, {Strategy.MIG}",
+                fix="write device_plugin: true, or none for the strategy and configure the plugin that is there",
+                source=str(device_plugin.SOURCE),
+                code=Code.IMPOSSIBLE,
+            )
+        return
+    yield from gpu_sharing.with_device_plugin(sharing)
+    if pool.min_nodes == 0:
+        yield from gpu_sharing_yield.from_zero(sharing, f"{pool.path}.min_nodes")
+    if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
+        yield Problem(
+            path=f"{pool.path}.size",
+            message=f"the device plugin that is declared here is NVIDIA's, and a {gpu.name} is {gpu.vendor}'s",
+            value=pool.size,
+            allowed="sizes with NVIDIA GPUs",
+            fix="write device_plugin: false and bring the vendor's own plugin, or choose a size with an NVIDIA GPU",
+            source=str(device_plugin.SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequence["GpuPool"], path: str) -> Iterator[Problem]:
+    """What is wrong with the job's place on the cluster."""
+    gpus, parallelism = job.get("gpus", DEFAULT_GPUS), job.get("parallelism", DEFAULT_PARALLELISM)
+    for key, value in (("gpus", gpus), ("parallelism", parallelism)):
+        if value < 1:
+            yield too_small(f"{path}.{key}", value, 1)
+    for key, above in (("cpu", job.get("cpu", 1)), ("memory_in_gib", job.get("memory_in_gib", 1))):
+        if above <= 0:
+            fix = "write how much a pod needs, or remove it"
+            yield Problem(path=f"{path}.{key}", message="this has to be above 0", value=above, fix=fix)
+    if pool is None:
+        yield from _no_pool(job, pools, path)
+        return
+    yield from kubernetes_jobs.mps_problems(job, pool.sharing, pool.gpu, path)
+    shared = pool.sharing.divided
+    if shared and gpus > 1:
+        yield Problem(
+            path=f"{path}.gpus",
+            message=f"the GPUs of pool {pool.name} are shared, and a pod gets one share, which two would make no larger",
+            value=gpus,
+            allowed="1",
+            fix="write 1, or use a pool whose GPUs aren't shared",
+            source=str(device_plugin.CHART),
+            code=Code.IMPOSSIBLE,
+        )
+        return
+    most = _most(pool)
+    if most is not None and gpus > most:
+        yield Problem(
+            path=f"{path}.gpus",
+            message=f"a node of pool {pool.name} has fewer of {resource_of(pool)}, and a pod runs on one node",
+            value=gpus,
+            allowed=f"1 to {most}",
+            fix="ask for fewer, or use a pool of a larger size",
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
+    """What a service's pods ask for, as a job's do."""
+    asked = ("gpus", "pool", "cpu", "memory_in_gib")
+    return cast(ClusterJobSettings, {key: value for key, value in service.items() if key in asked})
+
+
+def service_problems(
+    service: ClusterServiceSettings, pool: "GpuPool | None", pools: Sequence["GpuPool"], path: str
+) -> Iterator[Problem]:
+    """What is wrong with the service's place on the cluster."""
+    if service.get("gpus", DEFAULT_GPUS) == 0:
+        without = {key: value for key, value in service.items() if key in ("cpu", "memory_in_gib")}
+        found = job_problems(cast(ClusterJobSettings, without), None, (), path)
+        yield from (problem for problem in found if not problem.path.endswith(".pool"))
+        if "pool" in service:
+            message = "a pod without a GPU isn't kept on a GPU pool"
+            yield Problem(path=f"{path}.pool", message=message, value=service["pool"], fix="remove it, or write gpus: 1")
+        return
+    yield from job_problems(pod_of(service), pool, pools, path)
+
+
+def taken(path: str, by: str) -> Problem:
+    """Two things of one name in a namespace would share its labels."""
+    return Problem(path=path, message=f"{by} of the cluster has this name too", fix="rename one of the two")
+
+
+def _most(pool: "GpuPool") -> int | None:
+    """How much of its resource a node of the pool has; None where that isn't known."""
+    found = yield_of(pool)
+    return pool.gpus * found.each if pool.gpus is not None and found is not None else None
+
+
+def _no_pool(job: ClusterJobSettings, pools: Sequence["GpuPool"], path: str) -> Iterator[Problem]:
+    names = ", ".join(pool.name for pool in pools)
+    if "pool" in job:
+        if pools:  # else they aren't the stack's own, and nobody here knows them
+            yield Problem(
+                path=f"{path}.pool",
+                message="the cluster has no GPU pool of this name",
+                value=job["pool"],
+                allowed=names,
+                fix="write one of those allowed",
+                code=Code.NOT_FOUND,
+            )
+        return
+    yield Problem(
+        path=f"{path}.pool",
+        message="there are several GPU pools, and the job doesn't say which" if pools else "the job doesn't say which pool",
+        allowed=names or "a GPU pool of the existing cluster",
+        fix=f"add pool: {pools[0].name}" if pools else "add pool: <name>",
+    )
+
+
+def settings_problems(
+    said: ClusterObjectsSettings, pools: Sequence["GpuPool"], namespace: str, counters: Sequence[str], path: str
+) -> list[Problem]:
+    """What is wrong with namespace, images and metrics."""
+    found = kubernetes_jobs.name_problems(namespace, f"{path}.namespace.name")
+    if namespace in SYSTEM_NAMESPACES:
+        found.append(
+            Problem(
+                path=f"{path}.namespace.name",
+                message="this namespace belongs to the cluster itself",
+                value=namespace,
+                allowed=f"any but {', '.join(SYSTEM_NAMESPACES)}",
+                fix="choose another name",
+            )
+        )
+    most = said.get("namespace", {}).get("max_gpus")
+    if most is not None and most < 1:
+        found.append(too_small(f"{path}.namespace.max_gpus", most, 1))
+    images: Mapping[str, str | None] = {
+        "device_plugin": said.get("device_plugin", {}).get("image"),
+        "metrics": said.get("metrics", {}).get("image"),
+    }
+    for key, image in images.items():
+        if image is not None:
+            found += image_reference.check(image, f"{path}.{key}.image")
+    if "counters" in said.get("metrics", {}):
+        found += _counter_problems(counters, pools, f"{path}.metrics.counters")
+    return found
+
+
+def _counter_problems(counters: Sequence[str], pools: Sequence["GpuPool"], path: str) -> list[Problem]:
+    if not counters:
+        return [Problem(path=path, message="no counter is named", fix="name one, or write metrics: false")]
+    found: list[Problem] = []
+    for gpu in [None, *(pool.gpu for pool in pools)]:
+        found += [problem for problem in dcgm.check(counters, gpu, path) if problem not in found]
+    return found
+
+
+def quota_problems(said: ClusterObjectsSettings, jobs: Mapping[str, JobSpec], path: str) -> Iterator[Problem]:
+    """A warning where the jobs together ask for more than their namespace may: Kubernetes then makes no pods for some."""
+    most = said.get("namespace", {}).get("max_gpus")
+    if most is None:
+        return
+    asked: dict[str, int] = {}
+    for job in jobs.values():
+        for resource, number in job.placement.limits.items():
+            if resource != "memory":
+                asked[resource] = asked.get(resource, 0) + int(number) * job.placement.parallelism
+    for resource, together in sorted(asked.items()):
+        if together > most:
+            yield Problem(
+                path=f"{path}.namespace.max_gpus",
+                message=f"the jobs ask for {together} of {resource} together, so that some wait until others have ended",
+                value=most,
+                allowed=f"{together} and more, if none is to wait",
+                fix=f"write {together}, or leave it where waiting is meant",
+                code=Code.IMPOSSIBLE,
+                severity=Severity.WARNING,
+            )

@@ -1,0 +1,57 @@
+"""The configuration of NVIDIA's device plugin for one way of sharing GPUs, and the key that nodes choose it by.
+
+In: a `SharingRequest`, and the GPU where it is known. Out: a `SharingConfig`. The same sharing has the same key everywhere, so
+that pools that share alike have one configuration, and a pool that changes takes nothing from the others.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from azure_gpu.catalog.services.aks import device_plugin, mig
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.sizes.model import Gpu
+
+WHOLE = "whole"  # the key of GPUs that nobody shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingConfig:
+    """One configuration."""
+
+    key: str  # in the ConfigMap, and on the nodes: whole, time-slicing-4, mps-4, mig-single
+    document: dict[str, Any]  # as the plugin reads it
+
+    @property
+    def name(self) -> str:
+        """The key as part of an object's name."""
+        return self.key.replace(".", "-")
+
+    @property
+    def by_mps(self) -> bool:
+        return "mps" in self.document.get("sharing", {})
+
+    @property
+    def by_mig(self) -> bool:
+        return self.document["flags"]["migStrategy"] != "none"
+
+
+def of(sharing: SharingRequest, gpu: Gpu | None) -> SharingConfig:
+    """The configuration of a pool whose GPUs are shared like this."""
+    mig_strategy = sharing.mig_strategy if sharing.profile else "none"
+    profile = gpu.mig.get(sharing.profile) if gpu is not None else None
+    document: dict[str, Any] = {"version": device_plugin.VERSION, "flags": {"migStrategy": mig_strategy}}
+    words = [f"mig-{mig_strategy}"] if sharing.profile else []
+    if sharing.divided:
+        resource = mig.resource(profile, mig_strategy) if profile is not None else device_plugin.GPU_RESOURCE
+        replicated: dict[str, Any] = {
+            "renameByDefault": sharing.rename,
+            "resources": [{"name": resource, "replicas": sharing.replicas}],
+        }
+        by_time = sharing.strategy == Strategy.TIME_SLICING
+        if by_time:  # MPS refuses them always; whoever asks for two slices gets no more of the GPU than with one
+            replicated["failRequestsGreaterThanOne"] = True
+        document["sharing"] = {"timeSlicing" if by_time else "mps": replicated}
+        if profile is not None and mig_strategy == mig.MIXED:
+            words.append(profile.name)
+        words += [str(sharing.strategy), str(sharing.replicas), *(["renamed"] if sharing.rename else [])]
+    return SharingConfig(key="-".join(words) or WHOLE, document=document)

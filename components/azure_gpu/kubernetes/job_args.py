@@ -1,0 +1,43 @@
+"""What a stack file can say about a Kubernetes Job, on a cluster of AKS as on any other.
+
+In: nothing. Out: `JobSettings` and its defaults. Each kind of cluster adds how a job gets its GPU; what becomes of it is in
+`kubernetes_jobs`.
+"""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+from azure_gpu.shared.workloads import Workload
+
+DEFAULT_RETRIES = 0
+
+
+class JobSettings(TypedDict):
+    """A Job: one container that runs to its end. It runs when it is declared, and again when something below changes, since
+    Kubernetes never changes what a Job runs. Plain, but for what is called wired."""
+
+    image: NotRequired[str]
+    """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is needed."""
+    workload: NotRequired[Workload]
+    """Workload of this repository to run, built by the stack's registry."""
+    command: NotRequired[list[str]]
+    """Program to run in place of the image's own. Default: the image's."""
+    args: NotRequired[list[str]]
+    """Arguments of that program. Default: the image's."""
+    environment: NotRequired[dict[str, str]]
+    """Environment variables that everybody may read. Default: none."""
+    secret_environment: NotRequired[dict[str, pulumi.Input[str]]]
+    """Wired: environment variables that nobody may read, kept as a Secret beside the Job: encrypted in the stack file by
+    `pulumi config set --secret --path`, encrypted in the state. Default: none."""
+    active_thread_percentage: NotRequired[float]
+    """The share of its GPU's threads that the job gets, where GPUs are shared by mps. Default: the sharing's."""
+    pinned_memory_limit: NotRequired[str]
+    """The memory of its GPU that the job gets, such as 4G, where GPUs are shared by mps. Default: the sharing's."""
+    retries: NotRequired[int]
+    """How often a pod that fails is started again; each try costs. A node that is taken away is no failure. Default: 0."""
+    timeout_minutes: NotRequired[int]
+    """After how many minutes a job that still runs is stopped, those that it waited for a node included. Default: never."""
+    wait: NotRequired[bool]
+    """True: an update ends when the job has succeeded, and fails when it fails or hasn't ended after `timeout_minutes` or a day.
+    Default: false, the job goes on by itself."""

@@ -1,0 +1,293 @@
+"""A Job of Kubernetes: its manifest, and what is wrong with its settings whatever cluster it runs on.
+
+In: `JobSettings`, and how the job gets its GPU as a `Placement`. Out: a `JobSpec`, problems, and manifests. A finished Job is
+kept on purpose, with its log and its exit code: one that Kubernetes cleaned up would be missing from the stack, and run again.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services import gpu_sharing
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.sizes.model import Gpu
+from azure_gpu.formats.edge_deployment import MEMORY, PERCENTAGE, VISIBLE
+from azure_gpu.kubernetes.job_args import DEFAULT_RETRIES, JobSettings
+from azure_gpu.kubernetes.objects import Manifest
+from azure_gpu.shared.workloads import Workload, image_problems, not_built
+
+GPU_VARIABLES = (VISIBLE, PERCENTAGE, MEMORY)  # with `all`, a job would see what others were given
+LOGICAL_NAME = "app.kubernetes.io/name"
+MANAGED_BY = {"app.kubernetes.io/managed-by": "azure-gpu"}
+NO_WAITING = {"pulumi.com/skipAwait": "true"}
+PATIENCE_SECONDS = 24 * 3600  # of an update that waits for a job without a limit of its own; Pulumi's own is 10 minutes
+AFTER_THE_LIMIT_SECONDS = 300  # in which Kubernetes says that the limit has passed
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
+_LONGEST_NAME = 63
+_NAME_SOURCE = "Kubernetes v1.36.2, validation of Job: its name is a label of its pods"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """How a job gets its GPU, and where it runs."""
+
+    namespace: str
+    limits: Mapping[str, str] = field(default_factory=dict[str, str])  # resources that Kubernetes hands out
+    requests: Mapping[str, str] = field(default_factory=dict[str, str])
+    node_selector: Mapping[str, str] = field(default_factory=dict[str, str])
+    tolerations: tuple[Mapping[str, str], ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])  # beside the job's own, and over it
+    parallelism: int = 1
+    host_ipc: bool = False
+    host_pid: bool = False
+    pull_secret: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """What is declared. Secrets stay in the settings."""
+
+    name: str
+    image: str  # empty where a workload is run
+    workload: Workload | None
+    command: tuple[str, ...]
+    args: tuple[str, ...]
+    environment: dict[str, str]
+    secret_names: tuple[str, ...]
+    retries: int
+    timeout_seconds: int | None
+    wait: bool
+    placement: Placement
+
+    @property
+    def secret_name(self) -> str:
+        """Of the Secret with the variables that nobody may read."""
+        return f"{self.name}-environment"
+
+
+def resolve(name: str, said: JobSettings, placement: Placement, path: str) -> tuple[JobSpec, list[Problem]]:
+    """What is declared for the job whose settings are at `path`, and what is wrong with them. Pure."""
+    spec = JobSpec(
+        name=name,
+        image=said.get("image", ""),
+        workload=Workload(said["workload"]) if "workload" in said else None,
+        command=tuple(said.get("command", [])),
+        args=tuple(said.get("args", [])),
+        environment={**said.get("environment", {}), **placement.environment},
+        secret_names=tuple(sorted(said.get("secret_environment", {}))),
+        retries=int(said.get("retries", DEFAULT_RETRIES)),
+        timeout_seconds=int(said["timeout_minutes"]) * 60 if "timeout_minutes" in said else None,
+        wait=said.get("wait", False),
+        placement=placement,
+    )
+    of_image = image_problems(said.get("image"), said.get("workload"), path)
+    return spec, [*name_problems(name, path), *of_image, *_variables(said, path), *_numbers(said, path)]
+
+
+def name_problems(name: str, path: str) -> list[Problem]:
+    """Whether Kubernetes takes this as the name of a Job or a namespace."""
+    if len(name) <= _LONGEST_NAME and _NAME.fullmatch(name):
+        return []
+    return [
+        Problem(
+            path=path,
+            message="Kubernetes doesn't take this name",
+            value=name,
+            allowed="at most 63 lowercase letters, digits and hyphens, a letter or digit at both ends",
+            fix="rename it",
+            source=_NAME_SOURCE,
+        )
+    ]
+
+
+def mps_variables(said: JobSettings, sharing: SharingRequest) -> dict[str, str]:
+    """The limits of the job's share, its own or those of the sharing. Nothing where GPUs aren't shared by MPS."""
+    if sharing.strategy != Strategy.MPS:
+        return {}
+    percentage = said.get("active_thread_percentage", sharing.active_thread_percentage)
+    memory = said.get("pinned_memory_limit", sharing.pinned_memory_limit)
+    variables = {PERCENTAGE: f"{percentage:g}"} if percentage is not None else {}
+    return {**variables, **({MEMORY: f"0={memory}"} if memory else {})}  # 0: the first GPU that the program sees
+
+
+def mps_problems(said: JobSettings, sharing: SharingRequest, gpu: Gpu | None, path: str) -> list[Problem]:
+    """What is wrong with the job's own limits on GPUs that are shared like this."""
+    own = SharingRequest(
+        path=path,
+        strategy=Strategy.MPS if sharing.strategy == Strategy.MPS else Strategy.NONE,
+        active_thread_percentage=said.get("active_thread_percentage"),
+        pinned_memory_limit=said.get("pinned_memory_limit", ""),
+    )
+    return gpu_sharing.check(own, gpu)
+
+
+def _variables(said: JobSettings, path: str) -> list[Problem]:
+    plain, secret = said.get("environment", {}), said.get("secret_environment", {})
+    misnamed = [
+        Problem(
+            path=f"{path}.{kind}.{variable}",
+            message="Kubernetes doesn't take this as the name of a variable",
+            value=variable,
+            allowed="letters, digits, underscores, periods and hyphens, no digit first",
+            fix="rename the variable",
+        )
+        for kind, names in (("environment", plain), ("secret_environment", secret))
+        for variable in names
+        if not _VARIABLE.fullmatch(variable)
+    ]
+    twice = [
+        Problem(
+            path=f"{path}.environment.{variable}",
+            message="this variable is given as plain and as secret",
+            allowed="one of environment and secret_environment",
+            fix="remove it from environment",
+        )
+        for variable in sorted(plain.keys() & secret.keys())
+    ]
+    taken = [
+        Problem(
+            path=f"{path}.{kind}.{variable}",
+            message="which GPU a job sees, and how much of it, isn't for its variables to say",
+            allowed=f"any variable but {', '.join(GPU_VARIABLES)}",
+            fix="remove it, and say it with the job's own keys",
+        )
+        for kind, names in (("environment", plain), ("secret_environment", secret))
+        for variable in names
+        if variable in GPU_VARIABLES
+    ]
+    return [*misnamed, *twice, *taken]
+
+
+def _numbers(said: JobSettings, path: str) -> list[Problem]:
+    least = (("retries", said.get("retries", 0), 0), ("timeout_minutes", said.get("timeout_minutes", 1), 1))
+    return [too_small(f"{path}.{key}", value, at_least) for key, value, at_least in least if value < at_least]
+
+
+def too_small(path: str, value: float, least: int) -> Problem:
+    """The problem of a number below the smallest that there can be."""
+    return Problem(path=path, message="this is too small", value=value, allowed=f"{least} or more", fix=f"write {least}")
+
+
+def missing(specs: Mapping[str, JobSpec], images: Mapping[str, object]) -> list[Problem]:
+    """What jobs need of a registry and don't find there. The keys are where jobs are written."""
+    return [
+        not_built(spec.workload, images, f"{path}.workload")
+        for path, spec in specs.items()
+        if spec.workload is not None and spec.workload not in images
+    ]
+
+
+def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
+    """The Job."""
+    place = spec.placement
+    labels = {LOGICAL_NAME: spec.name, **MANAGED_BY}
+    disrupted = {"type": "DisruptionTarget", "status": "True"}  # versions before 1.34 want the status said
+    container: dict[str, Any] = {
+        "name": spec.name,
+        "image": image,
+        **({"command": list(spec.command)} if spec.command else {}),
+        **({"args": list(spec.args)} if spec.args else {}),
+        **({"env": env} if (env := _environment(spec)) else {}),
+        **({"resources": resources} if (resources := _resources(place)) else {}),
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    pod: dict[str, Any] = {
+        "containers": [container],
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,  # a job has no business with the cluster's API
+        "enableServiceLinks": False,
+        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+        **({"nodeSelector": dict(place.node_selector)} if place.node_selector else {}),
+        **({"tolerations": [dict(one) for one in place.tolerations]} if place.tolerations else {}),
+        **({"hostIPC": True} if place.host_ipc else {}),
+        **({"hostPID": True} if place.host_pid else {}),
+        **({"imagePullSecrets": [{"name": place.pull_secret}]} if place.pull_secret else {}),
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": spec.name,
+            "namespace": place.namespace,
+            "labels": labels,
+            "annotations": _waiting(spec),
+        },
+        "spec": {
+            "parallelism": place.parallelism,
+            "completions": place.parallelism,
+            "backoffLimit": spec.retries,
+            **({"activeDeadlineSeconds": spec.timeout_seconds} if spec.timeout_seconds is not None else {}),
+            # A node that Azure takes back, or that is drained, isn't the job's failure: its pod is made anew, whatever `retries`.
+            "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [disrupted]}]},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def _waiting(spec: JobSpec) -> dict[str, str]:
+    """How long an update waits for the job's end."""
+    if not spec.wait:
+        return NO_WAITING
+    limit = PATIENCE_SECONDS if spec.timeout_seconds is None else spec.timeout_seconds + AFTER_THE_LIMIT_SECONDS
+    return {"pulumi.com/timeoutSeconds": str(limit)}
+
+
+def _environment(spec: JobSpec) -> list[dict[str, Any]]:
+    """In the order of their names, so that writing them in another order runs nothing again."""
+    plain: dict[str, dict[str, Any]] = {name: {"name": name, "value": value} for name, value in spec.environment.items()}
+    secret: dict[str, dict[str, Any]] = {
+        name: {"name": name, "valueFrom": {"secretKeyRef": {"name": spec.secret_name, "key": name}}} for name in spec.secret_names
+    }
+    return [variable for _, variable in sorted({**plain, **secret}.items())]
+
+
+def _resources(place: Placement) -> dict[str, Any]:
+    return {
+        **({"limits": dict(place.limits)} if place.limits else {}),
+        **({"requests": dict(place.requests)} if place.requests else {}),
+    }
+
+
+def secret_manifest(spec: JobSpec, said: JobSettings) -> Manifest:
+    """The Secret with the job's variables that nobody may read."""
+    given = said.get("secret_environment", {})
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": spec.secret_name,
+            "namespace": spec.placement.namespace,
+            "labels": {LOGICAL_NAME: spec.name, **MANAGED_BY},
+        },
+        "stringData": {name: pulumi.Output.secret(given[name]) for name in spec.secret_names},
+    }
+
+
+def namespace_manifest(name: str, level: str) -> Manifest:
+    """A namespace whose pods may do what this level of Kubernetes' pod security says, and no more."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {**MANAGED_BY, "pod-security.kubernetes.io/enforce": level}},
+    }
+
+
+def by_path(specs: Mapping[str, JobSpec], path: str) -> dict[str, JobSpec]:
+    """Jobs by where they are written, below `path`."""
+    return {f"{path}.{name}": spec for name, spec in specs.items()}
+
+
+def image_of(spec: JobSpec, images: Mapping[str, pulumi.Input[str]]) -> pulumi.Input[str]:
+    """The image that the job runs: its own, or the one that the registry built of its workload."""
+    return images[spec.workload] if spec.workload is not None else spec.image
+
+
+def workloads(jobs: Sequence[JobSettings]) -> set[Workload]:
+    """The workloads that the registry has to build for these jobs."""
+    return {Workload(job["workload"]) for job in jobs if "workload" in job}

@@ -1,0 +1,244 @@
+"""Asks a Kubernetes cluster, over the network: whether it answers to a kubeconfig, and whether that login may do something.
+
+In: the text of a kubeconfig. Out: answers, and problems. No other module of this room speaks to the network itself. It is needed
+because nothing else says in time that a kubeconfig is stale, and because a role on a cluster works only some time after it was
+given. Nothing that a kubeconfig holds gets into a message, but the address of its server.
+"""
+
+import base64
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats import kubeconfig as kubeconfigs
+from azure_gpu.formats.kubeconfig import ExecPlugin, Kubeconfig, KubeconfigError
+
+TIMEOUT_SECONDS = 10.0
+EXEC_TIMEOUT_SECONDS = 30.0
+PAUSE_SECONDS = 3.0
+LOGINS = 3  # that may fail one after another, while one waits for a role
+_EXEC_INFO = "KUBERNETES_EXEC_INFO"
+
+
+class Answer(NamedTuple):
+    """What the API server says."""
+
+    status: int
+    body: Any  # of JSON; None where it is none
+
+
+class NotReachedError(Exception):
+    """There is no answer. The message says why."""
+
+
+class LoginFailedError(NotReachedError):
+    """The kubeconfig itself can't be used, or its command gives no token: asking again is of little use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Right:
+    """Something that a login may do, or may not."""
+
+    verb: str
+    resource: str
+    group: str = ""
+    namespace: str = ""  # empty: in all
+
+
+class Connection:
+    """A login at one cluster."""
+
+    def __init__(self, kubeconfig: str, context: str = "") -> None:
+        try:
+            self.config = kubeconfigs.read(kubeconfig, context)
+        except KubeconfigError as error:
+            raise LoginFailedError(str(error)) from None
+        self._login = _login(self.config)
+        self._tls = _tls(self.config, self._login)
+
+    def request(self, method: str, path: str, body: object = None) -> Answer:
+        """One request. NotReachedError where nothing comes back."""
+        headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if body is not None else {})}
+        if self._login.token:
+            headers["Authorization"] = f"Bearer {self._login.token}"
+        request = urllib.request.Request(  # noqa: S310  the scheme is https, which `kubeconfigs.read` has seen to
+            f"{self.config.server.rstrip('/')}{path}",
+            data=json.dumps(body).encode() if body is not None else None,
+            headers=headers,
+            method=method,
+        )
+        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self._tls))
+        try:
+            with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+                return Answer(response.status, _json(response.read()))
+        except urllib.error.HTTPError as error:
+            return Answer(error.code, _json(error.read()))
+        except OSError as error:  # refused, unknown host, a certificate of somebody else, no answer in time
+            raise NotReachedError(f"{self.config.server} doesn't answer: {_reason(error)}") from None
+
+
+def answer_problem(kubeconfig: str, context: str, path: str) -> Problem | None:
+    """The problem of a kubeconfig whose cluster doesn't answer to it; None where it does. `path` is where it is written."""
+    try:
+        answer = Connection(kubeconfig, context).request("GET", "/version")
+    except NotReachedError as error:
+        return _problem(path, str(error), "check the address and the network between, or fetch a new kubeconfig")
+    if answer.status == 401:
+        return _problem(path, "the cluster answers, and doesn't know this login", "fetch a new kubeconfig")
+    if answer.status >= 400:
+        return _problem(path, f"the cluster answers with HTTP {answer.status}", "look at the cluster's health")
+    return None
+
+
+def may(kubeconfig: str, right: Right, context: str = "") -> bool:
+    """Whether the login may do this. False where it isn't known yet to the cluster. NotReachedError where nothing answers."""
+    attributes = {"verb": right.verb, "resource": right.resource, "group": right.group, "namespace": right.namespace}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
+    }
+    answer = Connection(kubeconfig, context).request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    return answer.status in (200, 201) and bool(_mapping(_mapping(answer.body).get("status")).get("allowed"))
+
+
+def wait_until_allowed(
+    kubeconfig: str,
+    right: Right,
+    seconds: float,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> None:
+    """Returns when the login may do this. NotReachedError when it still may not after so many seconds, or can't log in at all."""
+    end = now() + seconds
+    last, failures = "", 0
+    while True:
+        try:
+            if may(kubeconfig, right):
+                return
+            last = f"the role isn't known to the cluster: {right.verb} {right.resource} is refused"
+        except LoginFailedError as error:
+            failures, last = failures + 1, str(error)
+            if failures == LOGINS:
+                raise
+        except NotReachedError as error:
+            last = str(error)
+        if now() >= end:
+            raise NotReachedError(f"after {seconds:g} seconds, {last}")
+        pause(PAUSE_SECONDS)
+
+
+class _Login(NamedTuple):
+    token: str = ""
+    certificate: str = ""
+    key: str = ""
+
+
+def _login(config: Kubeconfig) -> _Login:
+    if config.exec is not None:
+        return _of_command(config.exec)
+    token = config.token
+    if config.token_file:
+        token = _file(config.token_file).strip()
+    return _Login(token, _text(config.certificate, config.certificate_file), _text(config.key, config.key_file))
+
+
+def _of_command(plugin: ExecPlugin) -> _Login:
+    """Asks the command that the kubeconfig names, as kubectl does."""
+    command = shutil.which(plugin.command)
+    if command is None:
+        raise LoginFailedError(f"the kubeconfig logs in with {plugin.command}, which isn't on PATH")
+    info = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
+    try:
+        done = subprocess.run(
+            [command, *plugin.args],
+            env={**os.environ, **plugin.environment, _EXEC_INFO: json.dumps(info)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=EXEC_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise LoginFailedError(
+            f"{plugin.command}, with which the kubeconfig logs in, didn't end; it may wait for a person"
+        ) from None
+    except OSError as error:
+        raise LoginFailedError(f"{plugin.command}, with which the kubeconfig logs in, doesn't start: {_reason(error)}") from None
+    answer = _json(done.stdout)
+    if done.returncode != 0 or not _mapping(answer):
+        # What it wrote stays unsaid: it may hold what it was given.
+        raise LoginFailedError(f"{plugin.command}, with which the kubeconfig logs in, failed with exit code {done.returncode}")
+    status = _mapping(_mapping(answer).get("status"))
+    return _Login(
+        str(status.get("token") or ""),
+        str(status.get("clientCertificateData") or ""),
+        str(status.get("clientKeyData") or ""),
+    )
+
+
+def _tls(config: Kubeconfig, login: _Login) -> ssl.SSLContext:
+    try:
+        authority = _text(config.authority, config.authority_file)
+        tls = ssl.create_default_context(cadata=authority or None)
+        if config.insecure:
+            tls.check_hostname = False
+            tls.verify_mode = ssl.CERT_NONE
+        if login.certificate:
+            with tempfile.TemporaryDirectory() as folder:  # the library reads certificates from files alone; only we may read it
+                pair = Path(folder) / "pair.pem"
+                pair.touch(mode=0o600)
+                pair.write_text(f"{login.certificate}\n{login.key}\n", encoding="utf-8")
+                tls.load_cert_chain(pair)
+    except (ssl.SSLError, ValueError):
+        raise LoginFailedError("a certificate in the kubeconfig can't be read") from None
+    return tls
+
+
+def _text(data: str, file: str) -> str:
+    """Of a certificate or key that the kubeconfig holds in Base64, or names as a file."""
+    if file:
+        return _file(file)
+    try:
+        return base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        raise LoginFailedError("a certificate in the kubeconfig isn't Base64") from None
+
+
+def _file(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise LoginFailedError(f"{path}, which the kubeconfig names, can't be read: {_reason(error)}") from None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _reason(error: Exception) -> str:
+    inner = getattr(error, "reason", None) or error
+    return str(getattr(inner, "strerror", None) or inner or type(inner).__name__)
+
+
+def _problem(path: str, message: str, fix: str) -> Problem:
+    allowed = "the kubeconfig of a cluster that answers from here"
+    return Problem(path=path, message=message, allowed=allowed, fix=fix, code=Code.NOT_FOUND)

@@ -1,0 +1,272 @@
+"""A program that answers requests on a cluster: a Deployment, its Service, its budget for drains, and its autoscaler.
+
+In: `ClusterServiceSettings`, and how its pods get their GPU as a `Placement`. Out: a `ServiceSpec`, problems, and manifests. An
+update makes a new pod before an old one goes, so that no request is lost, which takes one more pod's GPU for a while.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pulumi
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.machine_learning.scoring import MODEL_FOLDER_VARIABLE
+from azure_gpu.kubernetes import jobs
+from azure_gpu.kubernetes.job_args import JobSettings
+from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY, Placement, too_small
+from azure_gpu.kubernetes.objects import Manifest
+from azure_gpu.kubernetes.service_args import (
+    DEFAULT_CONTAINER,
+    DEFAULT_CPU_PERCENT,
+    DEFAULT_PORT,
+    DEFAULT_REPLICAS,
+    DEFAULT_ROUTE,
+    DEFAULT_START_MINUTES,
+    DEFAULT_UNAVAILABLE,
+    ClusterServiceSettings,
+    Reach,
+)
+from azure_gpu.shared.workloads import Workload
+
+MODEL_FOLDER = "/models"
+SERVED_AT = 80  # the Service's own port
+# Signs on with the pod's own token and copies a folder. By its exact tag, as public repositories use it; no digest was read.
+FETCHER_IMAGE = "mcr.microsoft.com/azure-cli:2.89.1"
+_FETCH = (
+    'az login --service-principal --username "$AZURE_CLIENT_ID" --tenant "$AZURE_TENANT_ID" '
+    '--federated-token "$(cat "$AZURE_FEDERATED_TOKEN_FILE")" --output none && '
+    "az storage blob download-batch --auth-mode login --no-progress --output none "
+    '--account-name "$MODEL_ACCOUNT" --source "$MODEL_CONTAINER" --pattern "$MODEL_PATH/*" --destination "$MODEL_FOLDER"'
+)
+# Microsoft Learn, aks/workload-identity-overview: a pod with this label gets the variables and the token.
+USES_IDENTITY = {"azure.workload.identity/use": "true"}
+# Microsoft Learn, aks/internal-lb.
+INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
+_DEFAULT_PERIOD, _DEFAULT_FAILURES = 5, 3
+_DRAIN_SECONDS = 5  # in which the cluster's other nodes learn that a pod has gone, before it is told to end
+_LONGEST_REQUEST_SECONDS = 60
+_PATIENCE_SECONDS = 1800  # of an update: a node with a GPU may have to come first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSpec:
+    """What is declared. Secrets stay in the settings."""
+
+    job: jobs.JobSpec  # what it shares with a Job: image, program, variables, place
+    model_container: str
+    model_path: str  # empty: none
+    port: int
+    replicas: int
+    most: int | None  # None: the number stays
+    cpu_percent: int
+    route: str
+    period_seconds: int
+    failures: int
+    start_minutes: int
+    max_unavailable: int
+    reach: Reach
+
+    @property
+    def name(self) -> str:
+        return self.job.name
+
+    @property
+    def has_model(self) -> bool:
+        return bool(self.model_path)
+
+
+def resolve(name: str, said: ClusterServiceSettings, placement: Placement, path: str) -> tuple[ServiceSpec, list[Problem]]:
+    """What is declared for the service whose settings are at `path`, and what is wrong with them. Pure."""
+    shared = cast(JobSettings, {key: value for key, value in said.items() if key in JobSettings.__annotations__})
+    job, problems = jobs.resolve(name, shared, placement, path)
+    scale, probes, model = said.get("autoscale"), said.get("probes", {}), said.get("model")
+    replicas = int(scale.get("min", DEFAULT_REPLICAS)) if scale else int(said.get("replicas", DEFAULT_REPLICAS))
+    spec = ServiceSpec(
+        job=job,
+        model_container=model.get("container", DEFAULT_CONTAINER) if model else "",
+        model_path=model["path"].strip("/") if model else "",
+        port=int(said.get("port", DEFAULT_PORT)),
+        replicas=replicas,
+        most=int(scale["max"]) if scale else None,
+        cpu_percent=int(scale.get("cpu_percent", DEFAULT_CPU_PERCENT)) if scale else DEFAULT_CPU_PERCENT,
+        route=probes.get("route", DEFAULT_ROUTE),
+        period_seconds=int(probes.get("period_seconds", _DEFAULT_PERIOD)),
+        failures=int(probes.get("failures", _DEFAULT_FAILURES)),
+        start_minutes=int(probes.get("start_minutes", DEFAULT_START_MINUTES)),
+        max_unavailable=int(said.get("max_unavailable", DEFAULT_UNAVAILABLE)),
+        reach=Reach(said.get("reach", Reach.CLUSTER)),
+    )
+    return spec, [*problems, *_problems(said, spec, path)]
+
+
+def _problems(said: ClusterServiceSettings, spec: ServiceSpec, path: str) -> Iterator[Problem]:
+    numbers = (
+        ("autoscale.min" if "autoscale" in said else "replicas", spec.replicas),
+        ("autoscale.cpu_percent", spec.cpu_percent),
+        ("probes.period_seconds", spec.period_seconds),
+        ("probes.failures", spec.failures),
+        ("probes.start_minutes", spec.start_minutes),
+        ("max_unavailable", spec.max_unavailable),
+    )
+    yield from (too_small(f"{path}.{key}", value, 1) for key, value in numbers if value < 1)
+    if not 1 <= spec.port <= 65535:
+        yield Problem(path=f"{path}.port", message="this is no port", value=spec.port, allowed="1 to 65535", fix="write 5001")
+    if not spec.route.startswith("/"):
+        message, fix = "the path of a request starts with a slash", f"write /{spec.route}"
+        yield Problem(path=f"{path}.probes.route", message=message, value=spec.route, fix=fix)
+    if "autoscale" in said and "replicas" in said:
+        message = "the number of pods is the autoscaler's, and said here too"
+        yield Problem(path=f"{path}.replicas", message=message, value=said["replicas"], fix="remove it, and write autoscale.min")
+    if spec.most is not None and spec.most < max(spec.replicas, 1):
+        message, fix = "the highest number of pods is below the lowest", f"write {max(spec.replicas, 1)} or more"
+        yield Problem(path=f"{path}.autoscale.max", message=message, value=spec.most, fix=fix)
+    if spec.most is not None and "cpu" not in said:
+        yield Problem(
+            path=f"{path}.cpu",
+            message="pods are added by how busy they are, in percent of the processors that each asks for, and that isn't said",
+            fix="add cpu: 1, or more",
+        )
+    if "model" in said and not spec.model_path:
+        yield Problem(path=f"{path}.model.path", message="this names no folder", value=said["model"]["path"], fix="name one")
+    if spec.has_model and MODEL_FOLDER_VARIABLE in spec.job.environment:
+        message, fix = "where the model is, the pod is told already", "remove it, or remove `model`"
+        yield Problem(path=f"{path}.environment.{MODEL_FOLDER_VARIABLE}", message=message, fix=fix)
+
+
+def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool) -> Iterator[Problem]:
+    """What services need of the stack and don't find there. The keys are where services are written."""
+    for path, spec in specs.items():
+        if spec.has_model and not (identity and storage):
+            yield Problem(
+                path=f"{path}.model",
+                message=f"the stack has no {'storage' if identity else 'identity of its own that pods may speak as'}",
+                allowed="foundation: {identity: create, storage: create}, and workload_identity",
+                fix="add it, or put the model into the image",
+            )
+
+
+def manifests(spec: ServiceSpec, image: pulumi.Input[str], account: str, identity: str) -> Iterator[Manifest]:
+    """Deployment, Service, budget, autoscaler. `account`: the storage's; `identity`: the service account that is the stack's."""
+    yield _deployment(spec, image, account, identity)
+    yield _service(spec)
+    selector = {"matchLabels": {LOGICAL_NAME: spec.name}}
+    yield {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(spec),
+        "spec": {"maxUnavailable": spec.max_unavailable, "selector": selector},
+    }
+    if spec.most is not None:
+        yield {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": _metadata(spec),
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": spec.name},
+                "minReplicas": spec.replicas,
+                "maxReplicas": spec.most,
+                "metrics": [
+                    {
+                        "type": "Resource",
+                        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": spec.cpu_percent}},
+                    }
+                ],
+            },
+        }
+
+
+def _metadata(spec: ServiceSpec) -> dict[str, Any]:
+    return {"name": spec.name, "namespace": spec.job.placement.namespace, "labels": {LOGICAL_NAME: spec.name, **MANAGED_BY}}
+
+
+def _service(spec: ServiceSpec) -> Manifest:
+    of_network = spec.reach is Reach.NETWORK
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {**_metadata(spec), **({"annotations": INTERNAL} if of_network else {})},
+        "spec": {
+            "type": "LoadBalancer" if of_network else "ClusterIP",
+            "selector": {LOGICAL_NAME: spec.name},
+            "ports": [{"name": "http", "port": SERVED_AT, "targetPort": "http"}],
+        },
+    }
+
+
+def _deployment(spec: ServiceSpec, image: pulumi.Input[str], account: str, identity: str) -> Manifest:
+    template = jobs.manifest(spec.job, image)["spec"]["template"]
+    pod: dict[str, Any] = {key: value for key, value in template["spec"].items() if key != "restartPolicy"}
+    [container] = pod["containers"]
+    check = {"httpGet": {"path": spec.route, "port": "http"}, "periodSeconds": spec.period_seconds}
+    starts = {**check, "failureThreshold": max(spec.start_minutes * 60 // spec.period_seconds, 1)} if spec.period_seconds else {}
+    environment = [
+        *container.get("env", []),
+        *([_is(MODEL_FOLDER_VARIABLE, f"{MODEL_FOLDER}/{spec.model_path}")] if spec.has_model else []),
+    ]
+    served = {
+        **container,
+        **({"env": environment} if environment else {}),
+        "ports": [{"name": "http", "containerPort": spec.port}],
+        "startupProbe": starts,
+        "readinessProbe": {**check, "failureThreshold": spec.failures},
+        "livenessProbe": {**check, "failureThreshold": 3 * spec.failures},
+        "lifecycle": {"preStop": {"sleep": {"seconds": _DRAIN_SECONDS}}},
+        **({"volumeMounts": [_mounted(read_only=True)]} if spec.has_model else {}),
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {**_metadata(spec), "annotations": {"pulumi.com/timeoutSeconds": str(_PATIENCE_SECONDS)}},
+        "spec": {
+            **({} if spec.most is not None else {"replicas": spec.replicas}),  # else the autoscaler's
+            "selector": {"matchLabels": {LOGICAL_NAME: spec.name}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+            "progressDeadlineSeconds": _PATIENCE_SECONDS,
+            "template": {
+                "metadata": {"labels": {**template["metadata"]["labels"], **(USES_IDENTITY if spec.has_model else {})}},
+                "spec": {
+                    **pod,
+                    "containers": [served],
+                    "terminationGracePeriodSeconds": _DRAIN_SECONDS + _LONGEST_REQUEST_SECONDS,
+                    **(_with_model(spec, account, identity) if spec.has_model else {}),
+                },
+            },
+        },
+    }
+
+
+def _with_model(spec: ServiceSpec, account: str, identity: str) -> dict[str, Any]:
+    """What fetches the model before the server starts, and the folder that both see."""
+    variables = {
+        "MODEL_ACCOUNT": account,
+        "MODEL_CONTAINER": spec.model_container,
+        "MODEL_PATH": spec.model_path,
+        "MODEL_FOLDER": MODEL_FOLDER,
+    }
+    fetcher = {
+        "name": "fetch-model",
+        "image": FETCHER_IMAGE,
+        "command": ["/bin/sh", "-c", _FETCH],
+        "env": [_is(name, value) for name, value in variables.items()],
+        "volumeMounts": [_mounted(read_only=False)],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    return {
+        "serviceAccountName": identity,
+        "initContainers": [fetcher],
+        "volumes": [{"name": "model", "emptyDir": {}}],
+    }
+
+
+def _mounted(*, read_only: bool) -> dict[str, Any]:
+    return {"name": "model", "mountPath": MODEL_FOLDER, **({"readOnly": True} if read_only else {})}
+
+
+def _is(name: str, value: str) -> dict[str, str]:
+    return {"name": name, "value": value}
+
+
+def workloads(said: Mapping[str, ClusterServiceSettings]) -> set[Workload]:
+    """The workloads that the registry has to build for these services."""
+    return {Workload(service["workload"]) for service in said.values() if "workload" in service}

@@ -1,0 +1,1 @@
+"""Azure Machine Learning: workspaces and online endpoints."""

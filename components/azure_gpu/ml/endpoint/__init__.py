@@ -1,0 +1,1 @@
+"""An online endpoint: its component, its arguments, and every reason to refuse them."""

@@ -1,0 +1,296 @@
+"""An online endpoint of Azure Machine Learning: deployments of models behind one address, and how they share its requests.
+
+Deployments run on machines that Azure manages, of which none ever goes to zero, or on a cluster that the workspace has attached.
+What share of the requests each gets, and which one gets copies, is declared beside them: a deployment exists before it gets
+requests, and is deleted after it has none; promoting one and rolling back is a change of two numbers, and the preview shows those
+alone. Nobody signs on by a key unless asked, and deployments fetch image and model as an identity. Left out: data collection,
+schedules of Azure Monitor, an address of one's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+from pulumi.runtime.resource import register_resource_outputs
+from pulumi_azure_native import machinelearningservices as ml
+from pulumi_azure_native import monitor, resources
+
+from azure_gpu.catalog import roles
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.ml.endpoint import inputs
+from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork
+from azure_gpu.ml.endpoint.deployments import DeploymentSpec
+from azure_gpu.ml.endpoint.known import LOOKUP, OUTPUTS, kept, scoring_uri_of
+from azure_gpu.ml.endpoint.spec import MlEndpointArgs, MlEndpointSpec, identity_of, quota_text, resolve, surroundings_problems
+from azure_gpu.ml.endpoint.traffic import template
+from azure_gpu.shared import log_settings, role_of_identity
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.refusal import refuse
+
+__all__ = ["REPLACING", "MlEndpoint"]
+
+# The identity can't be changed afterwards: Microsoft Learn, machine-learning/
+# how-to-access-resources-from-endpoints-managed-identities. That the way to sign on and the compute can't either is assumed.
+REPLACING = ["identity", "properties.authMode", "properties.compute"]
+# All that can be changed afterwards is the template's to change: see `ml_endpoint_traffic`.
+LEFT_TO_TEMPLATE = ["identity", "properties", "tags"]
+# Microsoft Learn, machine-learning/how-to-monitor-online-endpoints.
+LOG_CATEGORIES = ("AmlOnlineEndpointTrafficLog", "AmlOnlineEndpointConsoleLog", "AmlOnlineEndpointEventLog")
+SYSTEM_ASSIGNED = "SystemAssigned"
+USER_ASSIGNED = "UserAssigned"
+
+
+class MlEndpoint(pulumi.ComponentResource):
+    """An endpoint. Raises `Refused` where its arguments can't be had."""
+
+    resource_id: pulumi.Output[str]
+    """ARM id of the endpoint."""
+    scoring_uri: pulumi.Output[str]
+    """Where it is asked, once its traffic is set."""
+    expires_at: pulumi.Output[str] | None
+    """The instant at which the endpoint should be gone, RFC 3339 in UTC."""
+    hourly_cost: pulumi.Output[float] | None
+    """List price in USD an hour with all the instances that there can be; 0 on a cluster, whose nodes cost. None where it isn't
+    known, which is never the same as free."""
+    idle_cost: pulumi.Output[float] | None
+    """The same with the instances that stay while nobody asks."""
+
+    def __init__(self, name: str, args: MlEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:MlEndpoint", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        workspace = args.get("ml_workspace")
+        spec, problems = resolve(name, args, context, workspace)
+        refuse([*stack_problems, *problems, *_missing(spec, args)])
+        assert workspace is not None  # else it was refused
+
+        self._name = name
+        self._spec = spec
+        self._args = args
+        self._workspace = workspace
+        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in args) is EndpointIdentity.SYSTEM
+        self._child = pulumi.ResourceOptions(parent=self)
+        body = self._body()
+        endpoint = self._endpoint(body)
+        before: list[pulumi.Resource] = self._roles(endpoint)
+        declared = self._deployments(endpoint, before)
+        traffic = self._traffic(endpoint, body, declared)
+        if spec.logs:
+            log_settings.declare(name, endpoint.id, args.get("logs"), LOG_CATEGORIES, self._child)
+
+        shown = self._shown(endpoint, traffic)
+        self._keep(endpoint, shown, body)
+        self.resource_id = endpoint.id
+        self.scoring_uri = shown.apply(scoring_uri_of)
+        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
+        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
+        self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
+        self._announce()
+        self.register_outputs(
+            {
+                "resource_id": self.resource_id,
+                "scoring_uri": self.scoring_uri,
+                "expires_at": self.expires_at,
+                "hourly_cost": self.hourly_cost,
+                "idle_cost": self.idle_cost,
+            }
+        )
+
+    def _body(self) -> dict[str, Any]:
+        """The endpoint without its traffic, as ARM takes it."""
+        spec = self._spec
+        public = spec.network is EndpointNetwork.PUBLIC
+        return {
+            "location": spec.location,
+            "tags": spec.tags,
+            "identity": self._identity(),
+            "properties": {
+                "authMode": spec.auth_mode,
+                **({} if spec.managed else {"compute": self._workspace["computes"][spec.compute]["id"]}),
+                "publicNetworkAccess": "Enabled" if public else "Disabled",
+                **({"description": spec.description} if spec.description else {}),
+            },
+        }
+
+    def _identity(self) -> Any:
+        if self._system_assigned:
+            return {"type": SYSTEM_ASSIGNED}
+        stacks = pulumi.Output.from_input(self._args.get("identity_id", ""))
+        return {"type": USER_ASSIGNED, "userAssignedIdentities": stacks.apply(lambda id_: {id_: {}})}
+
+    def _endpoint(self, body: dict[str, Any]) -> ml.OnlineEndpoint:
+        spec, properties = self._spec, body["properties"]
+        identity = (
+            ml.ManagedServiceIdentityArgs(type=ml.ManagedServiceIdentityType.SYSTEM_ASSIGNED)
+            if self._system_assigned
+            else ml.ManagedServiceIdentityArgs(
+                type=ml.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[self._args.get("identity_id", "")]
+            )
+        )
+        return ml.OnlineEndpoint(
+            f"{self._name}-endpoint",
+            endpoint_name=spec.name,
+            workspace_name=self._workspace["name"],
+            resource_group_name=self._workspace["resource_group_name"],
+            location=spec.location,
+            identity=identity,
+            properties=ml.OnlineEndpointPropertiesArgs(
+                auth_mode=properties["authMode"],
+                compute=properties.get("compute"),
+                public_network_access=properties["publicNetworkAccess"],
+                description=properties.get("description"),
+            ),
+            tags=spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                ignore_changes=LEFT_TO_TEMPLATE,
+                replacement_trigger=self._trigger(),
+                # Its name is fixed, and one in the region, so the old one has to be gone before its replacement comes.
+                delete_before_replace=True,
+            ),
+        )
+
+    def _trigger(self) -> list[str]:
+        """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name."""
+        whose = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
+        return [self._spec.auth_mode, self._spec.compute, whose]
+
+    def _roles(self, endpoint: ml.OnlineEndpoint) -> list[pulumi.Resource]:
+        """What an identity of the endpoint's own needs to fetch image and model. The stack's has its roles already."""
+        if not self._system_assigned:
+            return []
+        wanted: list[tuple[str, str, pulumi.Input[str]]] = []
+        if "registry" in self._args:
+            wanted.append(("pull-role", roles.ACR_PULL, self._args["registry"]["id"]))
+        if "storage" in self._args:
+            wanted.append(("blob-role", roles.STORAGE_BLOB_DATA_READER, self._args["storage"]["id"]))
+        if not self._args.get("assign_roles", True):
+            if wanted:
+                names = " and ".join(roles.NAMES[role] for _, role, _ in wanted)
+                text = f"an administrator has to give the identity of the endpoint {self._spec.name} the roles {names}"
+                pulumi.log.info(text, self)
+            return []
+        return [
+            role_of_identity.assign(
+                f"{self._name}-{suffix}",
+                role=role,
+                scope=scope,
+                principal_id=endpoint.identity.apply(lambda found: _member(found, "principal_id")),
+                subscription_id=self._spec.context.subscription_id,
+                opts=pulumi.ResourceOptions(parent=self, deleted_with=None),
+            )
+            for suffix, role, scope in wanted
+        ]
+
+    def _deployments(self, endpoint: ml.OnlineEndpoint, before: list[pulumi.Resource]) -> list[ml.OnlineDeployment]:
+        """One after another: while something of an endpoint is being changed, Azure answers any other change with 409. Source:
+        Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints."""
+        declared: list[ml.OnlineDeployment] = []
+        for name, spec in sorted(self._spec.deployments.items()):
+            declared.append(self._deployment(name, spec, endpoint, [*before, *declared[-1:]]))
+            if spec.autoscale and spec.managed:
+                self._autoscale(name, spec, declared[-1])
+        return declared
+
+    def _deployment(
+        self, name: str, spec: DeploymentSpec, endpoint: ml.OnlineEndpoint, before: list[pulumi.Resource]
+    ) -> ml.OnlineDeployment:
+        by_router = spec.autoscale is not None and not spec.managed
+        return ml.OnlineDeployment(
+            f"{self._name}-deployment-{name}",
+            deployment_name=name,
+            endpoint_name=self._spec.name,  # no output of the endpoint's: see `replacement_trigger`
+            workspace_name=self._workspace["name"],
+            resource_group_name=self._workspace["resource_group_name"],
+            location=self._spec.location,
+            properties=inputs.deployment(spec, self._workspace),
+            sku=None if by_router else ml.SkuArgs(name=inputs.SKU, capacity=spec.instances),
+            tags=spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[endpoint, *before],
+                deleted_with=endpoint,
+                # Made anew for the endpoint's own reasons, and after it: as users of its outputs, or by `replace_with`, they
+                # would be deleted before it, which Azure refuses as long as they have traffic. With it they go all at once.
+                replacement_trigger=self._trigger(),
+                delete_before_replace=True,
+                ignore_changes=["sku"] if spec.autoscale else None,  # the number is the rules' from then on
+            ),
+        )
+
+    def _autoscale(self, name: str, spec: DeploymentSpec, deployment: ml.OnlineDeployment) -> None:
+        assert spec.autoscale is not None
+        setting = f"{self._spec.name}-{name}"
+        monitor.AutoscaleSetting(
+            f"{self._name}-autoscale-{name}",
+            autoscale_setting_name=setting,
+            name=setting,
+            resource_group_name=self._workspace["resource_group_name"],
+            location=self._spec.location,
+            target_resource_uri=deployment.id,
+            enabled=True,
+            profiles=inputs.rules(spec.autoscale, name, deployment.id),
+            tags=spec.tags,
+            opts=self._child,
+        )
+
+    def _traffic(
+        self, endpoint: ml.OnlineEndpoint, body: dict[str, Any], declared: list[ml.OnlineDeployment]
+    ) -> resources.Deployment:
+        spec = self._spec
+        return resources.Deployment(
+            f"{self._name}-traffic",
+            deployment_name=f"{spec.name}-traffic",
+            resource_group_name=self._workspace["resource_group_name"],
+            properties=resources.DeploymentPropertiesArgs(
+                mode=resources.DeploymentMode.INCREMENTAL,
+                template=template(
+                    name=pulumi.Output.concat(self._workspace["name"], "/", endpoint.name),
+                    body=body,
+                    traffic=spec.traffic,
+                    mirror=spec.mirror,
+                    created_at=endpoint.system_data.apply(lambda found: _member(found, "created_at")),
+                ),
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=declared),
+        )
+
+    def _shown(self, endpoint: ml.OnlineEndpoint, traffic: resources.Deployment) -> pulumi.Output[dict[str, Any]]:
+        """The endpoint as Azure shows it once it has its traffic, by the names of ARM."""
+        where = {
+            "endpointName": endpoint.name,
+            "workspaceName": self._workspace["name"],
+            "resourceGroupName": self._workspace["resource_group_name"],
+        }
+        return pulumi.runtime.invoke_output(LOOKUP, where, pulumi.InvokeOutputOptions(parent=self, depends_on=[traffic]))
+
+    def _keep(self, endpoint: ml.OnlineEndpoint, shown: pulumi.Output[dict[str, Any]], body: dict[str, Any]) -> None:
+        """Tells the engine what the endpoint is now, which isn't what it was when it was created: see `ml_endpoint_known`."""
+        now = pulumi.Output.all(shown, body).apply(lambda both: kept(both[0], both[1], self._spec.traffic, self._spec.mirror))
+        outputs = {name: now.apply(lambda found, name=name: found.get(name)) for name in OUTPUTS}
+        register_resource_outputs(endpoint, outputs)  # what components tell of themselves; the engine takes it of any resource
+
+    def _announce(self) -> None:
+        """What it costs to have the endpoint at all. In a preview alone, as an update shows its preview first."""
+        if not pulumi.runtime.is_dry_run() or not self._spec.managed:
+            return
+        idle = self._spec.idle.text(self._spec.context.day)
+        pulumi.log.info(f"while nobody asks it costs {idle}: machines that Azure manages never go to zero", self)
+        for name, spec in self._spec.deployments.items():
+            quota = quota_text(spec)
+            if quota:
+                pulumi.log.info(f"{name} needs {quota}", self)
+
+
+def _missing(spec: MlEndpointSpec, args: MlEndpointArgs) -> list[Problem]:
+    """What the endpoint needs of its surroundings and doesn't find there."""
+    found: list[Problem] = []
+    if "ml_workspace" not in args:
+        message, fix = "an endpoint stands in a workspace, and there is none", "write ml_workspace: create"
+        found.append(Problem(path=spec.path, message=message, fix=fix))
+    return [*found, *surroundings_problems(spec, identity="identity_id" in args)]
+
+
+def _member(found: Any, name: str) -> str:
+    """One member of what Azure answered, which the SDK gives as an object; empty where it isn't there."""
+    return (getattr(found, name, "") if found else "") or ""

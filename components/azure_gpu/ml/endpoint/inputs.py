@@ -1,0 +1,161 @@
+"""What is sent to Azure for the deployments of an online endpoint, and for the rules by which they grow.
+
+In: a `DeploymentSpec`, and the workspace with its assets. Out: arguments for the resources of pulumi-azure-native.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import machinelearningservices as ml
+from pulumi_azure_native import monitor
+
+from azure_gpu.catalog.services.machine_learning import autoscale, serving
+from azure_gpu.catalog.services.machine_learning.autoscale import Metric
+from azure_gpu.catalog.services.machine_learning.serving import Probe
+from azure_gpu.ml.endpoint.args import Egress
+from azure_gpu.ml.endpoint.deployments import Autoscale, DeploymentSpec
+from azure_gpu.ml.endpoint.rules import is_existing
+from azure_gpu.shared.ml_dependencies import WorkspaceOfEndpoint
+
+SKU = "Default"  # of every deployment; its capacity is the number of instances
+
+
+def seconds(number: float) -> str:
+    """As ISO 8601 has it: PT5S, PT0.5S."""
+    return f"PT{number:.3f}".rstrip("0").rstrip(".") + "S"
+
+
+def minutes(number: int) -> str:
+    return f"PT{number}M"
+
+
+def asset(reference: str, known: Mapping[str, Any]) -> pulumi.Input[str] | None:
+    """The id that a reference stands for; None where nothing is said."""
+    if not reference:
+        return None
+    return reference if is_existing(reference) else known[reference]["id"]
+
+
+def deployment(
+    spec: DeploymentSpec, workspace: WorkspaceOfEndpoint
+) -> ml.ManagedOnlineDeploymentArgs | ml.KubernetesOnlineDeploymentArgs:
+    """The properties of an OnlineDeployment."""
+    shared: dict[str, Any] = {
+        "model": asset(spec.model, workspace["models"]),
+        "environment_id": asset(spec.environment, workspace["environments"]),
+        "code_configuration": _code(spec, workspace),
+        "model_mount_path": spec.model_mount_path or None,
+        "description": spec.description or None,
+        "environment_variables": spec.environment_variables or None,
+        "app_insights_enabled": spec.app_insights,
+        "liveness_probe": _probe(spec.liveness),
+        "readiness_probe": _probe(spec.readiness),
+        "startup_probe": _probe(spec.startup) if spec.startup else None,
+        "request_settings": ml.OnlineRequestSettingsArgs(
+            request_timeout=seconds(spec.timeout_seconds),
+            max_concurrent_requests_per_instance=spec.concurrent,
+            max_queue_wait=seconds(spec.queue_seconds if spec.queue_seconds is not None else serving.DEFAULT_QUEUE_S),
+        ),
+    }
+    if spec.managed:
+        return ml.ManagedOnlineDeploymentArgs(
+            endpoint_compute_type="Managed",
+            instance_type=spec.instance_type,
+            egress_public_network_access=ml.EgressPublicNetworkAccessType.DISABLED
+            if spec.egress is Egress.PRIVATE
+            else ml.EgressPublicNetworkAccessType.ENABLED,
+            scale_settings=ml.DefaultScaleSettingsArgs(scale_type="Default"),
+            **shared,
+        )
+    return ml.KubernetesOnlineDeploymentArgs(
+        endpoint_compute_type="Kubernetes",
+        instance_type=spec.instance_type,  # always said: the SDK's own default is a size of machines
+        scale_settings=_by_utilization(spec.autoscale) if spec.autoscale else ml.DefaultScaleSettingsArgs(scale_type="Default"),
+        **shared,
+    )
+
+
+def rules(spec: Autoscale, deployment_name: str, deployment_id: pulumi.Input[str]) -> list[monitor.AutoscaleProfileArgs]:
+    """The one profile of a managed deployment: each metric adds an instance above its value, and takes one away far below."""
+    return [
+        monitor.AutoscaleProfileArgs(
+            name=deployment_name,
+            capacity=monitor.ScaleCapacityArgs(minimum=str(spec.least), maximum=str(spec.most), default=str(spec.least)),
+            rules=[
+                rule
+                for metric, threshold in spec.thresholds.items()
+                for rule in (
+                    _rule(
+                        spec,
+                        metric,
+                        deployment_id,
+                        monitor.ComparisonOperationType.GREATER_THAN,
+                        threshold,
+                        monitor.ScaleDirection.INCREASE,
+                    ),
+                    _rule(
+                        spec,
+                        metric,
+                        deployment_id,
+                        monitor.ComparisonOperationType.LESS_THAN,
+                        autoscale.shrink_below(threshold),
+                        monitor.ScaleDirection.DECREASE,
+                    ),
+                )
+            ],
+        )
+    ]
+
+
+def _rule(
+    spec: Autoscale,
+    metric: Metric,
+    deployment_id: pulumi.Input[str],
+    operator: monitor.ComparisonOperationType,
+    threshold: float,
+    direction: monitor.ScaleDirection,
+) -> monitor.ScaleRuleArgs:
+    return monitor.ScaleRuleArgs(
+        metric_trigger=monitor.MetricTriggerArgs(
+            metric_name=metric.value,
+            metric_resource_uri=deployment_id,
+            time_grain=minutes(1),
+            statistic=monitor.MetricStatisticType.AVERAGE,
+            time_window=minutes(spec.window_minutes),
+            time_aggregation=monitor.TimeAggregationType.AVERAGE,
+            operator=operator,
+            threshold=threshold,
+        ),
+        scale_action=monitor.ScaleActionArgs(
+            direction=direction, type=monitor.ScaleType.CHANGE_COUNT, value="1", cooldown=minutes(spec.cooldown_minutes)
+        ),
+    )
+
+
+def _by_utilization(spec: Autoscale) -> ml.TargetUtilizationScaleSettingsArgs:
+    return ml.TargetUtilizationScaleSettingsArgs(
+        scale_type="TargetUtilization",
+        min_instances=spec.least,
+        max_instances=spec.most,
+        target_utilization_percentage=spec.utilization_percent,
+        polling_interval=seconds(serving.DEFAULT_POLLING_S),
+    )
+
+
+def _code(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> ml.CodeConfigurationArgs | None:
+    if spec.code is None:
+        return None
+    return ml.CodeConfigurationArgs(code_id=asset(spec.code["code"], workspace["code"]), scoring_script=spec.code["script"])
+
+
+def _probe(probe: Probe) -> ml.ProbeSettingsArgs:
+    return ml.ProbeSettingsArgs(
+        initial_delay=seconds(probe.initial_delay),
+        period=seconds(probe.period),
+        timeout=seconds(probe.timeout),
+        success_threshold=probe.success_threshold,
+        failure_threshold=probe.failure_threshold,
+    )

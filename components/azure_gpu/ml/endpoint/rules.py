@@ -1,0 +1,242 @@
+"""What is wrong with an online endpoint and its deployments, beyond single values: what they need of the workspace, and of each
+other.
+
+In: what is resolved, and the workspace; None where the stack file says none, which is said elsewhere. Out: problems at the keys
+of the stack file. What the service takes is known to `catalog.services.machine_learning`.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any
+
+from azure_gpu.catalog import offers, spelling
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.machine_learning import autoscale, deployments, endpoints, serving
+from azure_gpu.catalog.services.machine_learning.autoscale import AutoscaleRequest
+from azure_gpu.catalog.services.machine_learning.deployments import DeploymentRequest
+from azure_gpu.catalog.services.machine_learning.serving import LimitsRequest, ProbeRequest
+from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.ml.endpoint.args import Egress, MlDeploymentArgs
+from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
+from azure_gpu.shared.ml_dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
+
+EXISTING = ("/", "azureml:")  # how the id of an asset begins that the stack hasn't put into the workspace
+_OF_MANAGED = "on machines that Azure manages"
+_SERVED_BY_AZURE = ("mlflow", "triton")  # types of models that need neither environment nor code
+
+
+def is_existing(reference: str) -> bool:
+    """Whether a reference is an id of the workspace's own, rather than a name of the stack file."""
+    return reference.startswith(EXISTING)
+
+
+def of_deployment(
+    said: MlDeploymentArgs,
+    spec: DeploymentSpec,
+    endpoint_name: str,
+    workspace: WorkspaceOfEndpoint | None,
+    compute: ComputeOfEndpoint | None,
+    day: date,
+) -> list[Problem]:
+    """What is wrong with one deployment."""
+    request = DeploymentRequest(
+        kind=spec.kind,
+        name=spec.name,
+        endpoint_name=endpoint_name,
+        name_path=spec.path,
+        instances_path=f"{spec.path}.autoscale.max" if spec.most > spec.instances else f"{spec.path}.instances",
+        timeout_path=f"{spec.path}.requests.timeout_seconds",
+        instances=spec.most if spec.autoscale else spec.instances,
+        request_timeout_s=spec.timeout_seconds,
+    )
+    found = deployments.deployment_problems(request, day)
+    found += [*_machines(spec, compute), *_scale(said, spec), *_serving(spec)]
+    if workspace is not None:
+        found += [*_assets(spec, workspace), *_egress(spec, workspace)]
+    return found
+
+
+def of_sizes(uses: Mapping[str, SizeUse], day: date) -> Iterator[Problem]:
+    """What speaks against the machines of managed deployments, by the deployment's path."""
+    for path, use in uses.items():
+        if SIZES.find(use.size) is not None:
+            yield from offers.check(use, day, prices=packaged())
+        elif endpoints.has_gpu(use.size) is False:
+            yield from endpoints.unlisted(use.size, f"{path}.instance_type")
+        else:
+            yield SIZES.unknown(use.size, f"{path}.instance_type")
+
+
+def _machines(spec: DeploymentSpec, compute: ComputeOfEndpoint | None) -> Iterator[Problem]:
+    path = f"{spec.path}.instance_type"
+    if compute is not None and compute["kind"] is not ComputeKind.KUBERNETES:
+        return  # which is said of the compute
+    if not spec.instance_type:
+        if spec.managed or compute is not None:
+            yield _no_machines(spec, path, compute)
+    elif compute is not None and spec.instance_type not in compute["gpus"]:
+        known = tuple(compute["gpus"])
+        close = spelling.nearest(spec.instance_type, known, 1)
+        yield Problem(
+            path=path,
+            message="the compute has no such instance type",
+            value=spec.instance_type,
+            allowed=", ".join(known) or "none is declared",
+            fix=f"did you mean {close[0]}?" if close else "declare it under the compute's instance_types",
+            instead=close,
+            code=Code.NOT_FOUND,
+        )
+
+
+def _no_machines(spec: DeploymentSpec, path: str, compute: ComputeOfEndpoint | None) -> Problem:
+    if spec.managed:
+        return Problem(
+            path=path,
+            message=f"a deployment {_OF_MANAGED} needs their size",
+            allowed=", ".join(one.name for one in endpoints.MANAGED_SIZES if "T4" in one.name) + " and others",
+            fix="write instance_type: Standard_NC4as_T4_v3, or another",
+        )
+    return Problem(
+        path=path,
+        message="neither the deployment nor its compute says an instance type, and Azure's own has no GPU and little memory",
+        allowed=", ".join(compute["gpus"] if compute else ()) or "none is declared",
+        fix="write instance_type, or default_instance_type for the compute",
+    )
+
+
+def _scale(said: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem]:
+    if spec.autoscale is None:
+        return
+    path, written = f"{spec.path}.autoscale", said.get("autoscale", {})
+    other = ("utilization_percent",) if spec.managed else (*METRIC_KEYS, "window_minutes", "cooldown_minutes")
+    for key in (key for key in other if key in written):
+        yield Problem(
+            path=f"{path}.{key}",
+            message=f"this is for deployments {'on Kubernetes' if spec.managed else _OF_MANAGED} alone",
+            value=written[key],
+            allowed=", ".join(METRIC_KEYS) if spec.managed else "utilization_percent",
+            fix="remove it",
+        )
+    yield from autoscale.problems(
+        AutoscaleRequest(
+            path=path,
+            least=spec.autoscale.least,
+            most=spec.autoscale.most,
+            thresholds=spec.autoscale.thresholds,
+            threshold_paths={metric: f"{path}.{key}" for key, metric in METRIC_KEYS.items()},
+            gpus=spec.gpu,
+            window_minutes=spec.autoscale.window_minutes,
+            cooldown_minutes=spec.autoscale.cooldown_minutes,
+        )
+    )
+    if not spec.managed and not 0 < spec.autoscale.utilization_percent <= 100:
+        yield Problem(
+            path=f"{path}.utilization_percent",
+            message="this is a percentage",
+            value=spec.autoscale.utilization_percent,
+            allowed="1 to 100",
+            fix=f"write {serving.DEFAULT_UTILIZATION}",
+        )
+    if not spec.autoscale.least <= spec.instances <= max(spec.autoscale.most, spec.autoscale.least):
+        yield Problem(
+            path=f"{spec.path}.instances",
+            message="it starts with a number of instances that its rules wouldn't leave it",
+            value=spec.instances,
+            allowed=f"{spec.autoscale.least} to {spec.autoscale.most}",
+            fix="remove it, and it starts with the lowest number",
+        )
+
+
+def _serving(spec: DeploymentSpec) -> Iterator[Problem]:
+    path = f"{spec.path}.probes"
+    yield from serving.probe_problems(ProbeRequest(spec.liveness, f"{path}.liveness", liveness=True))
+    yield from serving.probe_problems(ProbeRequest(spec.readiness, f"{path}.readiness"))
+    if spec.startup is not None:
+        yield from serving.probe_problems(ProbeRequest(spec.startup, f"{path}.startup"))
+    queue = spec.queue_seconds if spec.queue_seconds is not None else serving.DEFAULT_QUEUE_S
+    yield from serving.limits_problems(LimitsRequest(spec.kind, f"{spec.path}.requests", spec.concurrent, queue))
+
+
+def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
+    model, environment = workspace["models"].get(spec.model), workspace["environments"].get(spec.environment)
+    yield from _found("models", "model", spec.model, workspace["models"], f"{spec.path}.model")
+    yield from _found("environments", "environment", spec.environment, workspace["environments"], f"{spec.path}.environment")
+    if spec.code is not None:
+        yield from _found("code", "code", spec.code["code"], workspace["code"], f"{spec.path}.code.code")
+    served = model is not None and model["type"] in _SERVED_BY_AZURE
+    if not spec.environment and not served and (model is not None or not spec.model):  # of any other model nothing is known
+        yield Problem(
+            path=f"{spec.path}.environment",
+            message="the deployment needs an environment to run in",
+            allowed=", ".join(workspace["environments"]) or "none is declared",
+            fix="write environment: <name>, with one such as {workload: scoring} under the workspace's environments",
+        )
+    if environment is not None and not environment["serves"] and spec.code is None and not served:
+        yield Problem(
+            path=f"{spec.path}.code",
+            message="the environment doesn't serve by itself, and no program is said that answers",
+            allowed="code: {code: <name>, script: score.py}, or an environment whose image serves by itself",
+            fix="add code, or use an environment of {workload: scoring}",
+        )
+    if environment is not None and environment["gpu"] and spec.gpu is False:
+        where = spec.instance_type or "this size"
+        yield Problem(
+            path=f"{spec.path}.instance_type",
+            message=f"the environment {spec.environment} is made for a GPU, and {where} has none",
+            value=spec.instance_type or None,
+            allowed="a size with a GPU" if spec.managed else "an instance type with gpus",
+            fix="write instance_type: Standard_NC4as_T4_v3, or use an environment without a GPU"
+            if spec.managed
+            else "choose an instance type with gpus: 1 or more, or use an environment without a GPU",
+            code=Code.IMPOSSIBLE,
+        )
+    if spec.model_mount_path and not spec.model_mount_path.startswith("/"):
+        yield Problem(
+            path=f"{spec.path}.model_mount_path",
+            message="this is no path from the root",
+            value=spec.model_mount_path,
+            allowed="a path, such as /models",
+            fix=f"write /{spec.model_mount_path}",
+        )
+
+
+def _found(key: str, noun: str, reference: str, known: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """A model, an environment or code that isn't there."""
+    if not reference or is_existing(reference) or reference in known:
+        return
+    close = spelling.nearest(reference, known, 1)
+    yield Problem(
+        path=path,
+        message=f"the workspace has no such {noun}",
+        value=reference,
+        allowed=", ".join(known) or f"none is declared under {key}",
+        fix=f"did you mean {close[0]}?"
+        if close
+        else f"declare it under the workspace's {key}, or give the id of one that exists",
+        instead=close,
+        code=Code.NOT_FOUND,
+    )
+
+
+def _egress(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
+    if spec.egress is not Egress.PRIVATE:
+        return
+    path = f"{spec.path}.egress"
+    if not spec.managed:
+        message, fix = "on Kubernetes the cluster's own network says what a deployment reaches", "remove it"
+        yield Problem(path=path, message=message, value=spec.egress.value, allowed="public", fix=fix)
+    elif workspace["managed_network"]:
+        message = "the workspace's managed network says what a deployment reaches; the older way excludes it"
+        yield Problem(
+            path=path, message=message, value=spec.egress.value, allowed="public", fix="remove it", code=Code.IMPOSSIBLE
+        )
+    elif workspace["public"] and not workspace["existing"]:
+        yield Problem(
+            path=path,
+            message="private links are there for what is private alone, and the workspace is reached from everywhere",
+            value=spec.egress.value,
+            fix="write network: private for the workspace, or better its managed_network in place of this",
+            severity=Severity.WARNING,
+        )

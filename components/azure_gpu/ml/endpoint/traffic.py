@@ -1,0 +1,62 @@
+"""The template that gives an online endpoint its traffic: the whole endpoint again, with the shares of its deployments.
+
+In: the endpoint's arguments, as they were sent when it was created, and the shares. Out: the template. Traffic names deployments,
+which need the endpoint first, and a PUT of the endpoint replaces all of it: whatever it leaves out is lost, traffic as well
+(Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints, of clients that don't know of mirroring). So the
+endpoint's own resource is sent once, and every later change of it is this template's, in one request that holds everything.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+
+from azure_gpu.formats import azure_types
+
+API_VERSION = "2025-12-01"  # as pulumi-azure-native 3.29 sends the endpoint itself
+SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
+HASH_LENGTH = 16
+
+
+def template(
+    *,
+    name: pulumi.Input[str],
+    body: Mapping[str, Any],
+    traffic: Mapping[str, int],
+    mirror: Mapping[str, int],
+    created_at: pulumi.Input[str],
+) -> dict[str, Any]:
+    """`name`: the workspace's and the endpoint's, with a slash between. `body`: location, tags, identity and properties of the
+    endpoint, without traffic; ids in it may be outputs. `created_at`: of the endpoint that is there, so that the template runs
+    again for another one of the same name."""
+    shares = {"traffic": dict(traffic), **({"mirrorTraffic": dict(mirror)} if mirror else {})}
+    hashed = pulumi.Output.all(dict(body), created_at).apply(lambda both: digest(both[0], both[1]))
+    return {
+        "$schema": SCHEMA,
+        "contentVersion": "1.0.0.0",
+        "metadata": {"endpoint": hashed},
+        "resources": [
+            {
+                "type": azure_types.ML_ONLINE_ENDPOINT.arm_type,
+                "apiVersion": API_VERSION,
+                "name": name,
+                **literal({**body, "properties": {**body["properties"], **shares}}),
+            }
+        ],
+    }
+
+
+def digest(body: Mapping[str, Any], created_at: str) -> str:
+    """The same for the same endpoint and the same arguments, whatever its traffic."""
+    return hashlib.sha256(json.dumps([body, created_at], sort_keys=True).encode()).hexdigest()[:HASH_LENGTH]
+
+
+def literal(value: Any) -> Any:
+    """A value that a template's reader takes for itself: text in brackets would be an expression."""
+    if isinstance(value, Mapping):
+        return {key: literal(inner) for key, inner in cast(Mapping[str, Any], value).items()}
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        return f"[{value}"
+    return value

@@ -1,0 +1,1 @@
+"""A workspace: its component, its arguments, and every reason to refuse them."""

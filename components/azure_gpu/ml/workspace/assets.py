@@ -1,0 +1,335 @@
+"""Versions of models, environments and code in a workspace: what can be asked of them, and every reason to refuse them.
+
+In: their settings. Out: specs with all defaults filled in, and problems; `read_conda` adds what is in conda files. Whether a
+model lies where it is said to lie is for the service to say: nothing here speaks to a storage account.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from azure_gpu.catalog import names
+from azure_gpu.catalog.image_cuda import image_cuda
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.machine_learning import packages, scoring
+from azure_gpu.catalog.services.machine_learning.packages import Package
+from azure_gpu.formats import azure_types, conda_file
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.conda_file import CondaFileError
+from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, ModelType, RoutesArgs
+from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.workloads import Workload, image_problems
+
+ROOT = Path(__file__).parents[4]  # what paths in a stack file start from: where the program lies
+SERVES = (Workload.SCORING,)  # workloads whose image answers requests by itself
+MODEL_TYPES = {ModelType.CUSTOM: "custom_model", ModelType.TRITON: "triton_model", ModelType.MLFLOW: "mlflow_model"}
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
+_URI = re.compile(r"(?:azureml|https)://\S+")
+_CODE_URI = re.compile(r"https://\S+")
+_PATH = re.compile(r"[^/\\?#*\x00-\x1f][^\\?#*\x00-\x1f]*")
+
+
+class Routes(NamedTuple):
+    """Resolved `RoutesArgs`."""
+
+    port: int
+    scoring: str
+    liveness: str
+    readiness: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """What is declared of a model."""
+
+    path: str  # where it is written
+    name: str  # in the workspace
+    version: str
+    stored: str  # its path in the container of models; empty: it lies at `uri`
+    uri: str
+    type: ModelType
+    description: str
+    tags: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSpec:
+    """What is declared of an environment."""
+
+    path: str
+    name: str
+    version: str  # empty: the tag of the workload's image
+    workload: Workload | None
+    image: str  # empty: the workload's
+    conda_path: str  # empty: none
+    conda: str  # the text of the conda file; empty before it is read
+    routes: Routes | None
+    gpu: bool
+    gpu_is_said: bool
+    description: str
+    tags: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeSpec:
+    """What is declared of code."""
+
+    path: str
+    name: str
+    version: str
+    uri: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assets:
+    """All of them, by their names in the stack file."""
+
+    models: dict[str, ModelSpec]
+    environments: dict[str, EnvironmentSpec]
+    code: dict[str, CodeSpec]
+
+    @property
+    def stores_models(self) -> bool:
+        """Whether a model lies in the stack's own container."""
+        return any(model.stored for model in self.models.values())
+
+
+def resolve(said: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Problem]]:
+    """What is declared, and what is wrong with it. Pure: conda files aren't read."""
+    models = {name: _model(name, each, f"{path}.models.{name}") for name, each in said.get("models", {}).items()}
+    environments = {
+        name: _environment(name, each, f"{path}.environments.{name}") for name, each in said.get("environments", {}).items()
+    }
+    code = {name: _code(name, each, f"{path}.code.{name}") for name, each in said.get("code", {}).items()}
+    problems = [
+        *(problem for name, spec in models.items() for problem in _model_problems(said.get("models", {})[name], spec)),
+        *(
+            problem
+            for name, spec in environments.items()
+            for problem in _environment_problems(said.get("environments", {})[name], spec)
+        ),
+        *(problem for spec in code.values() for problem in _code_problems(spec)),
+        *_said_twice("model", list(models.values())),
+        *_said_twice("environment", list(environments.values())),
+        *_said_twice("code", list(code.values())),
+    ]
+    return Assets(models=models, environments=environments, code=code), problems
+
+
+def workloads(said: MlWorkspaceSettings) -> set[Workload]:
+    """What the registry has to build for the environments."""
+    return {Workload(each["workload"]) for each in said.get("environments", {}).values() if "workload" in each}
+
+
+def _model(name: str, said: ModelArgs, path: str) -> ModelSpec:
+    return ModelSpec(
+        path=path,
+        name=said.get("model_name", name),
+        version=said["version"],
+        stored=said.get("path", "").strip("/"),
+        uri=said.get("uri", ""),
+        type=ModelType(said.get("type", ModelType.CUSTOM)),
+        description=said.get("description", ""),
+        tags=dict(said.get("tags", {})),
+    )
+
+
+def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
+    yield from _named(azure_types.ML_MODEL_CONTAINER, spec.name, spec.version, spec.path, "model_name" in said, "model_name")
+    if ("path" in said) == ("uri" in said):
+        yield Problem(
+            path=spec.path,
+            message="a model lies in one place",
+            value="path, uri" if "path" in said else None,
+            allowed="exactly one of path and uri",
+            fix="keep one of the two" if "path" in said else "add path: the folder that was uploaded, such as mnist/1",
+        )
+    if "path" in said and _PATH.fullmatch(spec.stored) is None:
+        yield Problem(
+            path=f"{spec.path}.path",
+            message="no folder of blobs has this name",
+            value=said["path"],
+            allowed="names with / between them, such as mnist/1",
+            fix="write the path at which `python -m operations upload-model` put it",
+        )
+    if "uri" in said and _URI.fullmatch(spec.uri) is None:
+        yield Problem(
+            path=f"{spec.path}.uri",
+            message="a model isn't fetched from there",
+            value=spec.uri,
+            allowed="azureml://…, or https://… of a blob storage account",
+            fix="upload it with `python -m operations upload-model`, and say its path",
+        )
+    yield from check_tags(spec.tags, f"{spec.path}.tags")
+
+
+def _environment(name: str, said: EnvironmentArgs, path: str) -> EnvironmentSpec:
+    workload = Workload(said["workload"]) if "workload" in said else None
+    own = RoutesArgs() if workload in SERVES else None
+    routes = said.get("routes", own)
+    image = said.get("image", "")
+    return EnvironmentSpec(
+        path=path,
+        name=said.get("environment_name", name),
+        version=said.get("version", ""),
+        workload=workload,
+        image=image,
+        conda_path=said.get("conda_file", ""),
+        conda="",
+        routes=_routes(routes) if routes is not None else None,
+        gpu=said.get("gpu", bool(image) and image_cuda(image) is not None),
+        gpu_is_said="gpu" in said,
+        description=said.get("description", ""),
+        tags=dict(said.get("tags", {})),
+    )
+
+
+def _routes(said: RoutesArgs) -> Routes:
+    return Routes(
+        port=int(said.get("port", scoring.PORT)),
+        scoring=said.get("scoring", scoring.SCORING_ROUTE),
+        liveness=said.get("liveness", scoring.LIVENESS_ROUTE),
+        readiness=said.get("readiness", scoring.LIVENESS_ROUTE),
+    )
+
+
+def _environment_problems(said: EnvironmentArgs, spec: EnvironmentSpec) -> Iterator[Problem]:
+    key = "environment_name"
+    if spec.version or spec.workload is None:
+        yield from _named(azure_types.ML_ENVIRONMENT_CONTAINER, spec.name, spec.version, spec.path, key in said, key)
+    else:
+        yield from names.check(azure_types.ML_ENVIRONMENT_CONTAINER.arm_type, spec.name, _at(spec.path, key in said, key))
+    yield from image_problems(said.get("image"), spec.workload, spec.path)
+    if spec.workload is not None and spec.conda_path:
+        yield Problem(
+            path=f"{spec.path}.conda_file",
+            message="a workload's image has everything that it needs",
+            value=spec.conda_path,
+            allowed="with image alone",
+            fix="remove it",
+        )
+    if spec.routes is not None:
+        yield from _route_problems(spec.routes, f"{spec.path}.routes")
+    yield from check_tags(spec.tags, f"{spec.path}.tags")
+
+
+def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
+    if not 1 <= routes.port <= 65535:
+        yield Problem(
+            path=f"{path}.port",
+            message="no such port",
+            value=routes.port,
+            allowed="1 to 65535",
+            fix=f"write {scoring.PORT}",
+        )
+    for key in ("scoring", "liveness", "readiness"):
+        value = str(getattr(routes, key))
+        if not value.startswith("/"):
+            yield Problem(
+                path=f"{path}.{key}",
+                message="a route begins with a slash",
+                value=value,
+                allowed="such as /score",
+                fix=f"write /{value}",
+            )
+
+
+def _code(name: str, said: CodeArgs, path: str) -> CodeSpec:
+    return CodeSpec(
+        path=path,
+        name=said.get("code_name", name),
+        version=said["version"],
+        uri=said["uri"],
+        description=said.get("description", ""),
+    )
+
+
+def _code_problems(spec: CodeSpec) -> Iterator[Problem]:
+    yield from _named(azure_types.ML_CODE_CONTAINER, spec.name, spec.version, spec.path, False, "code_name")
+    if _CODE_URI.fullmatch(spec.uri) is None:
+        yield Problem(
+            path=f"{spec.path}.uri",
+            message="code isn't fetched from there",
+            value=spec.uri,
+            allowed="https://… of a blob storage account",
+            fix="upload the folder, and say its address",
+        )
+
+
+def _at(path: str, said: bool, key: str) -> str:
+    return f"{path}.{key}" if said else path
+
+
+def _named(azure_type: AzureType, name: str, version: str, path: str, said: bool, key: str) -> Iterator[Problem]:
+    yield from names.check(azure_type.arm_type, name, _at(path, said, key))
+    if not version:
+        yield Problem(
+            path=f"{path}.version",
+            message="a version is needed: what is there under one never changes",
+            allowed='such as "1"',
+            fix='add version: "1"',
+        )
+    elif _VERSION.fullmatch(version) is None:
+        yield Problem(
+            path=f"{path}.version",
+            message="this is no version",
+            value=version,
+            allowed="at most 255 letters, digits, dots, underscores and hyphens, a letter or digit first",
+            fix='write "1"',
+        )
+
+
+def _said_twice(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpec]) -> Iterator[Problem]:
+    first: dict[tuple[str, str], str] = {}
+    for spec in specs:
+        taken = first.setdefault((spec.name.lower(), spec.version), spec.path)
+        if taken != spec.path:
+            yield Problem(
+                path=spec.path,
+                message=f"{taken} is the same version of the same {what}",
+                value=f"{spec.name}:{spec.version}",
+                allowed="each version once",
+                fix="write another version, or remove one of the two",
+            )
+
+
+def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = ROOT) -> tuple[dict[str, EnvironmentSpec], list[Problem]]:
+    """The environments with the texts of their conda files, and what is wrong with these."""
+    read: dict[str, EnvironmentSpec] = {}
+    problems: list[Problem] = []
+    for name, spec in specs.items():
+        read[name] = spec
+        if not spec.conda_path:
+            continue
+        path = f"{spec.path}.conda_file"
+        try:
+            text = (root / spec.conda_path).read_text(encoding="utf-8")
+            found = conda_file.read(text)
+        except CondaFileError as error:
+            problems.append(_unreadable(path, spec.conda_path, f"this is no conda file: {error}", Code.INVALID))
+            continue
+        except (OSError, ValueError) as error:  # a ValueError: bytes that are no text, or a character that no name has
+            text_or_name = "it isn't text" if isinstance(error, UnicodeDecodeError) else "no file has such a name"
+            reason = error.strerror if isinstance(error, OSError) else text_or_name
+            problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))
+            continue
+        wanted = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
+        gpu = spec.gpu if spec.gpu_is_said else spec.gpu or packages.for_gpus_alone(wanted)
+        read[name] = replace(spec, conda=text, gpu=gpu)
+        if gpu:
+            problems += packages.problems(wanted, path)
+    return read, problems
+
+
+def _unreadable(path: str, value: str, message: str, code: Code) -> Problem:
+    return Problem(
+        path=path,
+        message=message,
+        value=value,
+        allowed="a conda file, by its path from the folder of this program",
+        fix="write its path, such as environments/train.yml",
+        code=code,
+    )

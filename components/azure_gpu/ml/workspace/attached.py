@@ -1,0 +1,234 @@
+"""Computes of an Azure Machine Learning workspace that are there already: clusters and virtual machines of the stack.
+
+In: `ComputeArgs` and the workspace that they are in, as `OfWorkspace`. Out: a spec, and problems. What a cluster needs is judged
+in `ml_workspace_clusters`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import names
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
+from azure_gpu.catalog.services.machine_learning import compute, extension
+from azure_gpu.catalog.services.machine_learning.compute import MachineRequest
+from azure_gpu.catalog.services.machine_learning.extension import InstanceTypeRequest
+from azure_gpu.formats import azure_types
+from azure_gpu.ml.workspace import extension as workspace_extension
+from azure_gpu.ml.workspace.args import DEFAULT_NAMESPACE, ComputeArgs, ExtensionArgs, InstanceTypeArgs
+from azure_gpu.shared.ml_dependencies import ClusterOfWorkspace, VmOfWorkspace
+
+_QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)?")
+_INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
+
+class OfWorkspace(NamedTuple):
+    """The workspace that computes are in, as far as they are judged by it."""
+
+    path: str
+    location: str
+    location_path: str
+    managed_network: bool
+    reached_privately: bool
+    tags: Mapping[str, str]
+    clusters: Mapping[str, ClusterOfWorkspace]
+    vms: Mapping[str, VmOfWorkspace]
+    extension_said_by: Mapping[str, str]  # by cluster, the compute that says how the extension is put onto it
+
+
+class InstanceType(NamedTuple):
+    """Resolved `InstanceTypeArgs`."""
+
+    cpu: str
+    memory: str
+    gpus: int
+    node_selector: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubernetesSpec:
+    """A cluster of the stack that is attached."""
+
+    name: str
+    path: str
+    cluster: str  # its name in the stack file
+    namespace: str
+    instance_types: dict[str, InstanceType]
+    default_instance_type: str  # empty: none
+    extension: ExtensionArgs | None  # None: another compute on the cluster says it
+    description: str
+    tags: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSpec:
+    """A virtual machine of the stack that is attached."""
+
+    name: str
+    path: str
+    vm: str  # its name in the stack file
+    description: str
+    tags: dict[str, str]
+
+
+def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[KubernetesSpec, list[Problem]]:
+    cluster = of.clusters.get(said.get("cluster", ""))
+    types = {key: _instance_type(each) for key, each in said.get("instance_types", {}).items()}
+    only = next(iter(types)) if len(types) == 1 else ""
+    here = cluster["namespace"] if cluster is not None else ""
+    says_extension = of.extension_said_by.get(said.get("cluster", ""), name)
+    extension_said = said.get("extension", ExtensionArgs())
+    spec = KubernetesSpec(
+        name=name,
+        path=path,
+        cluster=said.get("cluster", ""),
+        namespace=said.get("namespace", here or DEFAULT_NAMESPACE),
+        instance_types=types,
+        default_instance_type=said.get("default_instance_type", only),
+        extension=extension_said if says_extension == name else None,
+        description=said.get("description", ""),
+        tags={**of.tags, **said.get("tags", {})},
+    )
+    problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
+    if cluster is None:
+        problems.append(_not_there(f"{path}.cluster", "cluster", spec.cluster, of.clusters))
+    else:
+        if says_extension == name:
+            problems += workspace_extension.extension_problems(extension_said, cluster, f"{path}.extension", day)
+        elif "extension" in said:
+            problems.append(_said_already(f"{path}.extension", f"{of.path}.computes.{says_extension}.extension"))
+        gpus = {key: each.gpus for key, each in types.items()}
+        problems += workspace_extension.gpu_problems(gpus, cluster, f"{path}.instance_types")
+    for key, each in said.get("instance_types", {}).items():
+        problems += _instance_type_problems(key, each, f"{path}.instance_types.{key}", day)
+    if spec.default_instance_type and spec.default_instance_type not in types:
+        problems.append(
+            Problem(
+                path=f"{path}.default_instance_type",
+                message="there is no such instance type",
+                value=spec.default_instance_type,
+                allowed=", ".join(types) or "none",
+                fix="name one of instance_types, or remove it",
+            )
+        )
+    return spec, problems
+
+
+def _said_already(path: str, other: str) -> Problem:
+    return Problem(
+        path=path,
+        message=f"the extension is put onto a cluster once, and {other} says how",
+        allowed="with one compute of the cluster alone",
+        fix="remove one of the two",
+    )
+
+
+def _instance_type(said: InstanceTypeArgs) -> InstanceType:
+    return InstanceType(
+        cpu=said.get("cpu", "1"),
+        memory=said.get("memory", "2Gi"),
+        gpus=int(said.get("gpus", 0)),
+        node_selector=dict(said.get("node_selector", {})),
+    )
+
+
+def _instance_type_problems(name: str, said: InstanceTypeArgs, path: str, day: date) -> Iterator[Problem]:
+    if _INSTANCE_TYPE.fullmatch(name) is None:
+        allowed = "at most 63 lower-case letters, digits and hyphens, no hyphen at either end"
+        yield Problem(path=path, message="Kubernetes takes no such name", value=name, allowed=allowed, fix="choose another name")
+    for key in ("cpu", "memory"):
+        value = said.get(key)
+        if isinstance(value, str) and _QUANTITY.fullmatch(value) is None:
+            yield Problem(
+                path=f"{path}.{key}",
+                message="Kubernetes doesn't take this as an amount",
+                value=value,
+                allowed='such as "2" or "500m"' if key == "cpu" else "such as 4Gi",
+                fix='write "1"' if key == "cpu" else "write 2Gi",
+            )
+    request = InstanceTypeRequest(path=path, limits={GPU_RESOURCE: str(said.get("gpus", 0))})
+    for problem in extension.instance_type_problems(request, day):
+        yield problem._replace(path=f"{path}.gpus", value=said.get("gpus"), fix="write 1")
+
+
+def machine(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[MachineSpec, list[Problem]]:
+    vm = of.vms.get(said.get("vm", ""))
+    spec = MachineSpec(
+        name=name,
+        path=path,
+        vm=said.get("vm", ""),
+        description=said.get("description", ""),
+        tags={**of.tags, **said.get("tags", {})},
+    )
+    problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
+    if vm is None:
+        return spec, [*problems, _not_there(f"{path}.vm", "vm", spec.vm, of.vms)]
+    request = MachineRequest(
+        address=spec.vm,  # its address comes with it
+        user_name=vm["admin_user"],
+        has_password=False,
+        has_private_key="private_key" in said,
+        path=f"{path}.vm",
+        address_path=f"{path}.vm",
+        user_path=f"{path}.private_key",
+        system_path=f"{path}.vm",
+        port_path=f"{path}.vm",  # the one that the machine's own network lets in
+        windows=vm["os_type"] == "Windows",
+    )
+    problems += [_without_password(each, f"{path}.private_key") for each in compute.machine_problems(request, day)]
+    if not vm["open_to_service"]:
+        problems.append(_nobody_signs_on(f"{path}.vm", spec.vm))
+    if vm["os_type"] != "Windows" and not vm["ubuntu"]:
+        problems.append(_not_known_as_ubuntu(f"{path}.vm", spec.vm))
+    return spec, problems
+
+
+def _without_password(problem: Problem, path: str) -> Problem:
+    """The service would take a password; the stack's machines have none."""
+    if problem.path != path:
+        return problem
+    message = "the service signs on by SSH, with the private key of the machine's ssh_public_key, and none is said"
+    fix = f"pulumi config set --secret --path '{path}'"
+    return problem._replace(message=message, value=None, allowed="a private key without a pass phrase", fix=fix)
+
+
+def _nobody_signs_on(path: str, vm: str) -> Problem:
+    return Problem(
+        path=path,
+        message="the service signs on by SSH from addresses of its own, and this machine lets none of them in",
+        value=vm,
+        allowed=f"a machine with a public address whose allowed_ranges have {compute.SERVICE_TAG}",
+        fix=f"write public_address: true and allowed_ranges: [{compute.SERVICE_TAG}] for vms.{vm}, or leave the compute out:"
+        " `run --on vm` needs neither",
+        source=str(compute.IN_A_NETWORK),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
+
+
+def _not_known_as_ubuntu(path: str, vm: str) -> Problem:
+    return Problem(
+        path=path,
+        message="only Ubuntu machines can be attached, and whether this one's image is Ubuntu is not known",
+        value=vm,
+        allowed="Ubuntu",
+        fix="choose an Ubuntu image, or go on if it is one",
+        source=str(compute.PROVIDER),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
+
+
+def _not_there(path: str, key: str, name: str, there: Mapping[str, object]) -> Problem:
+    what = {"cluster": "cluster", "vm": "virtual machine"}[key]
+    return Problem(
+        path=path,
+        message=f"the stack has no {what} of this name",
+        value=name,
+        allowed=", ".join(there) or f"none: add it under {key}s",
+        fix=f"name one of {key}s, or add it there",
+        code=Code.NOT_FOUND,
+    )

@@ -1,0 +1,306 @@
+"""Declares what is in a workspace: computes, the extension on clusters, models, environments, code.
+
+In: the spec of a workspace, and the workspace as `Place`, which may be one that exists. Out: the resources by their names in the
+stack file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import pulumi
+from pulumi_azure_native import kubernetesconfiguration, storage
+from pulumi_azure_native import machinelearningservices as ml
+
+from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
+from azure_gpu.formats import arm_ids
+from azure_gpu.formats.tags import MODEL_STORE
+from azure_gpu.ml.workspace import extension as workspace_extension
+from azure_gpu.ml.workspace import immutable as workspace_immutable
+from azure_gpu.ml.workspace import inputs
+from azure_gpu.ml.workspace.args import ExtensionArgs, Replace
+from azure_gpu.ml.workspace.assets import EnvironmentSpec, ModelSpec
+from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
+from azure_gpu.ml.workspace.computes import MachinesSpec
+from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceArgs, MlWorkspaceSpec
+from azure_gpu.shared.context import StorageArgs
+from azure_gpu.shared.ml_dependencies import ClusterOfWorkspace
+
+EXTENSION_NAME = "azureml"  # as its page calls it, and the namespace that it lives in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The workspace that everything is put into."""
+
+    name: str  # of the component, which the names of resources begin with
+    workspace: pulumi.Output[str]  # its name in Azure, known once what is in it may be made
+    workspace_id: pulumi.Output[str]
+    group: pulumi.Input[str]
+    declared: ml.Workspace | None  # None: it exists
+    parent: pulumi.Resource
+
+    @property
+    def child(self) -> pulumi.ResourceOptions:
+        """Options of what is in the workspace, which goes with it."""
+        return pulumi.ResourceOptions(parent=self.parent, deleted_with=self.declared)
+
+
+def _with(
+    opts: pulumi.ResourceOptions,
+    *,
+    depends_on: Sequence[pulumi.Resource] = (),
+    replace_on_changes: Sequence[str] = (),
+    delete_before_replace: bool | None = None,
+) -> pulumi.ResourceOptions:
+    more = pulumi.ResourceOptions(
+        depends_on=list(depends_on),
+        replace_on_changes=list(replace_on_changes),
+        delete_before_replace=delete_before_replace,
+    )
+    return pulumi.ResourceOptions.merge(opts, more)
+
+
+def computes(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict[str, ml.Compute]:
+    """All computes."""
+    extensions = _extensions(spec, args, place)
+    declared: dict[str, ml.Compute] = {}
+    for name, each in spec.computes.items():
+        if isinstance(each, MachinesSpec):
+            declared[name] = _machines(each, spec, args, place)
+        elif isinstance(each, KubernetesSpec):
+            declared[name] = _kubernetes(each, spec, args, place, extensions.get(each.cluster))
+        else:
+            declared[name] = _machine(each, spec, args, place)
+    return declared
+
+
+def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> ml.Compute:
+    subnet = args.get("computes", {})[compute.name].get("subnet_id")
+    return ml.Compute(
+        f"{place.name}-compute-{compute.name}",
+        compute_name=pulumi.Output.from_input(subnet or "").apply(compute.azure_name),
+        workspace_name=place.workspace,
+        resource_group_name=place.group,
+        location=spec.location,
+        identity=inputs.identity(args.get("identity_id", "")),
+        properties=inputs.machines(compute, spec.location, subnet),
+        tags=compute.tags,
+        opts=_with(
+            place.child,
+            replace_on_changes=workspace_immutable.REPLACING_COMPUTE,
+            # Said either way: the provider would delete a compute of a name that is said before it makes another.
+            delete_before_replace=compute.replace is Replace.DRAIN_FIRST,
+        ),
+    )
+
+
+def _kubernetes(
+    compute: KubernetesSpec,
+    spec: MlWorkspaceSpec,
+    args: MlWorkspaceArgs,
+    place: Place,
+    extension: kubernetesconfiguration.Extension | None,
+) -> ml.Compute:
+    cluster = args.get("clusters", {})[compute.cluster]
+    return ml.Compute(
+        f"{place.name}-compute-{compute.name}",
+        compute_name=compute.name,
+        workspace_name=place.workspace,
+        resource_group_name=place.group,
+        location=spec.location,
+        identity=inputs.identity(args.get("identity_id", "")),
+        properties=inputs.kubernetes(compute, cluster["id"]),
+        tags=compute.tags,
+        opts=_with(
+            place.child,
+            replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
+            delete_before_replace=True,  # its name is fixed
+            depends_on=[extension] if extension is not None else [],
+        ),
+    )
+
+
+def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> ml.Compute:
+    key = args.get("computes", {})[compute.name].get("private_key", "")
+    return ml.Compute(
+        f"{place.name}-compute-{compute.name}",
+        compute_name=compute.name,
+        workspace_name=place.workspace,
+        resource_group_name=place.group,
+        location=spec.location,
+        properties=inputs.machine(compute, args.get("vms", {})[compute.vm], key),
+        tags=compute.tags,
+        opts=_with(
+            place.child,
+            replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
+            delete_before_replace=True,  # its name is fixed
+        ),
+    )
+
+
+def _extensions(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict[str, kubernetesconfiguration.Extension]:
+    """The extension of each cluster that gets one, by the cluster's name in the stack file."""
+    declared: dict[str, kubernetesconfiguration.Extension] = {}
+    for compute in spec.kubernetes.values():
+        cluster = args.get("clusters", {})[compute.cluster]
+        said = compute.extension
+        if said is not None and compute.cluster not in declared and workspace_extension.installed(said, cluster):
+            declared[compute.cluster] = _extension(compute.cluster, said, cluster, place)
+    return declared
+
+
+def _extension(name: str, said: ExtensionArgs, cluster: ClusterOfWorkspace, place: Place) -> kubernetesconfiguration.Extension:
+    secrets: dict[str, pulumi.Input[str]] = {}
+    if "certificate" in said:
+        secrets["sslCertPemFile"] = pulumi.Output.secret(said["certificate"])
+    if "key" in said:
+        secrets["sslKeyPemFile"] = pulumi.Output.secret(said["key"])
+    return kubernetesconfiguration.Extension(
+        f"{place.name}-extension-{name}",
+        extension_name=EXTENSION_NAME,
+        cluster_rp="Microsoft.ContainerService",
+        cluster_resource_name="managedClusters",
+        cluster_name=cluster["name"],
+        # The id is known once everything that the stack puts onto the cluster is there.
+        resource_group_name=pulumi.Output.all(cluster["resource_group_name"], cluster["id"]).apply(lambda values: str(values[0])),
+        extension_type=EXTENSION_TYPE,
+        auto_upgrade_minor_version=True,
+        release_train="Stable",
+        scope=kubernetesconfiguration.ScopeArgs(
+            cluster=kubernetesconfiguration.ScopeClusterArgs(release_namespace=EXTENSION_NAME)
+        ),
+        # No identity: Azure refuses one on AKS, Azure/azure-powershell issues 22455 and 24321.
+        configuration_settings=dict(workspace_extension.settings(said, cluster)),
+        configuration_protected_settings=secrets or None,
+        opts=pulumi.ResourceOptions(parent=place.parent),
+    )
+
+
+def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> list[pulumi.Resource]:
+    """The container that models are uploaded to, where the stack has made the account, and the datastore on it."""
+    account = args.get("storage")
+    if account is None or not (place.declared is not None or spec.assets.stores_models):
+        return []
+    account_name = _account_name(args)
+    declared: list[pulumi.Resource] = []
+    if account.get("is_own", False):
+        declared.append(
+            storage.BlobContainer(
+                f"{place.name}-{MODEL_STORE}-container",
+                container_name=MODEL_STORE,
+                account_name=account_name,
+                resource_group_name=args["resource_group_name"],
+                public_access=storage.PublicAccess.NONE,
+                opts=pulumi.ResourceOptions(parent=place.parent),
+            )
+        )
+    declared.append(
+        ml.Datastore(
+            f"{place.name}-{MODEL_STORE}",
+            name=_store_name(args, place),
+            workspace_name=place.workspace,
+            resource_group_name=place.group,
+            properties=inputs.datastore(account_name, by_workspace=place.declared is not None),
+            opts=_with(place.child, depends_on=declared[:]),
+        )
+    )
+    return declared
+
+
+def _account_name(args: MlWorkspaceArgs) -> pulumi.Output[str]:
+    return pulumi.Output.from_input(storage_id(args)).apply(lambda found: found.rsplit("/", 1)[-1])
+
+
+def _store_name(args: MlWorkspaceArgs, place: Place) -> pulumi.Input[str]:
+    """Of the datastore. In a workspace that exists others have theirs, so it is called after the stack's own account."""
+    return MODEL_STORE if place.declared is not None else _account_name(args).apply(lambda name: f"{MODEL_STORE}_{name}")
+
+
+def models(
+    spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place, store: list[pulumi.Resource]
+) -> dict[str, ml.ModelVersion]:
+    """All models."""
+    return {
+        key: ml.ModelVersion(
+            f"{place.name}-model-{key}",
+            name=each.name,
+            version=each.version,
+            workspace_name=place.workspace,
+            resource_group_name=place.group,
+            properties=inputs.model(each, _uri(each, args, place)),
+            opts=_kept(each.path, place, depends_on=store if each.stored else []),
+        )
+        for key, each in spec.assets.models.items()
+    }
+
+
+def _uri(spec: ModelSpec, args: MlWorkspaceArgs, place: Place) -> pulumi.Input[str]:
+    """Where a model lies. A path in the stack's container is one in the datastore on it, spelt as Azure keeps it."""
+    if not spec.stored:
+        return spec.uri
+
+    def spelt(workspace_id: str, store: str) -> str:
+        found = arm_ids.parse(workspace_id)
+        if found is None:  # what a mock makes up
+            return f"azureml://datastores/{store}/paths/{spec.stored}"
+        return (
+            f"azureml://subscriptions/{found.subscription}/resourcegroups/{found.resource_group}"
+            f"/workspaces/{found.name}/datastores/{store}/paths/{spec.stored}"
+        )
+
+    return pulumi.Output.all(place.workspace_id, _store_name(args, place)).apply(lambda both: spelt(*both))
+
+
+def environments(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict[str, ml.EnvironmentVersion]:
+    """All environments."""
+    return {key: _environment(key, each, args, place) for key, each in spec.assets.environments.items()}
+
+
+def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceArgs, place: Place) -> ml.EnvironmentVersion:
+    image: pulumi.Input[str] = spec.image
+    version: pulumi.Input[str] = spec.version
+    if spec.workload is not None and "registry" in args:
+        image = args["registry"]["workload_images"][spec.workload]
+        version = spec.version or pulumi.Output.from_input(image).apply(lambda reference: reference.rsplit(":", 1)[-1])
+    return ml.EnvironmentVersion(
+        f"{place.name}-environment-{key}",
+        name=spec.name,
+        version=version,
+        workspace_name=place.workspace,
+        resource_group_name=place.group,
+        properties=inputs.environment(spec, image),
+        opts=_kept(spec.path, place),
+    )
+
+
+def code(spec: MlWorkspaceSpec, place: Place) -> dict[str, ml.CodeVersion]:
+    """All code."""
+    return {
+        key: ml.CodeVersion(
+            f"{place.name}-code-{key}",
+            name=each.name,
+            version=each.version,
+            workspace_name=place.workspace,
+            resource_group_name=place.group,
+            properties=inputs.code(each),
+            opts=_kept(each.path, place),
+        )
+        for key, each in spec.assets.code.items()
+    }
+
+
+def _kept(path: str, place: Place, depends_on: list[pulumi.Resource] | None = None) -> pulumi.ResourceOptions:
+    """Of a version: another one comes before the one that something may still use goes."""
+    below = path.removeprefix(f"{PATH}.").replace(".", "-")
+    return pulumi.ResourceOptions.merge(
+        _with(place.child, depends_on=depends_on or [], delete_before_replace=False),
+        workspace_immutable.keeps_its_content(f"{place.name}-{below}", path),
+    )
+
+
+def storage_id(args: MlWorkspaceArgs) -> pulumi.Input[str]:
+    """ARM id of the stack's storage account."""
+    return cast(StorageArgs, args.get("storage"))["id"]

@@ -1,0 +1,252 @@
+"""The computes of an Azure Machine Learning workspace: what can be asked of them, their defaults, and every reason to refuse
+them.
+
+In: `ComputeArgs` and the workspace that they are in, as `OfWorkspace`. Out: a spec of one of three kinds, and problems. What the
+service takes is known to `catalog.services.machine_learning`; what is attached is judged in `ml_workspace_attached`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import TypeAlias
+
+from azure_gpu.catalog import names, offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.batch import costs
+from azure_gpu.catalog.services.batch.costs import PoolCost
+from azure_gpu.catalog.services.machine_learning import compute
+from azure_gpu.catalog.services.machine_learning.compute import DEDICATED, LOW_PRIORITY, ClusterRequest
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.ml.workspace import attached as workspace_attached
+from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, ComputeArgs, Replace
+from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, OfWorkspace
+from azure_gpu.ml.workspace.immutable import HASH_LENGTH, LONGEST_NAME, LONGEST_SIDE_BY_SIDE, compute_name, default_replace
+from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.end_dates import resolve_end
+
+_KINDS = ("size", "cluster", "vm")
+_OF_ALL = frozenset({"description", "tags"})
+_OF_KIND = {
+    "size": frozenset(
+        {
+            "size",
+            "min_nodes",
+            "max_nodes",
+            "idle_minutes",
+            "spot",
+            "subnet_id",
+            "public_addresses",
+            "replace",
+            "expires_after",
+        }
+    ),
+    "cluster": frozenset({"cluster", "namespace", "instance_types", "default_instance_type", "extension"}),
+    "vm": frozenset({"vm", "private_key"}),
+}
+MOST_IDLE_MINUTES = 24 * 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinesSpec:
+    """Machines of the workspace's own."""
+
+    name: str  # in the stack file
+    path: str
+    size: str  # as the catalog spells it
+    min_nodes: int
+    max_nodes: int
+    idle_minutes: int
+    priority: str
+    public_addresses: bool
+    replace: Replace
+    description: str
+    tags: dict[str, str]
+    expires_at: str | None
+    use: SizeUse
+    cost: PoolCost  # with all machines that there can be
+    idle_cost: PoolCost  # with those that stay
+
+    @property
+    def kept(self) -> dict[str, object]:
+        """What the service doesn't change, by the paths of `ml_workspace_immutable`; the subnet is wired."""
+        return {
+            "vmSize": self.size.lower(),
+            "vmPriority": self.priority if self.priority != DEDICATED else "",
+            "without public addresses": not self.public_addresses,
+        }
+
+    def azure_name(self, subnet_id: str) -> str:
+        """Its name in the workspace."""
+        return compute_name(self.name, self.replace, self.kept, subnet_id)
+
+    @property
+    def hourly_cost(self) -> float | None:
+        return float(self.cost.usd_hour) if self.cost.usd_hour is not None else None
+
+    @property
+    def idle_hourly_cost(self) -> float | None:
+        return float(self.idle_cost.usd_hour) if self.idle_cost.usd_hour is not None else None
+
+
+ComputeSpec: TypeAlias = MachinesSpec | KubernetesSpec | MachineSpec
+
+
+def resolve(name: str, said: ComputeArgs, of: OfWorkspace, day: date) -> tuple[ComputeSpec | None, list[Problem]]:
+    """What is declared for the compute that the stack file calls `name`, and what is wrong with it; None where it says no
+    kind."""
+    path = f"{of.path}.computes.{name}"
+    kinds = [kind for kind in _KINDS if kind in said]
+    if len(kinds) != 1:
+        return None, [
+            Problem(
+                path=path,
+                message="a compute is one of three: machines of a size, a cluster of the stack, a virtual machine of the stack",
+                value=", ".join(kinds) or None,
+                allowed=f"exactly one of {', '.join(_KINDS)}",
+                fix="keep one of them" if kinds else "add size: Standard_NC4as_T4_v3, or cluster: <name>, or vm: <name>",
+            )
+        ]
+    [kind] = kinds
+    problems = [*_other_kinds_keys(said, kind, path), *check_tags(said.get("tags", {}), f"{path}.tags")]
+    resolved: tuple[ComputeSpec, list[Problem]]
+    if kind == "size":
+        resolved = _machines(name, said, of, path, day)
+    elif kind == "cluster":
+        resolved = workspace_attached.kubernetes(name, said, of, path, day)
+    else:
+        resolved = workspace_attached.machine(name, said, of, path, day)
+    return resolved[0], [*problems, *resolved[1]]
+
+
+def _other_kinds_keys(said: ComputeArgs, kind: str, path: str) -> Iterator[Problem]:
+    for key in said:
+        if key not in _OF_KIND[kind] | _OF_ALL:
+            [of] = [other for other, keys in _OF_KIND.items() if key in keys]
+            yield Problem(
+                path=f"{path}.{key}",
+                message=f"this belongs to a compute that is said by {of}, and this one is said by {kind}",
+                allowed=f"with {of} alone",
+                fix="remove it",
+            )
+
+
+def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[MachinesSpec, list[Problem]]:
+    size_name = said.get("size", "")
+    size = SIZES.find(size_name)
+    least, most = int(said.get("min_nodes", DEFAULT_MIN_NODES)), int(said.get("max_nodes", DEFAULT_MAX_NODES))
+    spot = said.get("spot", False)
+    expires_at, problems = resolve_end(said.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU machines")
+    use = SizeUse(
+        service=Service.ML_COMPUTE,
+        size=size_name,
+        region=of.location,
+        path=f"{path}.size",
+        region_path=of.location_path,
+        nodes=max(most, 0),
+        spot=spot,
+    )
+    written = size.name if size is not None else size_name
+    spec = MachinesSpec(
+        name=name,
+        path=path,
+        size=written,
+        min_nodes=least,
+        max_nodes=most,
+        idle_minutes=int(said.get("idle_minutes", DEFAULT_IDLE_MINUTES)),
+        priority=LOW_PRIORITY if spot else DEDICATED,
+        public_addresses=said.get("public_addresses", not (of.managed_network or ("subnet_id" in said and of.reached_privately))),
+        replace=Replace(said.get("replace", default_replace(name))),
+        description=said.get("description", ""),
+        tags={**of.tags, **said.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
+        expires_at=expires_at,
+        use=use,
+        cost=_cost(size_name, of.location, most, spot=spot),
+        idle_cost=_cost(size_name, of.location, least, spot=spot),
+    )
+    request = ClusterRequest(
+        minimum_path=f"{path}.min_nodes",
+        maximum_path=f"{path}.max_nodes",
+        idle_path=f"{path}.idle_minutes",
+        priority_path=f"{path}.spot",
+        image_path=path,
+        minimum_nodes=least,
+        maximum_nodes=most,
+        priority=spec.priority,
+    )
+    of_cluster = compute.cluster_problems(request, day)
+    low_priority = {problem.message for problem in of_cluster}
+    of_size = [each for each in offers.check(use, day, prices=packaged()) if each.message not in low_priority]
+    problems += [*(_of_spot(each, path) for each in of_cluster), *of_size, *_names(spec), *_places(said, spec, of)]
+    return spec, problems
+
+
+def _of_spot(problem: Problem, path: str) -> Problem:
+    """Low priority, in a stack file's words."""
+    if problem.path != f"{path}.spot":
+        return problem
+    return problem._replace(value=True, fix="remove it, and let the cluster scale down to 0 machines", instead=())
+
+
+def _cost(size: str, location: str, nodes: int, *, spot: bool) -> PoolCost:
+    """Machines cost as virtual machines do; the service itself adds nothing."""
+    return costs.hourly(size, location, 0 if spot else nodes, nodes if spot else 0, packaged())
+
+
+def _names(spec: MachinesSpec) -> Iterator[Problem]:
+    if spec.replace is Replace.SIDE_BY_SIDE and LONGEST_SIDE_BY_SIDE < len(spec.name) <= LONGEST_NAME:
+        yield Problem(
+            path=f"{spec.path}.replace",
+            message=f"{LONGEST_NAME - LONGEST_SIDE_BY_SIDE} of the {LONGEST_NAME} characters of a compute's name are for the hash"
+            f" of {spec.replace}",
+            value=spec.name,
+            allowed=f"with a name of at most {LONGEST_SIDE_BY_SIDE} characters",
+            fix=f"shorten the name, or write replace: {Replace.DRAIN_FIRST}",
+        )
+        return
+    behind = f"-x{'0' * HASH_LENGTH}" if spec.replace is Replace.SIDE_BY_SIDE else ""
+    for problem in names.check(azure_types.ML_COMPUTE.arm_type, spec.name + behind, spec.path):
+        yield problem._replace(value=spec.name, fix=problem.fix.replace(behind, "") if behind else problem.fix)
+
+
+def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[Problem]:
+    if not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
+        yield Problem(
+            path=f"{spec.path}.idle_minutes",
+            message="machines don't wait so long",
+            value=spec.idle_minutes,
+            allowed=f"1 to {MOST_IDLE_MINUTES}",
+            fix=f"write {DEFAULT_IDLE_MINUTES}",
+        )
+    if of.managed_network and "subnet_id" in said:
+        yield Problem(
+            path=f"{spec.path}.subnet_id",
+            message="the workspace has a managed network, and its machines are in that one",
+            allowed="without managed_network alone",
+            fix="remove one of the two",
+            source=str(compute.MANAGED_NETWORK),
+            code=Code.IMPOSSIBLE,
+        )
+    if not spec.public_addresses and not of.managed_network and "subnet_id" not in said:
+        yield Problem(
+            path=f"{spec.path}.public_addresses",
+            message="machines without public addresses are in a network with a way out, and none is said",
+            value=False,
+            allowed="with managed_network of the workspace, or with subnet_id",
+            fix="add managed_network: internet_outbound to the workspace, or remove it",
+            source=str(compute.NO_PUBLIC_ADDRESS),
+            code=Code.IMPOSSIBLE,
+        )
+    elif not spec.public_addresses and not of.managed_network and not of.reached_privately:
+        yield Problem(
+            path=f"{spec.path}.public_addresses",
+            message="machines without public addresses speak to the workspace through its private endpoint, and it has none",
+            value=False,
+            allowed="with private_endpoint or managed_network of the workspace",
+            fix="add private_endpoint: {subnet_id: <id>} to the workspace, or remove it",
+            source=str(compute.IN_A_NETWORK),
+            code=Code.IMPOSSIBLE,
+        )

@@ -1,0 +1,95 @@
+"""What has to be read before a workspace is declared: what exists in Azure, and the conda files of environments.
+
+In: the spec of a workspace. Out: the spec with what was read, and a problem for what isn't there or can't be used. What exists is
+never changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices
+
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.ml.workspace import assets as workspace_assets
+from azure_gpu.ml.workspace.args import ManagedNetwork, Network
+from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
+from azure_gpu.shared import existing
+
+# As Azure spells them.
+ISOLATION = {
+    ManagedNetwork.NONE: "Disabled",
+    ManagedNetwork.INTERNET_OUTBOUND: "AllowInternetOutbound",
+    ManagedNetwork.APPROVED_OUTBOUND: "AllowOnlyApprovedOutbound",
+}
+_BY_ISOLATION = {azures: ours for ours, azures in ISOLATION.items()}
+
+
+def look_up(spec: MlWorkspaceSpec) -> tuple[MlWorkspaceSpec, list[Problem]]:
+    """The spec with what was read, and what is wrong with that."""
+    environments, problems = workspace_assets.read_conda(spec.assets.environments)
+    spec = replace(spec, assets=replace(spec.assets, environments=environments))
+    if spec.existing is not None:
+        found, more = _workspace(spec, spec.existing)
+        return found, [*problems, *more]
+    if spec.key_vault.existing is not None:
+        problems += existing.read(
+            lambda group, name: keyvault.get_vault(resource_group_name=group, vault_name=name),
+            azure_types.KEY_VAULT,
+            spec.key_vault.existing,
+            f"{PATH}.key_vault.existing",
+        )[1]
+    if spec.insights is not None:
+        problems += existing.read(
+            lambda group, name: applicationinsights.get_component(resource_group_name=group, resource_name=name),
+            azure_types.INSIGHTS_COMPONENT,
+            spec.insights,
+            f"{PATH}.insights.existing",
+        )[1]
+    return spec, problems
+
+
+def _workspace(spec: MlWorkspaceSpec, workspace: ArmId) -> tuple[MlWorkspaceSpec, list[Problem]]:
+    path = f"{PATH}.existing"
+    found, problems = existing.read(
+        lambda group, name: machinelearningservices.get_workspace(resource_group_name=group, workspace_name=name),
+        azure_types.ML_WORKSPACE,
+        workspace,
+        path,
+    )
+    if found is None:
+        return spec, problems
+    if found.location is not None and regions.normalise(found.location) != spec.location:
+        problems.append(_elsewhere(spec, workspace, found.location, path))
+    if found.v1_legacy_mode:
+        problems.append(
+            Problem(
+                path=path,
+                message="this workspace is kept to version 1 of the service, which has no endpoints of today",
+                value=workspace.text,
+                allowed="a workspace whose v1LegacyMode is false",
+                fix="have its owner run: az ml workspace update --v1-legacy-mode false, or create one",
+            )
+        )
+    managed = found.managed_network.isolation_mode if found.managed_network is not None else None
+    return (
+        replace(
+            spec,
+            network=Network.PRIVATE if found.public_network_access == "Disabled" else Network.PUBLIC,
+            managed_network=_BY_ISOLATION.get(managed or "", ManagedNetwork.NONE),
+        ),
+        problems,
+    )
+
+
+def _elsewhere(spec: MlWorkspaceSpec, workspace: ArmId, location: str, path: str) -> Problem:
+    return Problem(
+        path=path,
+        message=f"this workspace is in {location}, and its computes are to be in {spec.location}",
+        value=workspace.text,
+        allowed="a workspace in the region of its computes",
+        fix=f"add {PATH}.location: {regions.normalise(location)}, or name a workspace in {spec.location}",
+    )

@@ -1,0 +1,104 @@
+"""What Azure Machine Learning doesn't change on what exists: properties that make a new resource, names of machines, and
+versions.
+
+In: properties that stay. Out: the engine's `REPLACING_*` paths, a compute's name, which holds a hash of them where its successor
+is to stand beside it, and the hook that refuses another content under the same version.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+
+from azure_gpu.catalog import names
+from azure_gpu.formats import azure_types
+from azure_gpu.ml.workspace.args import Replace
+
+# The API says so of keyVault and storageAccount; hashicorp/terraform-provider-azurerm, machine_learning_workspace_resource.go,
+# makes a new workspace for these.
+REPLACING_WORKSPACE = ["hbiWorkspace", "keyVault", "location", "storageAccount"]
+# The API's own update (ClusterUpdateParameters) changes the scale alone. Machines made under the name of some that are gone may
+# get the old size: Azure/azure-rest-api-specs issue 18889. So a successor has another name.
+REPLACING_COMPUTE = [
+    "location",
+    "properties.computeType",
+    "properties.disableLocalAuth",
+    "properties.properties.enableNodePublicIp",
+    "properties.properties.osType",
+    "properties.properties.remoteLoginPortPublicAccess",
+    "properties.properties.subnet",
+    "properties.properties.vmPriority",
+    "properties.properties.vmSize",
+]
+# Of attached ones: another cluster, namespace, machine or address of it is another compute.
+REPLACING_ATTACHED = [
+    "location",
+    "properties.computeType",
+    "properties.properties.address",
+    "properties.properties.namespace",
+    "properties.resourceId",
+]
+
+LONGEST_NAME = names.RULES[azure_types.ML_COMPUTE.arm_type].longest
+HASH_LENGTH = 4  # of a compute's name: two of its forms collide with a chance of 1 in 65,536, which Azure then refuses
+LONGEST_SIDE_BY_SIDE = LONGEST_NAME - HASH_LENGTH - len("-x")
+
+# The content of a version, by the type of its resource: the rest, descriptions and tags, may change.
+CONTENT = {
+    azure_types.ML_MODEL_VERSION.token: ("modelUri", "modelType"),
+    azure_types.ML_ENVIRONMENT_VERSION.token: ("image", "condaFile", "inferenceConfig", "osType"),
+    azure_types.ML_CODE_VERSION.token: ("codeUri",),
+}
+
+
+def default_replace(name: str) -> Replace:
+    """As its name allows: the hash has to have room."""
+    return Replace.SIDE_BY_SIDE if len(name) <= LONGEST_SIDE_BY_SIDE else Replace.DRAIN_FIRST
+
+
+def compute_name(name: str, replace: Replace, kept: Mapping[str, object], subnet_id: str) -> str:
+    """The compute's name in the workspace. The letter is there because a name may not end in a hyphen with digits alone."""
+    return f"{name}-x{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace is Replace.SIDE_BY_SIDE else name
+
+
+def digest(kept: Mapping[str, object], subnet_id: str) -> str:
+    """The same for the same properties, whatever else changes. What is as the service has it by itself isn't in it."""
+    said = {key: value for key, value in {**kept, "subnet": subnet_id.lower()}.items() if value}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def keeps_its_content(name: str, path: str) -> pulumi.ResourceOptions:
+    """Options of a version that refuse, in a preview too, to put another content in its place. `name` is unique in the program,
+    `path` where the version is written."""
+
+    def refuse(args: pulumi.ResourceHookArgs) -> None:
+        changed = changed_content(args.type, args.old_inputs or {}, args.new_inputs or {})
+        if changed:
+            version = (args.old_inputs or {}).get("version")
+            raise pulumi.RunError(
+                f"{path}: a version never changes, and version {version} is there with another {' and '.join(changed)};"
+                " write another version, or give what is there back its content"
+            )
+
+    hook = pulumi.ResourceHook(f"{name}-stays", refuse, pulumi.ResourceHookOptions(on_dry_run=True))
+    return pulumi.ResourceOptions(hooks=pulumi.ResourceHookBinding(before_update=[hook]))
+
+
+def changed_content(token: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The parts of a version's content that are to be others. What isn't known before an update isn't among them."""
+    before, after = (cast(Mapping[str, Any], each.get("properties") or {}) for each in (old, new))
+    return [key for key in CONTENT.get(token, ()) if _plain(before.get(key)) != _plain(after.get(key)) and _known(after.get(key))]
+
+
+def _known(value: Any) -> bool:
+    if isinstance(value, pulumi.Output):
+        return False
+    if isinstance(value, Mapping):
+        return all(_known(inner) for inner in cast(Mapping[str, Any], value).values())
+    return not isinstance(value, str) or value != pulumi.runtime.rpc.UNKNOWN
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

@@ -1,0 +1,236 @@
+"""What a resolved workspace is to Azure: the inputs of its vault, of the workspace itself, and of what is in it.
+
+In: specs, and what is wired. Out: arguments of resources. Nothing is declared here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import keyvault
+from pulumi_azure_native import machinelearningservices as ml
+
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
+from azure_gpu.catalog.services.machine_learning.compute import SSH_PORT
+from azure_gpu.formats.tags import MODEL_STORE
+from azure_gpu.ml.workspace.args import Firewall, ManagedNetwork, Network, OutboundRuleArgs
+from azure_gpu.ml.workspace.assets import MODEL_TYPES, CodeSpec, EnvironmentSpec, ModelSpec, Routes
+from azure_gpu.ml.workspace.attached import InstanceType, KubernetesSpec, MachineSpec
+from azure_gpu.ml.workspace.computes import MachinesSpec
+from azure_gpu.ml.workspace.existing import ISOLATION
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.shared.ml_dependencies import ComputeKind, VmOfWorkspace
+
+FIREWALLS = {Firewall.BASIC: "Basic", Firewall.STANDARD: "Standard"}
+
+
+def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str]) -> keyvault.VaultPropertiesArgs:
+    """Properties of the vault that the workspace keeps secrets in."""
+    private = spec.network is Network.PRIVATE
+    return keyvault.VaultPropertiesArgs(
+        sku=keyvault.SkuArgs(family=keyvault.SkuFamily.A, name=keyvault.SkuName.STANDARD),
+        tenant_id=tenant_id,
+        enable_rbac_authorization=True,  # who may what is said by roles, where everything else is said
+        enable_soft_delete=True,  # Azure's own default, which nothing turns off
+        soft_delete_retention_in_days=spec.key_vault.retention_days,
+        enable_purge_protection=True if spec.key_vault.purge_protection else None,  # Azure takes no false
+        # The workspace comes in as a trusted service, whatever network it is in.
+        network_acls=keyvault.NetworkRuleSetArgs(
+            bypass=keyvault.NetworkRuleBypassOptions.AZURE_SERVICES,
+            default_action=keyvault.NetworkRuleAction.DENY if private else keyvault.NetworkRuleAction.ALLOW,
+        ),
+    )
+
+
+def workspace(
+    spec: MlWorkspaceSpec,
+    *,
+    identity_id: pulumi.Input[str],
+    storage_id: pulumi.Input[str],
+    vault_id: pulumi.Input[str],
+    registry_id: pulumi.Input[str] | None,
+    insights_id: pulumi.Input[str],
+) -> dict[str, Any]:
+    """Everything of the workspace but its name, its group and its tags."""
+    return {
+        "location": spec.location,
+        "kind": "Default",
+        "sku": ml.SkuArgs(name="Basic", tier=ml.SkuTier.BASIC),
+        "identity": ml.ManagedServiceIdentityArgs(
+            type=ml.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id]
+        ),
+        "primary_user_assigned_identity": identity_id,
+        "storage_account": storage_id,
+        "key_vault": vault_id,
+        "container_registry": registry_id,
+        "application_insights": insights_id,
+        "system_datastores_auth_mode": ml.SystemDatastoresAuthMode.IDENTITY,  # the storage account has no keys
+        "public_network_access": (
+            ml.PublicNetworkAccessType.DISABLED if spec.network is Network.PRIVATE else ml.PublicNetworkAccessType.ENABLED
+        ),
+        "managed_network": _managed_network(spec),
+        "hbi_workspace": spec.high_business_impact,
+        "v1_legacy_mode": False,  # version 2 of the service, which has endpoints
+        "friendly_name": spec.friendly_name or None,
+        "description": spec.description or None,
+    }
+
+
+def _managed_network(spec: MlWorkspaceSpec) -> ml.ManagedNetworkSettingsArgs | None:
+    if spec.managed_network is ManagedNetwork.NONE:
+        return None
+    return ml.ManagedNetworkSettingsArgs(
+        isolation_mode=ISOLATION[spec.managed_network],
+        firewall_sku=FIREWALLS[spec.firewall] if spec.has_firewall else None,
+        outbound_rules={name: _rule(rule) for name, rule in sorted(spec.outbound_rules.items())} or None,
+    )
+
+
+def _rule(
+    rule: OutboundRuleArgs,
+) -> ml.FqdnOutboundRuleArgs | ml.ServiceTagOutboundRuleArgs | ml.PrivateEndpointOutboundRuleArgs:
+    mine = ml.RuleCategory.USER_DEFINED
+    if "fqdn" in rule:
+        return ml.FqdnOutboundRuleArgs(type="FQDN", category=mine, destination=rule["fqdn"])
+    if "service_tag" in rule:
+        return ml.ServiceTagOutboundRuleArgs(
+            type="ServiceTag",
+            category=mine,
+            destination=ml.ServiceTagDestinationArgs(
+                service_tag=rule["service_tag"], protocol=rule.get("protocol", "TCP"), port_ranges=rule.get("ports", "443")
+            ),
+        )
+    return ml.PrivateEndpointOutboundRuleArgs(
+        type="PrivateEndpoint",
+        category=mine,
+        destination=ml.PrivateEndpointDestinationArgs(
+            service_resource_id=rule.get("resource_id"), subresource_target=rule.get("subresource"), spark_enabled=False
+        ),
+    )
+
+
+def identity(identity_id: pulumi.Input[str]) -> ml.ManagedServiceIdentityArgs:
+    """The stack's identity, as which work on a compute pulls images and reads data."""
+    return ml.ManagedServiceIdentityArgs(type=ml.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id])
+
+
+def machines(spec: MachinesSpec, location: str, subnet_id: pulumi.Input[str] | None) -> ml.AmlComputeArgs:
+    """Machines of the workspace's own. Nobody signs on to them."""
+    return ml.AmlComputeArgs(
+        compute_type=ComputeKind.CLUSTER.value,
+        compute_location=location,
+        description=spec.description or None,
+        disable_local_auth=True,
+        properties=ml.AmlComputePropertiesArgs(
+            vm_size=spec.size,
+            vm_priority=spec.priority,
+            os_type=ml.OsType.LINUX,
+            scale_settings=ml.ScaleSettingsArgs(
+                min_node_count=spec.min_nodes,
+                max_node_count=spec.max_nodes,
+                node_idle_time_before_scale_down=f"PT{spec.idle_minutes}M",
+            ),
+            remote_login_port_public_access=ml.RemoteLoginPortPublicAccess.DISABLED,
+            enable_node_public_ip=spec.public_addresses,
+            subnet=ml.ResourceIdArgs(id=subnet_id) if subnet_id is not None else None,
+        ),
+    )
+
+
+def kubernetes(spec: KubernetesSpec, cluster_id: pulumi.Input[str]) -> ml.KubernetesArgs:
+    """A cluster that is attached."""
+    return ml.KubernetesArgs(
+        compute_type=ComputeKind.KUBERNETES.value,
+        description=spec.description or None,
+        resource_id=cluster_id,
+        properties=ml.KubernetesPropertiesArgs(
+            namespace=spec.namespace,
+            default_instance_type=spec.default_instance_type or None,
+            instance_types={name: _instance_type(each) for name, each in sorted(spec.instance_types.items())} or None,
+        ),
+    )
+
+
+def _instance_type(spec: InstanceType) -> ml.InstanceTypeSchemaArgs:
+    amounts = {"cpu": spec.cpu, "memory": spec.memory}
+    gpus = {GPU_RESOURCE: str(spec.gpus)} if spec.gpus else {}
+    return ml.InstanceTypeSchemaArgs(
+        node_selector=spec.node_selector or None,
+        resources=ml.InstanceTypeSchemaResourcesArgs(requests=amounts, limits={**amounts, **gpus}),
+    )
+
+
+def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]) -> ml.VirtualMachineArgs:
+    """A virtual machine that is attached."""
+    return ml.VirtualMachineArgs(
+        compute_type=ComputeKind.MACHINE.value,
+        compute_location=vm["location"],
+        description=spec.description or None,
+        resource_id=vm["id"],
+        properties=ml.VirtualMachineSchemaPropertiesArgs(
+            address=vm["address"],
+            ssh_port=SSH_PORT,
+            virtual_machine_size=vm["size"],
+            administrator_account=ml.VirtualMachineSshCredentialsArgs(
+                username=vm["admin_user"], private_key_data=pulumi.Output.secret(private_key)
+            ),
+        ),
+    )
+
+
+def datastore(account_name: pulumi.Input[str], *, by_workspace: bool) -> ml.AzureBlobDatastoreArgs:
+    """The container of models, which whoever reads a model reads by a right of their own. `by_workspace`: the workspace's
+    identity has such a right, and shows people what is there."""
+    shown_by = ml.ServiceDataAccessAuthIdentity
+    return ml.AzureBlobDatastoreArgs(
+        datastore_type=ml.DatastoreType.AZURE_BLOB.value,
+        account_name=account_name,
+        container_name=MODEL_STORE,
+        endpoint="core.windows.net",
+        protocol="https",
+        credentials=ml.NoneDatastoreCredentialsArgs(credentials_type=ml.CredentialsType.NONE.value),
+        service_data_access_auth_identity=shown_by.WORKSPACE_USER_ASSIGNED_IDENTITY if by_workspace else shown_by.NONE,
+    )
+
+
+def model(spec: ModelSpec, uri: pulumi.Input[str]) -> ml.ModelVersionPropertiesArgs:
+    """A version of a model that lies at `uri`."""
+    return ml.ModelVersionPropertiesArgs(
+        model_uri=uri,
+        model_type=MODEL_TYPES[spec.type],
+        description=spec.description or None,
+        tags=_tags(spec.tags),
+        is_anonymous=False,
+    )
+
+
+def environment(spec: EnvironmentSpec, image: pulumi.Input[str]) -> ml.EnvironmentVersionPropertiesArgs:
+    """A version of an environment with this image."""
+    return ml.EnvironmentVersionPropertiesArgs(
+        image=image,
+        conda_file=spec.conda or None,
+        inference_config=_routes(spec.routes) if spec.routes is not None else None,
+        os_type=ml.OperatingSystemType.LINUX,
+        description=spec.description or None,
+        tags=_tags(spec.tags),
+        is_anonymous=False,
+    )
+
+
+def _routes(spec: Routes) -> ml.InferenceContainerPropertiesArgs:
+    return ml.InferenceContainerPropertiesArgs(
+        liveness_route=ml.RouteArgs(path=spec.liveness, port=spec.port),
+        readiness_route=ml.RouteArgs(path=spec.readiness, port=spec.port),
+        scoring_route=ml.RouteArgs(path=spec.scoring, port=spec.port),
+    )
+
+
+def code(spec: CodeSpec) -> ml.CodeVersionPropertiesArgs:
+    """A version of code."""
+    return ml.CodeVersionPropertiesArgs(code_uri=spec.uri, description=spec.description or None, is_anonymous=False)
+
+
+def _tags(tags: Mapping[str, str]) -> dict[str, pulumi.Input[str]] | None:
+    return dict(tags) or None

@@ -1,0 +1,125 @@
+"""The rights of a workspace's own identity: on what the workspace keeps its data, secrets and images in, and on itself.
+
+In: which of these there are. Out: role assignments, declared; or the commands of an administrator who assigns roles.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import NamedTuple
+
+import pulumi
+from pulumi_azure_native import authorization
+
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
+from azure_gpu.ml.workspace.args import ManagedNetwork
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.shared import role_of_identity
+
+# What the service asks for. Source: catalog.services.machine_learning.workspaces, IDENTITY and MANAGED_NETWORK.
+ON_STORAGE = (roles.CONTRIBUTOR, roles.STORAGE_BLOB_DATA_CONTRIBUTOR)
+ON_VAULT = (roles.CONTRIBUTOR, roles.KEY_VAULT_ADMINISTRATOR)
+ON_REGISTRY = (roles.CONTRIBUTOR,)
+ON_INSIGHTS = (roles.CONTRIBUTOR,)
+ON_ITSELF = (roles.CONTRIBUTOR,)
+IN_MANAGED_NETWORK = (roles.AI_NETWORK_CONNECTION_APPROVER,)  # on what it gets private endpoints to
+_SUFFIXES = {
+    roles.CONTRIBUTOR: "role",
+    roles.STORAGE_BLOB_DATA_CONTRIBUTOR: "blob-role",
+    roles.KEY_VAULT_ADMINISTRATOR: "secrets-role",
+    roles.AI_NETWORK_CONNECTION_APPROVER: "approver-role",
+}
+
+
+class Scopes(NamedTuple):
+    """What the identity gets rights on, by ARM id; None: there is none."""
+
+    storage: pulumi.Input[str]
+    vault: pulumi.Input[str]
+    registry: pulumi.Input[str] | None
+    insights: pulumi.Input[str]
+    known: frozenset[str]  # names of those among them that have one in all of Azure, in lower case
+
+
+def before(
+    name: str, spec: MlWorkspaceSpec, scopes: Scopes, principal_id: pulumi.Output[str], opts: pulumi.ResourceOptions
+) -> list[authorization.RoleAssignment]:
+    """The rights that the workspace needs to be made at all."""
+    approver = IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()
+    wanted: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
+        ("storage", scopes.storage, (*ON_STORAGE, *approver)),
+        ("vault", scopes.vault, (*ON_VAULT, *approver)),
+        ("registry", scopes.registry, (*ON_REGISTRY, *approver)),
+        ("insights", scopes.insights, ON_INSIGHTS),
+        *((f"rule-{rule}", scope, approver) for rule, scope in _targets(spec, scopes.known).items()),
+    ]
+    return [
+        _assign(f"{name}-{what}-{_SUFFIXES[role]}", role, scope, spec, principal_id, opts)
+        for what, scope, of in wanted
+        if scope is not None
+        for role in of
+    ]
+
+
+def _targets(spec: MlWorkspaceSpec, known: frozenset[str] = frozenset()) -> dict[str, pulumi.Input[str]]:
+    """What outbound rules lead to through private endpoints, by one of its rules: each once, as Azure refuses the same assignment
+    again, and so without what the workspace stands on, which is `known`."""
+    found: dict[str, pulumi.Input[str]] = {}
+    told: set[str] = set()
+    for rule, each in sorted(spec.outbound_rules.items()):
+        scope = each.get("resource_id")
+        text = scope.lower() if isinstance(scope, str) else rule
+        if scope is not None and text not in told and text.rsplit("/", 1)[-1] not in known:
+            found[rule] = scope
+        told.add(text)
+    return found
+
+
+def on_itself(
+    name: str,
+    spec: MlWorkspaceSpec,
+    workspace: pulumi.Output[str],
+    principal_id: pulumi.Output[str],
+    opts: pulumi.ResourceOptions,
+) -> list[authorization.RoleAssignment]:
+    """The rights on the workspace, once it is there."""
+    return [_assign(f"{name}-workspace-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts) for role in ON_ITSELF]
+
+
+def _assign(
+    name: str,
+    role: str,
+    scope: pulumi.Input[str],
+    spec: MlWorkspaceSpec,
+    principal_id: pulumi.Output[str],
+    opts: pulumi.ResourceOptions,
+) -> authorization.RoleAssignment:
+    return role_of_identity.assign(
+        name,
+        role=role,
+        scope=scope,
+        principal_id=principal_id,
+        subscription_id=spec.context.subscription_id,
+        opts=opts,
+    )
+
+
+def commands(spec: MlWorkspaceSpec, group: str, identity_name: str, *, elsewhere: tuple[str, ...] = ()) -> list[str]:
+    """What an administrator runs in place of the assignments, once the identity is there. The rights are on the resource group,
+    and on what lies `elsewhere`, by ARM id: the vault has no name before it is made."""
+    subscription = spec.context.subscription_id
+    inputs = {"resourceGroupName": group, azure_types.USER_ASSIGNED_IDENTITY.name_parameter: identity_name}
+    identity = azure_types.USER_ASSIGNED_IDENTITY.id_of(subscription, inputs)
+    wanted = dict.fromkeys(
+        (*ON_STORAGE, *ON_VAULT, *(IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()))
+    )
+    scopes = (azure_types.RESOURCE_GROUP.id_of(subscription, {"resourceGroupName": group}), *elsewhere)
+    pairs = [(scope, role) for scope in scopes for role in wanted]
+    if spec.managed_network is not ManagedNetwork.NONE:
+        pairs += [(scope, role) for scope in _targets(spec).values() if isinstance(scope, str) for role in IN_MANAGED_NETWORK]
+    return [
+        f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
+        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])} --scope {scope}"
+        for scope, role in pairs
+    ]

@@ -1,0 +1,195 @@
+"""What contradicts itself in a workspace's settings, and what this program or the API that it speaks doesn't offer.
+
+In: the settings of a workspace. Out: problems.
+"""
+
+import re
+from collections.abc import Iterator
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.machine_learning import compute, workspaces
+from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, Network, OutboundRuleArgs
+
+# What belongs to the workspace itself, which isn't changed where it exists.
+_OF_A_NEW_WORKSPACE = (
+    "workspace_name",
+    "network",
+    "private_endpoint",
+    "managed_network",
+    "outbound_rules",
+    "firewall",
+    "key_vault",
+    "insights",
+    "high_business_impact",
+    "friendly_name",
+    "description",
+)
+_OF_A_NEW_VAULT = ("purge_protection", "retention_days")
+_TARGETS = ("fqdn", "service_tag", "resource_id")
+_PROTOCOLS = ("TCP", "UDP", "ICMP", "*")
+_HOST = re.compile(r"(?:\*\.)?(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}")
+_PORTS = re.compile(r"(?:\d{1,5}(?:-\d{1,5})?)(?:\s*,\s*\d{1,5}(?:-\d{1,5})?)*|\*")
+_RULE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
+
+
+def problems_of(said: MlWorkspaceSettings, path: str) -> list[Problem]:
+    """What is wrong with the workspace itself."""
+    if "existing" in said:
+        return [*_existing(said, path), *_names(said, path)]
+    vault = said.get("key_vault", KeyVaultArgs())
+    return [*_network(said, path), *_outbound(said, path), *_key_vault(vault, f"{path}.key_vault"), *_names(said, path)]
+
+
+def _existing(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+    for key in _OF_A_NEW_WORKSPACE:
+        if key in said:
+            yield Problem(
+                path=f"{path}.{key}",
+                message="an existing workspace is never changed, so nothing about the workspace itself can be said",
+                allowed="computes, models, environments and code, which are added to it",
+                fix="remove it, or have the workspace's owner set it",
+            )
+
+
+def _network(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+    network = Network(said.get("network", Network.PUBLIC))
+    if network is Network.RESTRICTED:
+        yield Problem(
+            path=f"{path}.network",
+            message="the API that this program speaks has no addresses that may reach a workspace",
+            value=network.value,
+            allowed="public, private",
+            fix="write private with a private_endpoint, or public: whoever reaches it has to log in by Entra",
+            source=str(compute.PROVIDER),
+            code=Code.IMPOSSIBLE,
+        )
+    if network is Network.PRIVATE and "private_endpoint" not in said:
+        yield Problem(
+            path=f"{path}.network",
+            message="nobody reaches a private workspace before it has a private endpoint, and none is said",
+            value=network.value,
+            allowed="with private_endpoint, or with one that is made elsewhere",
+            fix="add private_endpoint: {subnet_id: <id>}",
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def _outbound(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+    managed = ManagedNetwork(said.get("managed_network", ManagedNetwork.NONE))
+    rules = said.get("outbound_rules", {})
+    if rules and managed is ManagedNetwork.NONE:
+        yield Problem(
+            path=f"{path}.outbound_rules",
+            message="these are rules of a managed network, and there is none",
+            allowed="with managed_network alone",
+            fix="add managed_network: approved_outbound, or remove them",
+        )
+    for name, rule in rules.items():
+        yield from _rule(name, rule, managed, f"{path}.outbound_rules.{name}")
+    if "firewall" in said and not any("fqdn" in rule for rule in rules.values()):
+        yield Problem(
+            path=f"{path}.firewall",
+            message="a firewall comes with rules that name a host, and there is none",
+            value=str(said["firewall"]),
+            allowed="with a rule that says fqdn alone",
+            fix="remove it",
+            source=str(compute.MANAGED_NETWORK),
+        )
+
+
+def _rule(name: str, rule: OutboundRuleArgs, managed: ManagedNetwork, path: str) -> Iterator[Problem]:
+    if _RULE_NAME.fullmatch(name) is None:
+        allowed = "letters, digits, hyphens and underscores, a letter or digit at either end"
+        yield Problem(path=path, message="no rule has such a name", value=name, allowed=allowed, fix="choose another name")
+    given = [key for key in _TARGETS if key in rule]
+    if len(given) != 1:
+        yield Problem(
+            path=path,
+            message="a rule leads to one target",
+            value=", ".join(given) or None,
+            allowed=f"exactly one of {', '.join(_TARGETS)}",
+            fix="keep one",
+        )
+        return
+    [target] = given
+    if managed is ManagedNetwork.INTERNET_OUTBOUND and target != "resource_id":
+        yield Problem(
+            path=f"{path}.{target}",
+            message="with internet_outbound machines may go anywhere, and a rule adds private endpoints alone",
+            allowed=f"with managed_network: {ManagedNetwork.APPROVED_OUTBOUND}",
+            fix=f"remove it, or write managed_network: {ManagedNetwork.APPROVED_OUTBOUND}",
+            source=str(compute.MANAGED_NETWORK),
+            code=Code.IMPOSSIBLE,
+        )
+    for key, of in (("protocol", "service_tag"), ("ports", "service_tag"), ("subresource", "resource_id")):
+        if key in rule and target != of:
+            yield Problem(path=f"{path}.{key}", message=f"this goes with {of}", allowed=f"with {of} alone", fix="remove it")
+    if target == "resource_id" and "subresource" not in rule:
+        allowed = "such as blob of a storage account, vault of a key vault, registry of a container registry"
+        yield Problem(
+            path=f"{path}.subresource",
+            message="a private endpoint leads to a part of a resource, and none is said",
+            allowed=allowed,
+            fix="add subresource: blob",
+        )
+    if "fqdn" in rule and _HOST.fullmatch(rule["fqdn"]) is None:
+        allowed = "such as pypi.org or *.pypi.org, without https:// and without a path"
+        yield Problem(
+            path=f"{path}.fqdn", message="this is no host's name", value=rule["fqdn"], allowed=allowed, fix="write pypi.org"
+        )
+    if rule.get("protocol", "TCP") not in _PROTOCOLS:
+        yield Problem(
+            path=f"{path}.protocol",
+            message="rules know no such protocol",
+            value=rule.get("protocol"),
+            allowed=", ".join(_PROTOCOLS),
+            fix="write TCP",
+        )
+    if _PORTS.fullmatch(rule.get("ports", "443")) is None:
+        yield Problem(
+            path=f"{path}.ports",
+            message="these are no ports",
+            value=rule.get("ports"),
+            allowed='such as "443, 8080-8089"',
+            fix='write "443"',
+        )
+
+
+def _key_vault(said: KeyVaultArgs, path: str) -> Iterator[Problem]:
+    if "existing" in said:
+        for key in _OF_A_NEW_VAULT:
+            if key in said:
+                yield Problem(
+                    path=f"{path}.{key}",
+                    message="an existing vault is never changed",
+                    value=said.get(key),
+                    allowed="with create alone",
+                    fix="remove it",
+                )
+    shortest, longest = workspaces.VAULT_KEPT_DAYS
+    days = said.get("retention_days", shortest)
+    if not shortest <= days <= longest:
+        yield Problem(
+            path=f"{path}.retention_days",
+            message="a deleted vault isn't kept so long" if days > longest else "a deleted vault is kept longer",
+            value=days,
+            allowed=f"{shortest} to {longest}",
+            fix=f"write {shortest}",
+            source=str(workspaces.VAULT),
+        )
+
+
+def _names(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+    """Azure takes a compute's name in any letter case for the same."""
+    first: dict[str, str] = {}
+    for name in said.get("computes", {}):
+        taken = first.setdefault(name.lower(), name)
+        if taken != name:
+            yield Problem(
+                path=f"{path}.computes.{name}",
+                message=f"{path}.computes.{taken} has this name in Azure too",
+                value=name,
+                allowed="a name that no other compute has",
+                fix="rename one of the two",
+            )

@@ -1,0 +1,288 @@
+"""An Azure Machine Learning workspace with its computes, models, environments and code: or an existing one, with what is added.
+
+The workspace keeps its data in the stack's storage account, without keys, and its secrets in a vault where roles say who may
+what. It speaks as an identity of its own, work on its computes as the stack's. Machines come from zero when a job waits, nobody
+signs on to them, and a last day is on each. Clusters and virtual machines of the stack are attached; versions of models,
+environments and code never change. Deleted workspaces and vaults keep their names for days, so these get names with a random end.
+Left out: compute instances, registries of models, feature stores, keys of one's own, private DNS zones.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pulumi
+from pulumi_azure_native import applicationinsights, keyvault, managedidentity, network
+from pulumi_azure_native import machinelearningservices as ml
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types
+from azure_gpu.ml.workspace import children as workspace_children
+from azure_gpu.ml.workspace import existing as workspace_existing
+from azure_gpu.ml.workspace import inputs
+from azure_gpu.ml.workspace import roles as workspace_roles
+from azure_gpu.ml.workspace.args import ManagedNetwork
+from azure_gpu.ml.workspace.children import Place, storage_id
+from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
+from azure_gpu.ml.workspace.roles import Scopes
+from azure_gpu.ml.workspace.spec import MlWorkspaceArgs, MlWorkspaceSpec, offer, resolve, surroundings_problems
+from azure_gpu.shared import log_settings
+from azure_gpu.shared.context import LogsArgs, resolve_stack
+from azure_gpu.shared.ml_dependencies import MlSurroundings, WorkspaceOfEndpoint
+from azure_gpu.shared.refusal import refuse
+from azure_gpu.shared.workloads import not_built
+
+__all__ = ["HOW_REPLACED", "REPLACING", "MlWorkspace"]
+
+REPLACING = [*REPLACING_WORKSPACE, *(f"{path} (of machines)" for path in REPLACING_COMPUTE)]
+HOW_REPLACED = (
+    "of the\nworkspace with all that is in it, beside the old one where its name isn't said, or of the one compute alone, as its"
+    "\n`replace` says"
+)
+# What machines did, how jobs went and how busy GPUs were, all without a price on export. Source: Microsoft Learn,
+# azure-monitor/reference/supported-logs, Microsoft.MachineLearningServices/workspaces.
+LOG_CATEGORIES = ("AmlComputeClusterEvent", "AmlComputeCpuGpuUtilization", "AmlComputeJobEvent", "AmlRunStatusChangedEvent")
+VAULT_LOG_CATEGORIES = ("AuditEvent",)  # who read which secret
+
+
+class MlWorkspace(pulumi.ComponentResource):
+    """A workspace. Raises `Refused` where its arguments can't be had."""
+
+    resource_id: pulumi.Output[str]
+    """ARM id of the workspace."""
+    computes: dict[str, pulumi.Output[str]]
+    """ARM ids of its computes by their names in the stack file, which stay when one is replaced."""
+    models: dict[str, pulumi.Output[str]]
+    """ARM ids of its models' versions, by their names in the stack file."""
+    environments: dict[str, pulumi.Output[str]]
+    """ARM ids of its environments' versions, by their names in the stack file."""
+    code: dict[str, pulumi.Output[str]]
+    """ARM ids of its code's versions, by their names in the stack file."""
+    expires_at: dict[str, str | None]
+    """By machines of its own: the instant at which they should be gone, RFC 3339 in UTC."""
+    hourly_cost: dict[str, float | None]
+    """By machines of its own: list price in USD an hour of all that there can be. None where it isn't known, which is never the
+    same as free."""
+    idle_cost: dict[str, float | None]
+    """The same with those that stay while nothing runs."""
+    surroundings: MlSurroundings
+    """The same as arguments of the endpoints in it. Not an output."""
+
+    def __init__(self, name: str, args: MlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:MlWorkspace", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
+        problems += surroundings_problems(
+            spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
+        )
+        refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
+        spec, problems = workspace_existing.look_up(spec)
+        refuse(problems)
+
+        self._name = name
+        self._spec = spec
+        self._args = args
+        self._child = pulumi.ResourceOptions(parent=self)
+        place = self._existing() if spec.existing else self._created()
+        self.resource_id = place.workspace_id
+        computes = workspace_children.computes(spec, args, place)
+        store = workspace_children.model_store(spec, args, place)
+        self.computes = {key: each.id for key, each in computes.items()}
+        self.models = {key: each.id for key, each in workspace_children.models(spec, args, place, store).items()}
+        environments = workspace_children.environments(spec, args, place)
+        self.environments = {key: each.id for key, each in environments.items()}
+        self.code = {key: each.id for key, each in workspace_children.code(spec, place).items()}
+        self.expires_at = {key: each.expires_at for key, each in spec.machines.items()}
+        self.hourly_cost = {key: each.hourly_cost for key, each in spec.machines.items()}
+        self.idle_cost = {key: each.idle_hourly_cost for key, each in spec.machines.items()}
+        self.surroundings = MlSurroundings(ml_workspace=self._offered(place))
+        self._announce()
+        self.register_outputs(
+            {
+                "resource_id": self.resource_id,
+                "computes": self.computes,
+                "models": self.models,
+                "environments": self.environments,
+                "code": self.code,
+                "expires_at": self.expires_at,
+                "hourly_cost": self.hourly_cost,
+                "idle_cost": self.idle_cost,
+            }
+        )
+
+    def _existing(self) -> Place:
+        found = self._spec.existing
+        assert found is not None
+        # What is put into it waits for the rights of the stack's identity.
+        waited = pulumi.Output.from_input(self._args["storage"]["id"] if "storage" in self._args else "")
+        return Place(
+            name=self._name,
+            workspace=waited.apply(lambda _: found.name),
+            workspace_id=pulumi.Output.from_input(found.text),
+            group=found.resource_group,
+            declared=None,
+            parent=self,
+        )
+
+    def _created(self) -> Place:
+        spec, args, group = self._spec, self._args, self._args["resource_group_name"]
+        identity = managedidentity.UserAssignedIdentity(
+            f"{self._name}-identity",
+            resource_name_=self._identity_name,
+            resource_group_name=group,
+            location=spec.location,
+            tags=spec.tags,
+            opts=self._child,
+        )
+        scopes = Scopes(
+            storage=storage_id(args),
+            vault=self._vault(identity.tenant_id),
+            registry=args["registry"]["id"] if "registry" in args else None,
+            insights=self._insights(),
+            known=self._known_names(),
+        )
+        assigns = args.get("assign_roles", True)
+        before = workspace_roles.before(self._name, spec, scopes, identity.principal_id, self._child) if assigns else []
+        workspace = ml.Workspace(
+            f"{self._name}-workspace",
+            workspace_name=spec.name or None,
+            resource_group_name=group,
+            **inputs.workspace(
+                spec,
+                identity_id=identity.id,
+                storage_id=scopes.storage,
+                vault_id=scopes.vault,
+                registry_id=scopes.registry,
+                insights_id=scopes.insights,
+            ),
+            tags=spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=before,
+                replace_on_changes=REPLACING_WORKSPACE,
+                # A name that is said has to be free, which it is 14 days after the old one went: Azure then says so.
+                delete_before_replace=bool(spec.name),
+            ),
+        )
+        ready: list[pulumi.Input[Any]] = [workspace.name]
+        if assigns:
+            on_itself = workspace_roles.on_itself(self._name, spec, workspace.id, identity.principal_id, self._child)
+            ready += [each.urn for each in on_itself]
+        else:
+            self._print_commands()
+        log_settings.declare(self._name, workspace.id, args.get("logs"), LOG_CATEGORIES, self._child)
+        self._private_endpoint(workspace)
+        return Place(
+            name=self._name,
+            workspace=pulumi.Output.all(*ready).apply(lambda values: str(values[0])),
+            workspace_id=workspace.id,
+            group=group,
+            declared=workspace,
+            parent=self,
+        )
+
+    def _known_names(self) -> frozenset[str]:
+        names = [self._args["storage"]["name"] if "storage" in self._args else ""]
+        names += [self._args["registry"]["name"] if "registry" in self._args else ""]
+        names += [self._spec.key_vault.existing.name if self._spec.key_vault.existing else ""]
+        return frozenset(name.lower() for name in names)
+
+    @property
+    def _identity_name(self) -> str:
+        return self._spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, self._name)
+
+    def _vault(self, tenant_id: pulumi.Input[str]) -> pulumi.Input[str]:
+        spec = self._spec
+        if spec.key_vault.existing is not None:
+            return spec.key_vault.existing.text
+        vault = keyvault.Vault(
+            f"{self._name}-vault",
+            resource_group_name=self._args["resource_group_name"],
+            location=spec.location,
+            properties=inputs.vault(spec, tenant_id),
+            tags=spec.tags,
+            opts=self._child,
+        )
+        log_settings.declare(f"{self._name}-vault", vault.id, self._args.get("logs"), VAULT_LOG_CATEGORIES, self._child)
+        return vault.id
+
+    def _insights(self) -> pulumi.Input[str]:
+        spec = self._spec
+        if spec.insights is not None:
+            return spec.insights.text
+        component = applicationinsights.Component(
+            f"{self._name}-insights",
+            resource_name_=spec.context.name(azure_types.INSIGHTS_COMPONENT.arm_type, self._name),
+            resource_group_name=self._args["resource_group_name"],
+            location=spec.location,
+            kind="web",
+            application_type=applicationinsights.ApplicationType.WEB,
+            ingestion_mode=applicationinsights.IngestionMode.LOG_ANALYTICS,
+            workspace_resource_id=cast(LogsArgs, self._args.get("logs"))["workspace_arm_id"],
+            tags=spec.tags,
+            opts=self._child,
+        )
+        return component.id
+
+    def _private_endpoint(self, workspace: ml.Workspace) -> None:
+        said = self._args.get("private_endpoint")
+        if said is None:
+            return
+        network.PrivateEndpoint(
+            f"{self._name}-private-endpoint",
+            private_endpoint_name=self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, self._name),
+            resource_group_name=self._args["resource_group_name"],
+            location=self._spec.location,
+            subnet=network.SubnetArgs(id=said["subnet_id"]),
+            private_link_service_connections=[
+                network.PrivateLinkServiceConnectionArgs(
+                    name="workspace", private_link_service_id=workspace.id, group_ids=["amlworkspace"]
+                )
+            ],
+            tags=self._spec.tags,
+            opts=self._child,
+        )
+
+    def _offered(self, place: Place) -> WorkspaceOfEndpoint:
+        """What endpoints are judged by and wired with."""
+        offered = offer(self._spec)
+        offered["name"], offered["id"], offered["resource_group_name"] = place.workspace, place.workspace_id, place.group
+        for key, found in self.computes.items():
+            offered["computes"][key]["id"] = found
+        for key, found in self.models.items():
+            offered["models"][key]["id"] = found
+        for key, found in self.environments.items():
+            offered["environments"][key]["id"] = found
+        for key, found in self.code.items():
+            offered["code"][key]["id"] = found
+        return offered
+
+    def _print_commands(self) -> None:
+        group = self._args.get("resource_group", "<resource-group>")
+        found = (self._spec.key_vault.existing, self._spec.insights)
+        elsewhere = tuple(each.text for each in found if each is not None)
+        told = workspace_roles.commands(self._spec, group, self._identity_name, elsewhere=elsewhere)
+        pulumi.log.info("\n".join(["an administrator has to run, before the workspace can be made:", *told]), self)
+
+    def _announce(self) -> None:
+        """What it costs. In a preview alone, as an update shows its preview first."""
+        if not pulumi.runtime.is_dry_run():
+            return
+        spec = self._spec
+        for each in spec.machines.values():
+            most, idle = each.cost.text(spec.day), each.idle_cost.text(spec.day)
+            pulumi.log.info(f"{each.name} costs {most} with {each.max_nodes} machines, and {idle} while nothing runs", self)
+        if spec.existing is None and spec.managed_network is not ManagedNetwork.NONE:
+            firewall = f", and an Azure Firewall ({spec.firewall})" if spec.has_firewall else ""
+            paid = f"the managed network has private endpoints{firewall}, paid by the hour; their prices aren't known here"
+            pulumi.log.info(paid, self)
+
+
+def _unbuilt(spec: MlWorkspaceSpec, args: MlWorkspaceArgs) -> list[Problem]:
+    """The workloads of environments that no registry has built."""
+    images = args["registry"]["workload_images"] if "registry" in args else {}
+    return [
+        not_built(each.workload, images, f"{each.path}.workload")
+        for each in spec.assets.environments.values()
+        if each.workload is not None and each.workload not in images
+    ]

@@ -1,0 +1,72 @@
+"""Reading what a company already has, which is never changed and never deleted: it doesn't even enter the stack's state.
+
+In: the id that the settings name, checked by its spelling alone. Out: what Azure answers for it, or one clear problem where it
+isn't there. Each read is one lookup through the provider, made while the program runs, so that preview finds what is missing.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.azure_types import AzureType
+
+T = TypeVar("T")
+_NOUNS = {
+    azure_types.RESOURCE_GROUP: "resource group",
+    azure_types.USER_ASSIGNED_IDENTITY: "user-assigned identity",
+    azure_types.REGISTRY: "container registry",
+    azure_types.LOG_WORKSPACE: "log workspace",
+    azure_types.STORAGE_ACCOUNT: "storage account",
+    azure_types.MANAGED_ENVIRONMENT: "Container Apps environment",
+    azure_types.BATCH_ACCOUNT: "Batch account",
+    azure_types.MANAGED_CLUSTER: "AKS cluster",
+    azure_types.ML_WORKSPACE: "Azure Machine Learning workspace",
+    azure_types.KEY_VAULT: "key vault",
+    azure_types.INSIGHTS_COMPONENT: "Application Insights component",
+}
+_MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # how lookups say that Azure answered 404
+
+
+def resolve_id(text: str, wanted: AzureType, subscription_id: str, path: str) -> tuple[ArmId | None, list[Problem]]:
+    """The id that `text` spells; None with a problem where it isn't one, is of another type or of another subscription."""
+    example = wanted.path.replace("{subscriptionId}", subscription_id or "<subscription>").replace("{", "<").replace("}", ">")
+    found = arm_ids.parse(text)
+    if found is None:
+        return None, [
+            Problem(path=path, message="this is no Azure resource id", value=text, allowed=example, fix="copy the id whole")
+        ]
+    if not found.is_type(wanted.arm_type):
+        message = f"this id is of type {found.type}, {wanted.arm_type} is wanted"
+        return None, [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of a {_NOUNS[wanted]}")]
+    if found.subscription.lower() != subscription_id.lower():
+        problem = Problem(
+            path=path,
+            message="this lies in another subscription than the stack",
+            value=text,
+            allowed=f"ids in subscription {subscription_id}, from azure-native:subscriptionId",
+            fix="use one of the stack's subscription, or create one",
+        )
+        return None, [problem]
+    return found, []
+
+
+def read(lookup: Callable[[str, str], T], wanted: AzureType, resource_id: ArmId, path: str) -> tuple[T | None, list[Problem]]:
+    """What `lookup` answers for a resource group and a name, or None with one problem where it answers nothing."""
+    try:
+        return lookup(resource_id.resource_group, resource_id.name), []
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed lookup
+        reason = str(error).strip().splitlines()[-1]
+        missing = _MISSING.search(reason) is not None
+    return None, [
+        Problem(
+            path=path,
+            message=f"there is no such {_NOUNS[wanted]}" if missing else f"this {_NOUNS[wanted]} can't be read: {reason}",
+            value=resource_id.text,
+            allowed=f"the id of a {_NOUNS[wanted]} that exists and that you may read",
+            fix=f"`az resource show --ids {resource_id.text}` says whether it is there; or write `create` instead",
+            code=Code.NOT_FOUND if missing else Code.INVALID,
+        )
+    ]

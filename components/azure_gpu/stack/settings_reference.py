@@ -1,0 +1,103 @@
+"""The reference of all keys of a stack file, for people: docs/settings.md.
+
+In: the JSON Schema of a stack file, whose descriptions are the docstrings of the keys. Out: Markdown, one table row a key.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_HEAD = """# Every key of a stack file
+
+`Pulumi.<stack>.yaml` describes one environment. Its keys stand under `config:`, each behind `azure-gpu:`; beside them stand the
+provider's own, `azure-native:…`. [settings.schema.json](settings.schema.json) is the same list for editors. Both are made from
+the docstrings of the settings by `make docs`. What the components behind the keys declare and give back is in
+[components/](components/README.md).
+
+- **Dates** are written `as_of: "2019-06-01"`, in quotes. Of a bare one YAML makes a timestamp, which is read as the same day.
+- **A part of the foundation** is `create`, or `existing: <ARM id>` of one that lies in the stack's subscription. What exists is
+  looked up while the program runs, never changed, never deleted, and it doesn't enter the stack's state.
+- **Secrets** are written by the engine, which encrypts them, and not by hand:
+  `pulumi config set --secret --path 'container_groups.train.secret_environment.TOKEN'` asks for the value.
+- **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print each `az role assignment create`
+  that an administrator runs once identity, registry, storage account and cluster are there. Until then Azure refuses a group or a
+  job that pulls from the registry, nodes reach neither registry nor storage, and a cluster lets nobody in; afterwards `pulumi up`
+  completes it.
+- **`expires_after`** is the last day of a group, a job, a pool or a cluster, and whatever has a GPU needs one. It becomes the tag
+  `expires-at`, by which people and tools find what is overdue. Azure deletes nothing by it.
+- **A pool that is replaced** stands beside its successor for a while, under another name, and takes twice the quota so long;
+  `replace: drain-first` takes the old one away first. Commands find either by its name in the stack file. A cluster's GPU pool is
+  replaced in the same way, and nothing else of the cluster with it.
+- **A cluster** shows all its pools in its own body, so that after a `pulumi refresh` a preview may update the cluster: that
+  changes nothing on it.
+"""
+_WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
+_DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")
+TABLE = "| key | type | default | |\n| --- | --- | --- | --- |"
+MAY_BE_ENCRYPTED = "may be encrypted"  # what a wired value of a stack file may be
+
+
+def reference(stack_file: dict[str, Any]) -> str:
+    """The whole page. `stack_file` is the schema of what a stack file says to this program."""
+    properties: dict[str, dict[str, Any]] = stack_file["properties"]
+    needed: list[str] = stack_file["required"]
+    tables = ["\n## The stack\n", TABLE, *(row(key, node, key in needed) for key, node in properties.items())]
+    for key, node in properties.items():
+        rows = list(rows_below(node, key))
+        if rows:
+            tables += [f"\n## `{key}`\n", TABLE, *rows]
+    return "\n".join([_HEAD.rstrip("\n"), *tables]) + "\n"
+
+
+def rows_below(node: dict[str, Any], path: str, wired: str = MAY_BE_ENCRYPTED) -> Iterator[str]:
+    """The keys below a key, at any depth. What a user names is `<name>`; `wired` says what a wired value may also be."""
+    if "additionalProperties" in node and "properties" not in node:
+        yield from rows_below(node["additionalProperties"], f"{path}.<name>", wired)
+        return
+    if "items" in node:
+        yield from rows_below(node["items"], f"{path}[]", wired)
+        return
+    written = _written_out(node)
+    for key, below in written.get("properties", {}).items():
+        here = f"{path}.{key}" if path else key
+        yield row(here, below, key in written["required"], wired)
+        yield from rows_below(below, here, wired)
+
+
+def _written_out(node: dict[str, Any]) -> dict[str, Any]:
+    """The object that a shorthand stands for; any other node as it is."""
+    match node:
+        case {"anyOf": [{"enum": _}, written]}:
+            return written
+        case _:
+            return node
+
+
+def row(path: str, node: dict[str, Any], needed: bool, wired: str = MAY_BE_ENCRYPTED) -> str:
+    """The row of one key."""
+    match = _DESCRIPTION.fullmatch(" ".join(str(node["description"]).split()))
+    meaning, default = (match["meaning"], match["default"]) if match else ("", None)
+    cells = [f"`{path}`", _type(node, wired), default or ("needed" if needed else ""), meaning[:1].upper() + meaning[1:]]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _type(node: dict[str, Any], wired: str) -> str:
+    match node:
+        case {"anyOf": [{"enum": shorthands}, _]}:
+            return f"{', '.join(f'`{_yaml(each)}`' for each in shorthands)} or an object"
+        case {"anyOf": [plain, _]}:
+            return f"{_type(plain, wired)}, {wired}"
+        case {"enum": choices}:
+            return ", ".join(f"`{each}`" for each in choices)
+        case {"items": items}:
+            return f"list of {_type(items, wired)}"
+        case {"properties": _}:
+            return "object"
+        case {"additionalProperties": value}:
+            return f"by name: {_type(value, wired)}"
+        case _:
+            return _WORDS.get(node.get("type", ""), "anything")
+
+
+def _yaml(word: object) -> str:
+    return str(word).lower() if isinstance(word, bool) else str(word)

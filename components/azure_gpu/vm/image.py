@@ -1,0 +1,160 @@
+"""The image that a virtual machine starts from, as a stack file names it, or the one that fits its GPU.
+
+In: `GpuVmSettings`, the size and the day. Out: a `VmImageChoice`, and what is wrong with its name. Whether the image can be had
+on that day and that size, `catalog` says.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import NamedTuple, cast
+
+from azure_gpu.batch.pool.args import BatchPoolSettings
+from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.batch.request import ImageKind
+from azure_gpu.catalog.services.machines import drivers
+from azure_gpu.catalog.services.machines.drivers import DriverRequest
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from azure_gpu.images import choice as image_choice
+from azure_gpu.images.choice import KEYS, LATEST, ImageChoice
+from azure_gpu.images.spec import ImageOfPool
+from azure_gpu.vm.args import GpuVmSettings
+
+_DSVM = {
+    OperatingSystem.LINUX: "microsoft-dsvm:ubuntu-2204:2204-gen2",
+    OperatingSystem.WINDOWS: "microsoft-dsvm:dsvm-win-2022:winserver-2022",
+}
+_UBUNTU_HPC = {"ubuntu-hpc": "microsoft-dsvm:ubuntu-hpc:2404", "ubuntu-hpc-2204": "microsoft-dsvm:ubuntu-hpc:2204"}
+ALIASES = ("dsvm", *_UBUNTU_HPC)
+# By preference: those that bring drivers, then plain ones for the extension.
+_BY_DEFAULT: Mapping[OperatingSystem, Sequence[str]] = {
+    OperatingSystem.LINUX: (
+        "microsoft-dsvm:ubuntu-hpc:2404",
+        "microsoft-dsvm:ubuntu-hpc:2204-v100",
+        "microsoft-dsvm:ubuntu-hpc:2404-rocm",
+        "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2",
+    ),
+    OperatingSystem.WINDOWS: (_DSVM[OperatingSystem.WINDOWS], "MicrosoftWindowsServer:WindowsServer:2022-datacenter-g2"),
+}
+
+
+class VmImageChoice(NamedTuple):
+    """What the machine starts from. An id, or a reference with a version."""
+
+    key: str  # under which it is written; "image" where nothing is
+    operating_system: OperatingSystem
+    reference: ImageReference | None = None
+    version: str = LATEST
+    image_id: str = ""  # of `image_id`
+    of_gallery: ImageOfPool | None = None
+    by_default: bool = False  # nobody named one
+
+    @property
+    def known(self) -> VmImage | None:
+        """What the catalog knows of it."""
+        return vm_images.find(self.reference, IMAGES) if self.reference is not None else None
+
+    @property
+    def own(self) -> bool:
+        """Whether it is one of the user's own."""
+        return bool(self.image_id) or self.of_gallery is not None
+
+
+def choose(
+    said: GpuVmSettings, size: Size | None, day: date, images: Mapping[str, ImageOfPool], path: str
+) -> tuple[VmImageChoice, list[Problem]]:
+    """The image that is named, else the one that fits."""
+    given = [key for key in KEYS if key in said]
+    if not given:
+        system = _system(said, None, size)
+        return VmImageChoice("image", system, _default(size, system, day), by_default=True), []
+    problems: list[Problem] = []
+    if len(given) > 1:
+        problems.append(
+            Problem(
+                path=f"{path}.{given[1]}",
+                message="a machine starts from one image, and several are said",
+                value=", ".join(given),
+                allowed=f"at most one of {', '.join(KEYS)}",
+                fix="keep one",
+            )
+        )
+    key = given[0]
+    named = {"image": said.get("image"), "image_id": said.get("image_id"), "gallery_image": said.get("gallery_image")}[key] or ""
+    if key == "image":
+        named = _UBUNTU_HPC.get(named) or (_DSVM[_system(said, None, size)] if named == "dsvm" else named)
+    # Batch names images in the same way.
+    found, more = image_choice.choose(cast(BatchPoolSettings, {key: named}), images, path)
+    more = [_with_aliases(problem) if problem.path == f"{path}.image" else problem for problem in more]
+    return _choice(found, _system(said, found.operating_system, size)), [*problems, *more]
+
+
+def fit_problems(said: GpuVmSettings, choice: VmImageChoice, size: Size | None, path: str) -> list[Problem]:
+    """What the image can't be beside the rest of the machine."""
+    problems: list[Problem] = []
+    of_image = (
+        choice.of_gallery["os_type"]
+        if choice.of_gallery
+        else choice.known.distribution.operating_system
+        if choice.known
+        else None
+    )
+    if of_image is not None and OperatingSystem(said.get("os_type", of_image)) is not of_image:
+        problems.append(
+            Problem(
+                f"{path}.os_type",
+                f"the image is of {of_image}",
+                value=str(said.get("os_type")),
+                allowed=of_image,
+                fix="leave it out",
+            )
+        )
+    generation: VmGeneration | None = choice.of_gallery["generation"] if choice.of_gallery else None
+    boots = size.series.generations if size is not None else ()
+    if size is not None and generation is not None and boots and generation not in boots:
+        problems.append(
+            Problem(
+                path=f"{path}.gallery_image",
+                message=f"{size.name} boots {' and '.join(boots)} images; this one is {generation}",
+                value=str(said.get("gallery_image")),
+                allowed=f"an image of {' or '.join(boots)}",
+                fix="make the image of a machine of that generation, or choose another size",
+                source="; ".join(str(source) for source in size.series.sources),
+                code=Code.IMPOSSIBLE,
+            )
+        )
+    return problems
+
+
+def _choice(found: ImageChoice, system: OperatingSystem) -> VmImageChoice:
+    own = found.image_id if found.kind is not ImageKind.MARKETPLACE else ""
+    return VmImageChoice(found.key, system, found.reference, found.version, own, found.of_gallery)
+
+
+def _system(said: GpuVmSettings, of_image: OperatingSystem | None, size: Size | None) -> OperatingSystem:
+    if of_image is not None:
+        return of_image
+    if "os_type" in said:
+        return OperatingSystem(said["os_type"])
+    return OperatingSystem.WINDOWS if size is not None and size.series.windows_only else OperatingSystem.LINUX
+
+
+def _default(size: Size | None, system: OperatingSystem, day: date) -> ImageReference:
+    """The first that nothing is known against; where there is none, the first of them, whose problems are then told."""
+    references = [ImageReference(*name.split(":")) for name in _BY_DEFAULT[system]]
+    return next((each for each in references if _serves(each, size, system, day)), references[0])
+
+
+def _serves(reference: ImageReference, size: Size | None, system: OperatingSystem, day: date) -> bool:
+    known = vm_images.find(reference, IMAGES)
+    request = DriverRequest(size, known, system, own_image=False, path="", image_path="")
+    of_driver = drivers.choose(request, day)[1]
+    of_image = vm_images.image_problems(reference, day, "", IMAGES, size=size)
+    return not errors([*of_driver, *of_image])
+
+
+def _with_aliases(problem: Problem) -> Problem:
+    return problem._replace(allowed=f"{', '.join(ALIASES)}, or {problem.allowed}") if problem.allowed else problem

@@ -1,0 +1,81 @@
+"""What a virtual machine is sent to Azure with: its image, disk, administrators, boot and identity.
+
+In: a spec, and the arguments with what is wired. Out: inputs of the machine. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import pulumi
+from pulumi_azure_native import compute
+
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.vm import proof as vm_proof
+from azure_gpu.vm.spec import GpuVmArgs, GpuVmSpec
+
+
+def identity(args: GpuVmArgs) -> compute.VirtualMachineIdentityArgs:
+    """The stack's, which may pull and write already; else one of the machine's own."""
+    if "identity_id" in args:
+        kind = compute.ResourceIdentityType.USER_ASSIGNED
+        return compute.VirtualMachineIdentityArgs(type=kind, user_assigned_identities=[args["identity_id"]])
+    return compute.VirtualMachineIdentityArgs(type=compute.ResourceIdentityType.SYSTEM_ASSIGNED)
+
+
+def image(spec: GpuVmSpec) -> compute.ImageReferenceArgs:
+    chosen = spec.image
+    if chosen.reference is not None:
+        reference = chosen.reference
+        return compute.ImageReferenceArgs(
+            publisher=reference.publisher, offer=reference.offer, sku=reference.sku, version=chosen.version
+        )
+    return compute.ImageReferenceArgs(id=chosen.of_gallery["id"] if chosen.of_gallery else chosen.image_id)
+
+
+def disk(spec: GpuVmSpec) -> compute.OSDiskArgs:
+    return compute.OSDiskArgs(
+        create_option=compute.DiskCreateOptionTypes.FROM_IMAGE,
+        caching=compute.CachingTypes.READ_WRITE,
+        disk_size_gb=spec.disk_gb,
+        managed_disk=compute.ManagedDiskParametersArgs(storage_account_type=spec.disk_type.value),
+        delete_option=compute.DiskDeleteOptionTypes.DELETE,  # else it stays, and costs
+    )
+
+
+def plan(spec: GpuVmSpec) -> compute.PlanArgs | None:
+    """What was agreed to with images that are sold."""
+    known = spec.image.known
+    agreed = known.plan if known is not None else None
+    return compute.PlanArgs(name=agreed.name, product=agreed.product, publisher=agreed.publisher) if agreed is not None else None
+
+
+def os_profile(spec: GpuVmSpec, args: GpuVmArgs) -> compute.OSProfileArgs:
+    if spec.operating_system is OperatingSystem.WINDOWS:
+        return compute.OSProfileArgs(
+            computer_name=spec.computer_name,
+            admin_username=spec.user,
+            admin_password=pulumi.Output.secret(args.get("admin", {}).get("password", "")),
+            windows_configuration=compute.WindowsConfigurationArgs(provision_vm_agent=True, enable_automatic_updates=True),
+        )
+    key = compute.SshPublicKeyArgs(path=f"/home/{spec.user}/.ssh/authorized_keys", key_data=spec.ssh_public_key)
+    return compute.OSProfileArgs(
+        computer_name=spec.computer_name,
+        admin_username=spec.user,
+        custom_data=vm_proof.custom_data(spec.proved_gpus) if spec.proved_gpus else None,
+        linux_configuration=compute.LinuxConfigurationArgs(
+            disable_password_authentication=True,
+            provision_vm_agent=True,
+            ssh=compute.SshConfigurationArgs(public_keys=[key]),
+        ),
+    )
+
+
+def security(spec: GpuVmSpec) -> compute.SecurityProfileArgs | None:
+    """None is standard security: the word for it is of newer versions of the API."""
+    if not spec.trusted_launch and not spec.encryption_at_host:
+        return None
+    uefi = compute.UefiSettingsArgs(v_tpm_enabled=True, secure_boot_enabled=spec.secure_boot)
+    return compute.SecurityProfileArgs(
+        encryption_at_host=True if spec.encryption_at_host else None,
+        security_type=compute.SecurityTypes.TRUSTED_LAUNCH if spec.trusted_launch else None,
+        uefi_settings=uefi if spec.trusted_launch else None,
+    )

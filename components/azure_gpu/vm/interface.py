@@ -1,0 +1,168 @@
+"""The interface of a virtual machine with the network behind it, declared.
+
+In: the spec of a machine. Out: a `Way`: the interface, and where the machine is reached. What is in the network, and who is let
+in, is decided in `gpu_vm_network`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pulumi
+from pulumi_azure_native import network
+
+from azure_gpu.formats import azure_types
+from azure_gpu.vm.args import Bastion
+from azure_gpu.vm.network import BASTION_SUBNET, SUBNET, Rule
+from azure_gpu.vm.spec import GpuVmSpec
+
+
+class Way(NamedTuple):
+    """How the machine is in its network."""
+
+    interface: network.NetworkInterface
+    address: pulumi.Output[str]  # the public one where it has one; empty while it isn't known
+
+
+class Declared:
+    """Declares network and interface as children of a component."""
+
+    def __init__(
+        self, name: str, spec: GpuVmSpec, resource_group_name: pulumi.Input[str], parent: pulumi.ComponentResource
+    ) -> None:
+        self._name = name
+        self._spec = spec
+        self._group = resource_group_name
+        self._parent = parent
+        self._child = pulumi.ResourceOptions(parent=parent)
+
+    def way(self, subnet_id: pulumi.Input[str] | None) -> Way:
+        """`subnet_id`: of a subnet that exists; None declares a network."""
+        address = self._public_address() if self._spec.network.public_address else None
+        interface = self._interface(subnet_id if subnet_id is not None else self._network(), address)
+        reached_at = address.ip_address if address is not None else interface.ip_configurations.apply(_private_address)
+        return Way(interface, reached_at.apply(lambda text: text or ""))
+
+    def _interface(self, subnet_id: pulumi.Input[str], address: network.PublicIPAddress | None) -> network.NetworkInterface:
+        spec = self._spec
+        group = network.NetworkSecurityGroup(
+            f"{self._name}-security-group",
+            network_security_group_name=spec.name_of(azure_types.NETWORK_SECURITY_GROUP),
+            resource_group_name=self._group,
+            location=spec.location,
+            security_rules=[_rule(rule) for rule in spec.network.rules],
+            tags=spec.tags,
+            opts=self._child,
+        )
+        return network.NetworkInterface(
+            f"{self._name}-interface",
+            network_interface_name=spec.name_of(azure_types.NETWORK_INTERFACE),
+            resource_group_name=self._group,
+            location=spec.location,
+            ip_configurations=[
+                network.NetworkInterfaceIPConfigurationArgs(
+                    name="primary",
+                    primary=True,
+                    private_ip_allocation_method=network.IPAllocationMethod.DYNAMIC,
+                    subnet=network.SubnetArgs(id=subnet_id),
+                    public_ip_address=network.PublicIPAddressArgs(id=address.id) if address is not None else None,
+                )
+            ],
+            network_security_group=network.NetworkSecurityGroupArgs(id=group.id),
+            tags=spec.tags,
+            opts=self._child,
+        )
+
+    def _public_address(self, suffix: str = "") -> network.PublicIPAddress:
+        """One that stays. `suffix` tells the Bastion's from the machine's."""
+        return network.PublicIPAddress(
+            f"{self._name}-{suffix}{'-' if suffix else ''}address",
+            public_ip_address_name=self._spec.name_of(azure_types.PUBLIC_IP_ADDRESS, suffix),
+            resource_group_name=self._group,
+            location=self._spec.location,
+            public_ip_allocation_method=network.IPAllocationMethod.STATIC,
+            public_ip_address_version=network.IPVersion.I_PV4,
+            sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
+            tags=self._spec.tags,
+            opts=self._child,
+        )
+
+    def _network(self) -> pulumi.Output[str]:
+        """The id of a subnet in a network of its own, with a Bastion beside it where one is wanted."""
+        spec = self._spec
+        subnets = [_subnet(SUBNET, spec.network.subnet, default_outbound=spec.network.default_outbound)]
+        if spec.network.bastion_subnet:
+            subnets.append(_subnet(BASTION_SUBNET, spec.network.bastion_subnet, default_outbound=False))
+        declared = network.VirtualNetwork(
+            f"{self._name}-network",
+            virtual_network_name=spec.name_of(azure_types.VIRTUAL_NETWORK),
+            resource_group_name=self._group,
+            location=spec.location,
+            address_space=network.AddressSpaceArgs(address_prefixes=[spec.network.address_space]),
+            # Inside the network, which is nobody else's: a network answers with its subnets, and one that was declared without
+            # them would be changed by every refresh.
+            subnets=subnets,
+            tags=spec.tags,
+            opts=self._child,
+        )
+        if spec.network.bastion is not Bastion.NONE:
+            self._bastion(declared)
+        return pulumi.Output.concat(declared.id, "/subnets/", SUBNET)
+
+    def _bastion(self, declared: network.VirtualNetwork) -> None:
+        spec = self._spec
+        common: dict[str, Any] = {
+            "bastion_host_name": spec.name_of(azure_types.BASTION_HOST),
+            "resource_group_name": self._group,
+            "location": spec.location,
+            "tags": spec.tags,
+        }
+        if spec.network.bastion is Bastion.DEVELOPER:
+            network.BastionHost(
+                f"{self._name}-bastion",
+                **common,
+                sku=network.SkuArgs(name=network.BastionHostSkuName.DEVELOPER),
+                virtual_network=network.SubResourceArgs(id=declared.id),
+                opts=self._child,
+            )
+            return
+        network.BastionHost(
+            f"{self._name}-bastion",
+            **common,
+            sku=network.SkuArgs(name=network.BastionHostSkuName.BASIC),
+            ip_configurations=[
+                network.BastionHostIPConfigurationArgs(
+                    name="primary",
+                    subnet=network.SubResourceArgs(id=pulumi.Output.concat(declared.id, "/subnets/", BASTION_SUBNET)),
+                    public_ip_address=network.SubResourceArgs(id=self._public_address("bastion").id),
+                )
+            ],
+            opts=self._child,
+        )
+
+
+def _subnet(name: str, prefix: str, *, default_outbound: bool) -> network.SubnetArgs:
+    """Outbound access is said either way: what a network does that says nothing depends on the API's version since 2026-03-31."""
+    return network.SubnetArgs(name=name, address_prefix=prefix, default_outbound_access=default_outbound)
+
+
+def _rule(rule: Rule) -> network.SecurityRuleArgs:
+    several = len(rule.sources) > 1
+    return network.SecurityRuleArgs(
+        name=rule.name,
+        priority=rule.priority,
+        direction=network.SecurityRuleDirection.INBOUND,
+        access=network.SecurityRuleAccess.ALLOW if rule.allow else network.SecurityRuleAccess.DENY,
+        protocol=network.SecurityRuleProtocol.TCP if rule.allow else network.SecurityRuleProtocol.ASTERISK,
+        source_address_prefix=None if several else rule.sources[0],
+        source_address_prefixes=list(rule.sources) if several else None,
+        source_port_range="*",
+        destination_address_prefix="*",
+        destination_port_range=rule.port,
+    )
+
+
+def _private_address(configurations: Any) -> str:
+    """Of the first, which is the only one; empty while it isn't known."""
+    first = configurations[0] if configurations else None
+    return (getattr(first, "private_ip_address", None) if first is not None else None) or ""

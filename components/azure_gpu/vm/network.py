@@ -1,0 +1,182 @@
+"""The network of a virtual machine: one of its own into which nothing is let in, or a subnet that exists; an address; a Bastion.
+
+In: the settings. Out: a `NetworkSpec` with its rules, and what is wrong. What is declared of it is in `gpu_vm`.
+"""
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.vm.args import DEFAULT_ADDRESS_SPACE, Bastion, GpuVmSettings, VmOutbound
+
+SUBNET = "machines"
+BASTION_SUBNET = "AzureBastionSubnet"  # Azure knows it by this name
+LARGEST_PREFIX = 29  # Azure keeps five addresses of every subnet for itself
+LARGEST_BASTION_PREFIX = 26
+PORTS = {OperatingSystem.LINUX: "22", OperatingSystem.WINDOWS: "3389"}
+# From which a Bastion of the SKU Developer comes. Source: MicrosoftDocs/azure-docs, quickstart-developer-sku.md, 2024-04-26.
+_AZURE_ITSELF = "168.63.129.16/32"
+_BASTION_PAGE = "MicrosoftDocs/azure-docs, articles/bastion/configuration-settings.md, 2021-10-12"
+
+
+class Rule(NamedTuple):
+    """One rule of a security group, for what comes in."""
+
+    name: str
+    priority: int
+    allow: bool
+    sources: tuple[str, ...]  # ranges; "*" alone: everybody
+    port: str = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSpec:
+    """What is declared. A subnet that exists stays in the arguments, as it may be wired."""
+
+    own: bool
+    address_space: str
+    subnet: str
+    bastion_subnet: str  # empty: none
+    default_outbound: bool
+    public_address: bool
+    bastion: Bastion
+    rules: tuple[Rule, ...]
+
+
+def resolve(said: GpuVmSettings, system: OperatingSystem, path: str) -> tuple[NetworkSpec, list[Problem]]:
+    own = "subnet_id" not in said
+    space = said.get("address_space", DEFAULT_ADDRESS_SPACE)
+    bastion = Bastion(said.get("bastion", Bastion.NONE))
+    subnet, for_bastion, problems = _subnets(space, bastion, f"{path}.address_space")
+    public = said.get("public_address", False)
+    spec = NetworkSpec(
+        own=own,
+        address_space=space,
+        subnet=subnet,
+        bastion_subnet=for_bastion,
+        default_outbound=VmOutbound(said.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.DEFAULT,
+        public_address=public,
+        bastion=bastion,
+        rules=_rules(tuple(said.get("allowed_ranges", [])) if public else (), bastion, for_bastion, PORTS[system]),
+    )
+    return spec, [*problems, *_ranges(said, path), *_together(said, own, path), *_subnet(said, path)]
+
+
+def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Problem]]:
+    """The machine's part of the addresses, and the Bastion's."""
+    try:
+        network = ipaddress.IPv4Network(space)
+    except ValueError:
+        return (
+            space,
+            "",
+            [Problem(path, "this is no range of addresses", value=space, allowed="such as 10.71.0.0/24", fix=_mended(space))],
+        )
+    if bastion is Bastion.BASIC:
+        if network.prefixlen >= LARGEST_BASTION_PREFIX:
+            allowed = f"/{LARGEST_BASTION_PREFIX - 1} or larger"
+            what = "the network is too small for a Bastion beside the machine"
+            return space, "", [Problem(path, what, value=space, allowed=allowed, fix="write /24", source=_BASTION_PAGE)]
+        machine, other = network.subnets(1)
+        return str(machine), str(other), []
+    if network.prefixlen > LARGEST_PREFIX:
+        return (
+            space,
+            "",
+            [Problem(path, "the network is too small", value=space, allowed=f"/{LARGEST_PREFIX} or larger", fix="write /24")],
+        )
+    return str(network), "", []
+
+
+def _mended(text: str) -> str:
+    try:
+        return f"write {ipaddress.IPv4Network(text, strict=False)}"
+    except ValueError:
+        return "write 10.71.0.0/24"
+
+
+def _rules(ranges: tuple[str, ...], bastion: Bastion, bastion_subnet: str, port: str) -> tuple[Rule, ...]:
+    """Who signs on is let in; everybody else isn't, also from the same network."""
+    found: list[Rule] = []
+    people = tuple(each for each in ranges if each != SERVICE_TAG)
+    if people:
+        found.append(Rule("sign-on", 100, True, people, port))
+    if SERVICE_TAG in ranges:  # Azure takes no tag among ranges
+        found.append(Rule("machine-learning", 105, True, (SERVICE_TAG,), port))
+    if bastion is not Bastion.NONE:
+        found.append(Rule("bastion", 110, True, (bastion_subnet if bastion is Bastion.BASIC else _AZURE_ITSELF,), port))
+    return (*found, Rule("nothing-else", 4096, False, ("*",)))
+
+
+def _ranges(said: GpuVmSettings, path: str) -> Iterator[Problem]:
+    ranges, public = said.get("allowed_ranges", []), said.get("public_address", False)
+    here = f"{path}.allowed_ranges"
+    if ranges and not public:
+        message = "nobody from outside comes to a machine without a public address"
+        yield Problem(here, message, value=ranges, allowed="with public_address: true", fix="remove it, or use a Bastion")
+    for index, text in enumerate(ranges):
+        if text == SERVICE_TAG:
+            continue
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError:
+            fix = "write the range of your office, or your own address followed by /32"
+            allowed = f"such as 203.0.113.0/24, or {SERVICE_TAG}"
+            yield Problem(f"{here}[{index}]", "this is no range of addresses", value=text, allowed=allowed, fix=fix)
+            continue
+        if network.prefixlen == 0:
+            message = "this range is everybody, and a machine that everybody reaches is attacked within minutes"
+            fix = "write the range of your office, or your own address followed by /32"
+            yield Problem(f"{here}[{index}]", message, value=text, allowed="ranges of your own", fix=fix, code=Code.IMPOSSIBLE)
+    if public:
+        message = "the machine gets an address on the internet"
+        if not ranges:
+            message += ", which nobody reaches, as no range is allowed"
+        yield Problem(
+            path=f"{path}.public_address",
+            message=message,
+            value=True,
+            fix="leave it out: `run --on vm` and a Bastion need none" if ranges else "add allowed_ranges, or leave it out",
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def _together(said: GpuVmSettings, own: bool, path: str) -> Iterator[Problem]:
+    """What goes with a network of its own alone."""
+    if own:
+        return
+    for key in ("address_space", "outbound"):
+        if key in said:
+            message = "this is a matter of the machine's own network, and it is in one that exists"
+            yield Problem(
+                f"{path}.{key}", message, value=str(said.get(key)), allowed="without subnet_id", fix="remove one of the two"
+            )
+    if Bastion(said.get("bastion", Bastion.NONE)) is not Bastion.NONE:
+        yield Problem(
+            path=f"{path}.bastion",
+            message="a Bastion is declared in the machine's own network; what is in an existing one is its owner's",
+            value=str(said.get("bastion")),
+            allowed="without subnet_id",
+            fix="use the Bastion of that network, which any machine in it is reached by",
+        )
+
+
+def _subnet(said: GpuVmSettings, path: str) -> Iterator[Problem]:
+    subnet = said.get("subnet_id")
+    if not isinstance(subnet, str):
+        return
+    found = arm_ids.parse(subnet)
+    if found is None or not found.is_type(azure_types.SUBNET.arm_type):
+        yield Problem(
+            path=f"{path}.subnet_id",
+            message="this is no id of a subnet",
+            value=subnet,
+            allowed=azure_types.SUBNET.path.replace("{", "<").replace("}", ">"),
+            fix="`az network vnet subnet show --query id` says it",
+        )

@@ -1,0 +1,88 @@
+"""How a machine proves its GPU's driver: by itself at every start, and once to whoever brings the stack up.
+
+In: how many GPUs there should be. Out: cloud-init's text, which holds no secret, and the script of a run-command. Pure.
+
+cloud-init runs the first at each start. It asks nvidia-smi until the GPUs answer, writes them down, and fails where they don't,
+so that `cloud-init status`, the serial console and the file say so. The second waits for that file: an update fails with it. The
+file's first line is the state; each GPU has a line behind it.
+"""
+
+import base64
+import textwrap
+
+from azure_gpu.catalog.services.machines import smi
+
+LIMIT_SECONDS = 1200  # the driver extension takes minutes, and may start the machine anew
+_SLACK_SECONDS = 120
+# cloud-init's own folder: what is in it runs at every start, after the files are written.
+_SCRIPT = "/var/lib/cloud/scripts/per-boot/azure-gpu-driver.sh"
+
+
+def custom_data(gpus: int) -> str:
+    """What the machine is told at its creation, in Base64."""
+    return base64.b64encode(cloud_config(gpus).encode()).decode("ascii")
+
+
+def cloud_config(gpus: int) -> str:
+    script = textwrap.indent(_at_start(gpus), " " * 6)
+    return f'#cloud-config\nwrite_files:\n  - path: {_SCRIPT}\n    permissions: "0755"\n    content: |\n{script}'
+
+
+def _at_start(gpus: int) -> str:
+    return f"""\
+#!/bin/sh
+# Proves the driver of {gpus} GPU{"s" if gpus != 1 else ""}: asks until they answer, and writes down what they say.
+file={smi.PROOF_FILE}
+mkdir -p "${{file%/*}}"
+note() {{ printf '%s\\n' "$@" >"$file.new" && mv "$file.new" "$file"; }}
+note "{smi.WAITING}"
+end=$(($(date +%s) + {LIMIT_SECONDS}))
+while :; do
+  said=$(nvidia-smi {smi.ARGUMENTS} 2>&1)
+  if [ $? -eq 0 ] && [ "$(printf '%s\\n' "$said" | grep -c ', ')" -ge {gpus} ]; then
+    note "{smi.PROVED}" "$said"
+    exit 0
+  fi
+  if [ "$(date +%s)" -ge "$end" ]; then
+    note "{smi.FAILED}" "${{said:-nvidia-smi says nothing}}"
+    echo "azure-gpu: no working GPU driver after {LIMIT_SECONDS // 60} minutes: $said" >&2
+    exit 1
+  fi
+  sleep 2
+done
+"""
+
+
+def wait_script() -> str:
+    """What tells an update whether the driver is proved."""
+    return f"""\
+#!/bin/sh
+end=$(($(date +%s) + {LIMIT_SECONDS + _SLACK_SECONDS}))
+while :; do
+  case "$(head -n 1 {smi.PROOF_FILE} 2>/dev/null)" in
+    "{smi.PROVED}") cat {smi.PROOF_FILE}; exit 0 ;;
+    "{smi.FAILED}") cat {smi.PROOF_FILE} >&2; exit 1 ;;
+  esac
+  if [ "$(date +%s)" -ge "$end" ]; then
+    echo "cloud-init hasn't proved the driver; see: cloud-init status --long" >&2
+    exit 1
+  fi
+  sleep 1
+done
+"""
+
+
+def windows_script(gpus: int) -> str:
+    """The same on Windows, where nothing runs at a machine's creation: PowerShell asks by itself."""
+    return f"""\
+$end = (Get-Date).AddSeconds({LIMIT_SECONDS})
+while ($true) {{
+  $said = & nvidia-smi.exe {smi.ARGUMENTS} 2>&1
+  if ($LASTEXITCODE -eq 0 -and @($said | Where-Object {{ $_ -match ', ' }}).Count -ge {gpus}) {{ $said; exit 0 }}
+  if ((Get-Date) -ge $end) {{ Write-Error "no working GPU driver: $said"; exit 1 }}
+  Start-Sleep -Seconds 5
+}}
+"""
+
+
+RUN_SECONDS = LIMIT_SECONDS + 2 * _SLACK_SECONDS  # of the run-command

@@ -1,0 +1,149 @@
+"""What speaks against a virtual machine beyond its size and its network: image, administrators, boot, Spot, disk, shutdown.
+
+In: the settings of a machine and what is resolved of them. Out: problems.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import TYPE_CHECKING
+
+from azure_gpu.catalog import spot_price
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.machines import admins, power, security, shutdown
+from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, Security, ShutdownArgs, VmOutbound
+
+if TYPE_CHECKING:
+    from azure_gpu.vm.spec import GpuVmSpec
+
+DISK_GB = (30, 4095)  # of a disk that a system starts from
+_ZONE = re.compile(r"[123]")
+_MAIL = re.compile(r"[^@\s;,]+@[^@\s;,]+\.[^@\s;,]+")
+_SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
+
+
+def problems_of(said: GpuVmSettings, spec: "GpuVmSpec", size: Size | None, day: date) -> list[Problem]:
+    path = spec.path
+    return [
+        *_size(said, size, path),
+        *_image(spec, size, day, path),
+        *_admin(said.get("admin", AdminArgs()), spec.operating_system, path),
+        *_boot(said, spec, size, path),
+        *_proof(said, spec, path),
+        *_zone_and_spot(said, path),
+        *_disk(said.get("disk", DiskArgs()), path),
+        *_shutdown(said.get("shutdown", ShutdownArgs()), path),
+        *_outbound(said, spec, path),
+    ]
+
+
+def _size(said: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem]:
+    fix = "`python -m operations sizes --service vm` shows sizes with GPUs"
+    if size is None and not _SIZE_NAME.fullmatch(said["size"]):
+        message = "this is no name of a virtual machine size"
+        yield Problem(f"{path}.size", message, value=said["size"], allowed="a size, such as Standard_NC4as_T4_v3", fix=fix)
+    if size is not None and size.gpu is None:
+        message = "machines of this size have no GPU, and this is a machine with one"
+        yield Problem(
+            f"{path}.size", message, value=size.name, allowed="a size with a GPU, such as Standard_NC4as_T4_v3", fix=fix
+        )
+
+
+def _image(spec: "GpuVmSpec", size: Size | None, day: date, path: str) -> Iterator[Problem]:
+    choice = spec.image
+    if choice.reference is not None:
+        here = f"{path}.image" if not choice.by_default else f"{path}.size"
+        yield from vm_images.image_problems(choice.reference, day, here, IMAGES, size=size, trusted_launch=spec.trusted_launch)
+
+
+def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Problem]:
+    here = f"{path}.admin"
+    if "user" in said:
+        yield from admins.user_problems(said["user"], system, f"{here}.user")
+    if system is OperatingSystem.LINUX:
+        if "password" in said:
+            message = "nobody signs on to Linux with a password, which can be guessed; a key can't"
+            yield Problem(f"{here}.password", message, allowed="ssh_public_key alone", fix="remove it")
+        if "ssh_public_key" not in said:
+            yield Problem(
+                path=f"{here}.ssh_public_key",
+                message="Azure makes no Linux machine without a key or a password",
+                allowed="a public key in one line",
+                fix="add the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` makes a pair",
+                source=str(admins.API),
+            )
+        else:
+            yield from admins.key_problems(said["ssh_public_key"], f"{here}.ssh_public_key")
+        return
+    if "ssh_public_key" in said:
+        yield Problem(f"{here}.ssh_public_key", "Windows takes a password", allowed="password alone", fix="remove it")
+    password = said.get("password")
+    if password is None:
+        fix = f"pulumi config set --secret --path '{here}.password'"
+        yield Problem(f"{here}.password", "a Windows machine needs its administrator's password", allowed="a secret", fix=fix)
+    elif isinstance(password, str):  # what another resource gives can't be looked at
+        yield from admins.password_problems(password, f"{here}.password")
+
+
+def _boot(said: GpuVmSettings, spec: "GpuVmSpec", size: Size | None, path: str) -> Iterator[Problem]:
+    if Security(said.get("security", Security.AUTO)) is Security.TRUSTED_LAUNCH:
+        yield from security.trusted_launch_problems(size, spec.image.known, f"{path}.security")
+
+
+def _proof(said: GpuVmSettings, spec: "GpuVmSpec", path: str) -> Iterator[Problem]:
+    if said.get("prove_driver", False) and spec.driver.kind == "none":
+        message = "there is no driver to prove"
+        yield Problem(f"{path}.prove_driver", message, value=True, allowed="with a driver", fix="remove it, or driver: none")
+
+
+def _zone_and_spot(said: GpuVmSettings, path: str) -> Iterator[Problem]:
+    if "zone" in said and _ZONE.fullmatch(said["zone"]) is None:
+        message = "this is no availability zone"
+        yield Problem(f"{path}.zone", message, value=said["zone"], allowed='"1", "2" or "3"', fix='write "1"')
+    price = said.get("spot", {}).get("max_price", spot_price.ANY_PRICE)
+    if not spot_price.is_possible(price):
+        yield spot_price.refused(f"{path}.spot.max_price", price)
+
+
+def _disk(said: DiskArgs, path: str) -> Iterator[Problem]:
+    least, most = DISK_GB
+    if "size_gb" in said and not least <= said["size_gb"] <= most:
+        message = "a system's disk can't be of this size"
+        yield Problem(f"{path}.disk.size_gb", message, value=said["size_gb"], allowed=f"{least} to {most}", fix="write 128")
+
+
+def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
+    here = f"{path}.shutdown"
+    if not said.get("enabled", True):
+        yield Problem(
+            path=here,
+            message="nothing deallocates the machine, which costs until somebody does",
+            value=False,
+            fix="give it a time, or run `python -m operations vm stop` when you are done",
+            source=str(power.PAGE),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+        return
+    time, zone = said.get("time", DEFAULT_SHUTDOWN), said.get("timezone", shutdown.UTC)
+    yield from shutdown.check(time, zone, f"{here}.time", f"{here}.timezone")
+    if "mail_to" in said and _MAIL.fullmatch(said["mail_to"]) is None:
+        yield Problem(f"{here}.mail_to", "this is no mail address", value=said["mail_to"], allowed="one address", fix="write one")
+
+
+def _outbound(said: GpuVmSettings, spec: "GpuVmSpec", path: str) -> Iterator[Problem]:
+    closed = VmOutbound(said.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.NONE and not spec.network.public_address
+    if closed and spec.driver.kind == "extension":
+        yield Problem(
+            path=f"{path}.outbound",
+            message="the driver extension fetches the driver from the internet, which the machine doesn't reach",
+            value=VmOutbound.NONE.value,
+            allowed="default, or an image that brings the driver",
+            fix="write outbound: default",
+            source="MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-linux.md, 2025-06-30",
+            code=Code.IMPOSSIBLE,
+        )

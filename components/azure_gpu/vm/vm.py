@@ -1,0 +1,226 @@
+"""A virtual machine with a GPU: a Data Science machine, one of Microsoft's images for GPUs, or an image of one's own.
+
+It is in a network of its own into which nothing is let in, or in a subnet that exists, speaks as the stack's identity, has the
+GPU's driver by its image or by Azure's extension, proves it at every start, and is deallocated by Azure every evening. A
+workspace of Azure Machine Learning can attach it. Left out: disks for data, load balancers, backups, NAT gateways, machines that
+exist already.
+"""
+
+from __future__ import annotations
+
+import pulumi
+from pulumi_azure_native import compute, devtestlab, network
+
+from azure_gpu.catalog import roles
+from azure_gpu.catalog.services import driver_extension
+from azure_gpu.catalog.services.machines import shutdown, smi
+from azure_gpu.catalog.services.machines.drivers import Wanted
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.shared import role_of_identity
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.ml_dependencies import VmOfWorkspace
+from azure_gpu.shared.refusal import refuse
+from azure_gpu.vm import inputs
+from azure_gpu.vm import proof as vm_proof
+from azure_gpu.vm.args import Bastion
+from azure_gpu.vm.interface import Declared
+from azure_gpu.vm.spec import GpuVmArgs, of_workspace, resolve
+
+__all__ = ["HOW_REPLACED", "REPLACING", "GpuVm"]
+
+# Source: hashicorp/terraform-provider-azurerm, azurerm_linux_virtual_machine and azurerm_windows_virtual_machine, which make a
+# new machine for these; Azure itself answers PropertyChangeNotAllowed to a change of osProfile (Azure/azure-sdk-for-node 2297).
+REPLACING = [
+    "evictionPolicy",
+    "location",
+    "osProfile",
+    "plan",
+    "priority",
+    "securityProfile.securityType",
+    "securityProfile.uefiSettings",
+    "storageProfile.imageReference",
+    "storageProfile.osDisk.managedDisk",
+    "zones",
+]
+HOW_REPLACED = "and the old one is\ndeleted first, with its disk, because its name is fixed"
+_HANDLER_VERSION = {
+    driver_extension.NVIDIA_LINUX: driver_extension.HANDLER_VERSIONS[-1],
+    # Source: MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-windows.md, 2024-07-25.
+    driver_extension.NVIDIA_WINDOWS: "1.10",
+    driver_extension.AMD_WINDOWS: "1.0",
+}
+
+
+class GpuVm(pulumi.ComponentResource):
+    """A virtual machine with a GPU. Raises `Refused` where its arguments can't be had."""
+
+    resource_id: pulumi.Output[str]
+    """ARM id of the machine."""
+    expires_at: pulumi.Output[str] | None
+    """The instant at which the machine should be gone, RFC 3339 in UTC."""
+    hourly_cost: pulumi.Output[float] | None
+    """List price in USD an hour while it runs, its disk aside. None where it isn't known, which is never the same as free."""
+    idle_cost: pulumi.Output[float] | None
+    """What goes on costing while it is deallocated: its disk, a public address, a Bastion. None where it isn't known."""
+    of_workspace: VmOfWorkspace
+    """The same as a workspace attaches it. Not an output."""
+
+    def __init__(self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("azuregpu:index:GpuVm", name, None, opts)
+        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec, problems = resolve(name, args, context, args.get("images"))
+        refuse([*stack_problems, *problems])
+
+        self._name = name
+        self._spec = spec
+        self._args = args
+        self._group = args["resource_group_name"]
+        self._child = pulumi.ResourceOptions(parent=self)
+        way = Declared(name, spec, self._group, self).way(args.get("subnet_id"))
+        machine = self._machine(way.interface)
+        self._roles(machine)
+        extension = self._extension(machine) if spec.driver.kind is Wanted.EXTENSION else None
+        if spec.proved_gpus:
+            self._proof(machine, extension)
+        self._shutdown(machine)
+        self.resource_id = machine.id
+        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
+        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
+        self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
+        self.of_workspace = {**of_workspace(spec), "id": machine.id, "address": way.address}
+        self._announce()
+        self.register_outputs(
+            {
+                "resource_id": self.resource_id,
+                "expires_at": self.expires_at,
+                "hourly_cost": self.hourly_cost,
+                "idle_cost": self.idle_cost,
+            }
+        )
+
+    def _machine(self, interface: network.NetworkInterface) -> compute.VirtualMachine:
+        spec = self._spec
+        return compute.VirtualMachine(
+            f"{self._name}-machine",
+            vm_name=spec.name,
+            resource_group_name=self._group,
+            location=spec.location,
+            zones=[spec.zone] if spec.zone else None,
+            hardware_profile=compute.HardwareProfileArgs(vm_size=spec.size),
+            priority=compute.VirtualMachinePriorityTypes.SPOT if spec.spot else None,
+            eviction_policy=spec.spot.eviction if spec.spot else None,
+            billing_profile=compute.BillingProfileArgs(max_price=spec.spot.max_price) if spec.spot else None,
+            identity=inputs.identity(self._args),
+            storage_profile=compute.StorageProfileArgs(image_reference=inputs.image(spec), os_disk=inputs.disk(spec)),
+            plan=inputs.plan(spec),
+            os_profile=inputs.os_profile(spec, self._args),
+            network_profile=compute.NetworkProfileArgs(
+                network_interfaces=[compute.NetworkInterfaceReferenceArgs(id=interface.id, primary=True)]
+            ),
+            security_profile=inputs.security(spec),
+            # What the serial console says, where a proof that fails says so, too; the storage is Azure's.
+            diagnostics_profile=compute.DiagnosticsProfileArgs(boot_diagnostics=compute.BootDiagnosticsArgs(enabled=True)),
+            tags=spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                replace_on_changes=REPLACING,
+                delete_before_replace=True,
+                # A machine was told at its creation how to prove its driver. That another version of this program would tell it
+                # in other words is no reason for a new one; that it is to prove it, and wasn't told how, is.
+                ignore_changes=["osProfile.customData"],
+                replacement_trigger=spec.proved_gpus > 0,
+            ),
+        )
+
+    def _roles(self, machine: compute.VirtualMachine) -> None:
+        """What a machine's own identity needs to run the stack's images; the stack's has it from its foundation."""
+        if "identity_id" in self._args or not self._args.get("assign_roles", True):
+            return
+        principal = machine.identity.apply(lambda identity: identity.principal_id if identity else "")
+        wanted: list[tuple[str, str, pulumi.Input[str]]] = []
+        if "registry" in self._args:
+            wanted.append(("pull-role", roles.ACR_PULL, self._args["registry"]["id"]))
+        if "storage" in self._args:
+            wanted.append(("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._args["storage"]["id"]))
+        for suffix, role, scope in wanted:
+            role_of_identity.assign(
+                f"{self._name}-{suffix}",
+                role=role,
+                scope=scope,
+                principal_id=principal,
+                subscription_id=self._spec.context.subscription_id,
+                opts=self._child,
+            )
+
+    def _extension(self, machine: compute.VirtualMachine) -> compute.VirtualMachineExtension:
+        kind = self._spec.driver.extension
+        return compute.VirtualMachineExtension(
+            f"{self._name}-driver",
+            vm_extension_name=kind,
+            vm_name=machine.name,
+            resource_group_name=self._group,
+            location=self._spec.location,
+            publisher=driver_extension.PUBLISHER,
+            type=kind,
+            type_handler_version=_HANDLER_VERSION[kind],
+            auto_upgrade_minor_version=True,
+            # No tags: Azure refuses to change an extension of a machine that is deallocated.
+            opts=pulumi.ResourceOptions(parent=self, deleted_with=machine),
+        )
+
+    def _proof(self, machine: compute.VirtualMachine, extension: compute.VirtualMachineExtension | None) -> None:
+        """Makes an update fail where the driver doesn't come."""
+        windows = self._spec.operating_system is OperatingSystem.WINDOWS
+        script = vm_proof.windows_script(self._spec.proved_gpus) if windows else vm_proof.wait_script()
+        compute.VirtualMachineRunCommandByVirtualMachine(
+            f"{self._name}-proof",
+            run_command_name=smi.PROOF_COMMAND,
+            vm_name=machine.name,
+            resource_group_name=self._group,
+            location=self._spec.location,
+            source=compute.VirtualMachineRunCommandScriptSourceArgs(script=script),
+            async_execution=False,
+            timeout_in_seconds=vm_proof.RUN_SECONDS,
+            treat_failure_as_deployment_failure=True,
+            # No tags, as with the extension.
+            opts=pulumi.ResourceOptions(
+                parent=self, depends_on=[extension] if extension is not None else None, deleted_with=machine
+            ),
+        )
+
+    def _shutdown(self, machine: compute.VirtualMachine) -> None:
+        spec = self._spec.shutdown
+        if spec is None:
+            return
+        told = devtestlab.NotificationSettingsArgs(
+            status=devtestlab.EnableStatus.ENABLED if spec.mail_to else devtestlab.EnableStatus.DISABLED,
+            email_recipient=spec.mail_to or None,
+            time_in_minutes=shutdown.NOTICE_MINUTES,
+        )
+        devtestlab.GlobalSchedule(
+            f"{self._name}-shutdown",
+            name=spec.name,
+            resource_group_name=self._group,
+            location=self._spec.location,
+            status=devtestlab.EnableStatus.ENABLED,
+            task_type=shutdown.TASK,
+            daily_recurrence=devtestlab.DayDetailsArgs(time=spec.time),
+            time_zone_id=spec.zone,
+            target_resource_id=machine.id,
+            notification_settings=told,
+            tags=self._spec.tags,
+            opts=self._child,
+        )
+
+    def _announce(self) -> None:
+        """What it costs, and how the driver comes. In a preview alone, as an update shows its preview first."""
+        if not pulumi.runtime.is_dry_run():
+            return
+        spec, day = self._spec, self._spec.context.day
+        running, stays = spec.cost.running.text(day), spec.cost.stays.text(day)
+        pulumi.log.info(f"driver: {spec.driver.why}", self)
+        pulumi.log.info(f"cost, its disk aside: {running}; while it is deallocated, its disk included: {stays}", self)
+        if spec.network.bastion is Bastion.BASIC:
+            pulumi.log.info(
+                "the Bastion costs for as long as it is there, used or not, also while the machine is deallocated", self
+            )

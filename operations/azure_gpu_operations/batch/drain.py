@@ -1,0 +1,76 @@
+"""Takes every node of a pool away, each when the tasks that run on it have ended.
+
+In: the account, a pool's id in it, what to call it, and `say`. Out: whether its last node has gone in time. Tasks that wait stay
+where they are, and start when the pool has nodes again.
+"""
+
+import time
+from collections.abc import Callable
+
+from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.batch.account import BatchAccount
+from azure_gpu_operations.batch.nodes_now import nodes_now
+from azure_gpu_operations.batch.pool_facts import word
+
+POLL_SECONDS = 5.0
+
+Say = Callable[[str], None]
+
+
+def drain(
+    account: BatchAccount,
+    pool_id: str,
+    name: str,
+    say: Say,
+    *,
+    limit_seconds: float,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> bool:
+    """AzureError where there is no such pool, or where Batch refuses."""
+    pool = account.pool(pool_id)
+    if pool is None:
+        raise AzureError(f"the pool {name} isn't there: somebody has deleted it", 404)
+    now = nodes_now(account, pool_id)
+    if now is not None and not now.nodes and not now.coming and not pool.enable_auto_scale:
+        say(f"the pool {name} has no nodes")
+        return True
+    if word(pool.allocation_state) == "resizing":
+        account.stop_resize(pool_id)
+        _wait_until_steady(account, pool_id, clock() + limit_seconds, sleep, clock)
+    account.empty(pool)
+    say(f"the pool {name} is told to give its nodes up; each goes when its tasks have ended")
+    deadline = clock() + limit_seconds
+    said = ""
+    while True:
+        now = nodes_now(account, pool_id)
+        if now is None or not now.nodes:
+            say(f"the pool {name} has no nodes any more{_waiting(account, pool_id)}")
+            return True
+        if now.words != said:
+            said = now.words
+            say(f"the pool {name} has {said}")
+        if clock() >= deadline:
+            say(f"the pool {name} still has {now.words}; it goes on giving them up")
+            return False
+        sleep(POLL_SECONDS)
+
+
+def _wait_until_steady(
+    account: BatchAccount, pool_id: str, deadline: float, sleep: Callable[[float], None], clock: Callable[[], float]
+) -> None:
+    """A pool takes no resize while it resizes."""
+    while clock() < deadline:
+        pool = account.pool(pool_id)
+        if pool is None or word(pool.allocation_state) == "steady":
+            return
+        sleep(POLL_SECONDS)
+
+
+def _waiting(account: BatchAccount, pool_id: str) -> str:
+    """How many tasks wait for nodes of it."""
+    counts = [found for job in account.jobs_on(pool_id) if (found := account.counts(job.id)) is not None]
+    active = sum(each.active for each in counts)
+    if not active:
+        return ""
+    return f"; {'1 task waits' if active == 1 else f'{active} tasks wait'} until it has some again"

@@ -1,0 +1,133 @@
+"""Application packages of a Batch account: made, uploaded and activated, which no declaration of resources can do.
+
+In: who asks, the account's ARM id, a zip file. Out: an active package; RefusedError where another content stands under
+the version, AzureError for what Azure refuses.
+
+ARM makes the version and says where its content goes. That address holds a signature where the account reaches its storage by a
+key; where it does so by an identity, as accounts of this project do, who uploads needs a role. Activating makes it usable.
+Source: Microsoft.Batch 2024-07-01, "ApplicationPackage - Create", and its description of autoStorage.authenticationMode.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.core.pipeline.policies import RetryPolicy
+from azure.mgmt.batch import BatchManagementClient
+from azure.storage.blob import BlobClient
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import arm_ids
+from azure_gpu_operations.azure import AzureError, SignIn, management_client
+from azure_gpu_operations.batch.blobs import why
+
+ACTIVE = "active"
+HASH = "content"  # of the blob's metadata: what it holds, so that the same is not uploaded again
+
+Say = Callable[[str], None]
+
+
+class RefusedError(Exception):
+    """The package can't be pushed as it is asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class Packages:
+    """Those of one account."""
+
+    def __init__(self, login: SignIn, account_id: str, retries: RetryPolicy | None = None) -> None:
+        parsed = arm_ids.parse(account_id)
+        if parsed is None:
+            raise ValueError(f"{account_id!r} is no resource id")
+        self._account = (parsed.resource_group, parsed.name)
+        self._login = login
+        self._client: Any = management_client(BatchManagementClient, login, parsed.subscription, retries or RetryPolicy())
+
+    def state(self, application: str, version: str) -> str:
+        """`active`, `pending`, or "" where there is no such package."""
+        try:
+            found = self._client.application_package.get(*self._account, application, version)
+        except ResourceNotFoundError:
+            return ""
+        state = found.properties.state if found.properties else ""
+        return str(getattr(state, "value", state) or "").lower()
+
+    def push(self, application: str, version: str, content: bytes, say: Say, *, make_default: bool = False) -> None:
+        """The same content again changes nothing."""
+        digest = hashlib.sha256(content).hexdigest()
+        what = f"{application} {version}"
+        try:
+            self._application(application, say)
+            if self.state(application, version) == ACTIVE:
+                self._check(application, version, digest)
+                say(f"the package {what} is there with this content, and active")
+            else:
+                self._upload(application, version, content, digest)
+                self._client.application_package.activate(*self._account, application, version, {"format": "zip"})
+                say(f"the package {what} is active ({_size(len(content))})")
+            if make_default:
+                self._client.application.update(*self._account, application, {"properties": {"defaultVersion": version}})
+                say(f"{version} is the default version of {application}")
+        except HttpResponseError as error:
+            raise AzureError(_why(error, f"push the package {what}"), error.status_code or 0) from error
+
+    def _application(self, application: str, say: Say) -> None:
+        """The stack may have declared it; one that is there stays as it is."""
+        try:
+            self._client.application.get(*self._account, application)
+        except ResourceNotFoundError:
+            self._client.application.create(*self._account, application, {"properties": {"allowUpdates": True}})
+            say(f"the application {application} wasn't there, so it was made; the stack's file can't declare it any more")
+
+    def _upload(self, application: str, version: str, content: bytes, digest: str) -> None:
+        made = self._client.application_package.create(*self._account, application, version, {})
+        with self._blob(made) as blob:
+            try:
+                blob.upload_blob(content, overwrite=True, metadata={HASH: digest})
+            except HttpResponseError as error:
+                raise AzureError(why(error, "upload to the account's storage, into"), error.status_code or 0) from error
+
+    def _check(self, application: str, version: str, digest: str) -> None:
+        """Nodes that have a package keep it, so another content needs another version."""
+        found = self._client.application_package.get(*self._account, application, version)
+        with self._blob(found) as blob:
+            try:
+                held = (blob.get_blob_properties().metadata or {}).get(HASH, "")
+            except HttpResponseError:
+                held = ""
+        if held != digest:
+            raise RefusedError(
+                Problem(
+                    path="--version",
+                    message=f"{application} has this version already, active and with another content"
+                    if held
+                    else f"{application} has this version already, and what it holds can't be compared",
+                    value=version,
+                    fix="push it under another version; nodes that have this one keep it",
+                )
+            )
+
+    def _blob(self, package: Any) -> BlobClient:
+        """By the address's own signature where it has one, else by the login."""
+        address = str(package.properties.storage_url or "")
+        signed = "sig=" in address
+        return BlobClient.from_blob_url(
+            address if signed else address.partition("?")[0], credential=None if signed else self._login.credential
+        )
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024 / 1024:.1f} MiB" if count >= 1024 * 1024 else f"{max(1, count // 1024)} KiB"
+
+
+def _why(error: HttpResponseError, what: str) -> str:
+    known = error.error
+    if error.status_code == 403:
+        return f"this login may not {what}; the role Contributor on the Batch account allows that"
+    if known is not None and getattr(known, "code", None):
+        return f"Azure refused to {what}: {known.code}: {known.message}"
+    return f"Azure refused to {what}: {str(error.message or error).strip().splitlines()[0][:500]}"

@@ -1,0 +1,101 @@
+"""A Batch pool as `run`, `explain` and `running` need to know it.
+
+In: a pool as azure-batch answers it. Out: `PoolFacts`. Pure.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from azure_gpu.formats import tags
+
+if TYPE_CHECKING:  # Azure's client takes long to load, and a command line is refused without it
+    from azure.batch import models
+
+NO_NODES_AGAIN = frozenset({"starttaskfailed", "unusable"})  # states of a node on which no task ever starts
+# The MPI of images, where the pool's metadata says nothing: images named in catalog/services/batch.
+_MPI_OF_OFFERS = {"ubuntu-hpc": "hpcx", "almalinux-hpc": "hpcx", "centos-hpc": "intel_mpi"}
+
+
+class Registry(NamedTuple):
+    """A registry that the pool's nodes may pull from."""
+
+    server: str
+    identity: str  # ARM id; "" where it has a user and a password
+
+
+class PoolFacts(NamedTuple):
+    """What a pool is and has at the moment."""
+
+    id: str
+    size: str
+    is_windows: bool = False
+    has_containers: bool = False
+    registries: tuple[Registry, ...] = ()
+    identities: tuple[str, ...] = ()  # ARM ids
+    inter_node: bool = False
+    slots: int = 1
+    mpi: str = ""  # as the stack file says it: hpcx, intel_mpi, microsoft_mpi; "": none that is known
+    formula: str = ""  # "": fixed numbers of nodes
+    dedicated: int = 0
+    spot: int = 0
+    target_dedicated: int = 0
+    target_spot: int = 0
+    state: str = ""
+    allocation: str = ""
+    resize_errors: tuple[tuple[str, str], ...] = ()  # code, message
+
+    @property
+    def nodes(self) -> int:
+        return self.dedicated + self.spot
+
+    @property
+    def target(self) -> int:
+        return self.target_dedicated + self.target_spot
+
+    @property
+    def is_steady(self) -> bool:
+        return self.allocation == "steady"
+
+
+def facts_of(pool: "models.BatchPool") -> PoolFacts:
+    machine = pool.virtual_machine_configuration
+    containers = machine.container_configuration if machine else None
+    identities = (pool.identity.user_assigned_identities if pool.identity else None) or []
+    return PoolFacts(
+        id=pool.id,
+        size=pool.vm_size,
+        is_windows="windows" in (machine.node_agent_sku_id or "").lower() if machine else False,
+        has_containers=containers is not None,
+        registries=tuple(
+            Registry(
+                server=(each.registry_server or "").lower(),
+                identity=(each.identity_reference.resource_id or "") if each.identity_reference else "",
+            )
+            for each in (containers.container_registries if containers else None) or ()
+        ),
+        identities=tuple(each.resource_id for each in identities),
+        inter_node=bool(pool.enable_inter_node_communication),
+        slots=pool.task_slots_per_node or 1,
+        mpi=_mpi(pool),
+        formula=(pool.auto_scale_formula or "") if pool.enable_auto_scale else "",
+        dedicated=pool.current_dedicated_nodes or 0,
+        spot=pool.current_low_priority_nodes or 0,
+        target_dedicated=pool.target_dedicated_nodes or 0,
+        target_spot=pool.target_low_priority_nodes or 0,
+        state=word(pool.state),
+        allocation=word(pool.allocation_state),
+        resize_errors=tuple((each.code or "", each.message or "") for each in pool.resize_errors or ()),
+    )
+
+
+def word(value: object) -> str:
+    """A state, which azure-batch gives as an enumeration or as text, in lower case."""
+    return str(getattr(value, "value", value) or "").lower()
+
+
+def _mpi(pool: "models.BatchPool") -> str:
+    said = {each.name: each.value for each in pool.metadata or ()}
+    if said.get(tags.POOL_MPI):
+        return said[tags.POOL_MPI]
+    machine = pool.virtual_machine_configuration
+    offer = (machine.image_reference.offer or "").lower() if machine and machine.image_reference else ""
+    return _MPI_OF_OFFERS.get(offer, "")

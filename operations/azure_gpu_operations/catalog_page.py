@@ -1,0 +1,263 @@
+"""`catalog`: prints docs/catalog.md, everything that the catalog knows, as one page for people.
+
+In: the catalog's own tables, as of the day on which its facts were gathered. Out: Markdown on standard output. A test holds the
+page in docs/ against it.
+"""
+
+import argparse
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from azure_gpu import catalog
+from azure_gpu.catalog import drivers, image_cuda, left_out, offers, successors
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.prices import container_apps as container_apps_prices
+from azure_gpu.catalog.prices import notes, packaged
+from azure_gpu.catalog.services import (
+    container_apps,
+    container_instances,
+    driver_extension,
+    stack_edge_commands,
+    stack_edge_facts,
+    vm_image_rows,
+)
+from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions
+from azure_gpu.catalog.services.aks import sizes as aks_sizes
+from azure_gpu.catalog.services.aks import systems as aks_systems
+from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.services.batch import requirements as batch_requirements
+from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.machine_learning import clients, endpoints, extension
+from azure_gpu.catalog.services.machine_learning import sizes as machine_learning_sizes
+from azure_gpu.catalog.size_use import Service
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Series, Size
+from azure_gpu.catalog.sources import FACTS_DAY
+from azure_gpu_operations.markdown import table
+
+INTRODUCTION = f"""# What is known about GPUs on Azure
+
+Made from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) by `make docs`; a test fails where both differ.
+Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which the facts were last gathered;
+`python -m operations sizes` answers for any other day, region and service, with prices. *Valid from* means that the source says
+when something began or ended; *observed on* that the source said so on that day, and nothing is known of the days before.
+"""
+
+
+def register(commands: Any) -> None:
+    """Adds `catalog` to the commands of `python -m operations`."""
+    command = commands.add_parser("catalog", help="print docs/catalog.md, everything that is known, as a page")
+    command.set_defaults(run=_print)
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([INTRODUCTION, *_sizes(), *_services(), *_drivers(), *_prices(), *_left_out()])
+
+
+def _print(_: argparse.Namespace) -> int:
+    print(page(), end="")
+    return 0
+
+
+def _sizes() -> Iterator[str]:
+    series = {size.series.name: size.series for size in SIZES}
+    gpus = {one.gpu.model: one.gpu for one in series.values() if one.gpu}
+    yield "## GPUs\n\nMemory is that of one whole GPU as a machine sees it: half a card where Azure gives out halves.\n"
+    yield table(list(gpus.values()))
+    yield "## Series\n"
+    yield table([_series(one) for one in series.values()])
+    yield "## Sizes\n\nGPU memory is what the machine sees, all its GPUs together."
+    yield "Instead: what works on a plain virtual machine, best first.\n"
+    yield table([_size(size) for size in SIZES])
+
+
+def _series(series: Series) -> dict[str, object]:
+    lifecycle = series.lifecycle
+    return {
+        "series": series.name,
+        "gpu": series.gpu.name if series.gpu else "",
+        "drivers": series.drivers,
+        "quota_family": series.quota_family or None,
+        "generations": series.generations,
+        "status": lifecycle.status(FACTS_DAY),
+        "first_seen": lifecycle.seen.day,
+        "end_announced": lifecycle.announced.day if lifecycle.announced else "",
+        "last_day": lifecycle.end.day if lifecycle.end else "",
+        "elsewhere": {region: end.day for region, end in lifecycle.end_elsewhere.items()},
+        "also_given": [source.day for source in lifecycle.also_given],
+        "guides_name": series.successors,
+        "restricted": series.restricted,
+        "note": series.note,
+        "sources": [*series.sources, *([lifecycle.end] if lifecycle.end else [])],
+    }
+
+
+def _size(size: Size) -> dict[str, object]:
+    end = size.lifecycle.end
+    return {
+        "size": size.name,
+        "series": size.series.name,
+        "gpus": size.gpu_count,
+        "gpu_memory_gib": size.gpu_memory_gib,
+        "vcpu": size.vcpus,
+        "vcpu_of_quota": size.quota_vcpus,
+        "memory_gib": size.memory_gib,
+        "rdma": size.rdma,
+        "status": size.lifecycle.status(FACTS_DAY),
+        "last_day": end.day if end else "",
+        "instead": _instead(size),
+        "note": size.note,
+    }
+
+
+def _instead(size: Size) -> list[str]:
+    end = size.lifecycle.end
+    if end is None:
+        return []
+    use = offers.use_of(size, Service.VIRTUAL_MACHINES)
+    day = max(FACTS_DAY, end.day)
+    return [one.size.name for one in successors.find(size, use, day, SIZES, packaged(), offers.reasons)]
+
+
+def _services() -> Iterator[str]:
+    yield "## Container Instances\n"
+    yield table(_container_limits())
+    yield "CUDA that the service's driver ran, by its page of that day:\n"
+    yield table([{"newest_CUDA": version, "source": source} for source, version in container_instances.CUDA_BY_DATE])
+    yield from _facts("container_instances")
+    yield "## Container Apps\n"
+    yield table(list(container_apps.PROFILES.values()))
+    yield from _facts("container_apps")
+    yield "## Batch\n\nSeries, as Batch's own pages and notices name them:\n"
+    yield table(_lifecycles(batch.SERIES))
+    yield "Node agents:\n"
+    yield table(list(node_agents.AGENTS))
+    yield "Operating systems, software and settings that the article of 2018-12-17 asks for:\n"
+    yield table([*batch_requirements.REQUIREMENTS, batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
+    yield "Parts of Batch that have ended or will:\n"
+    yield table([value for value in vars(batch).values() if isinstance(value, batch.Feature)])
+    yield "Regions that Batch has left:\n"
+    yield table([{"region": region, "last_day": end.day, "source": end} for region, end in batch.SERVICE.end_elsewhere.items()])
+    yield "Communication with nodes:\n"
+    yield table(
+        [
+            {"mode": mode, "ports_inward": batch.INBOUND_PORTS[mode], "443_outward_to": batch.OUTBOUND_TAGS[mode]}
+            for mode in batch.INBOUND_PORTS
+        ]
+    )
+    yield from _facts("batch")
+    yield "## Images of virtual machines\n"
+    yield table(list(vm_image_rows.IMAGES), first=("reference", "distribution", "has", "generations"))
+    yield from _facts("vm_image")
+    yield "## The GPU driver extension\n"
+    yield table(list(driver_extension.ENTRIES))
+    yield "Which driver it installs unless told otherwise, and which it can:\n"
+    yield table(
+        [
+            {
+                "series": series,
+                "unless_told": driver,
+                "can": [one for one in driver_extension.TAKES if series in driver_extension.TAKES[one]],
+            }
+            for series, driver in driver_extension.DEFAULTS.items()
+        ]
+    )
+    yield from _facts("driver_extension")
+    yield "## AKS\n"
+    yield table(list(aks_sizes.LISTED), first=("series", "driver", "installs_driver"))
+    yield "Driver images:\n"
+    yield table(list({row.driver.name: row.driver for row in aks_sizes.LISTED if row.driver}.values()))
+    yield "Series that AKS refuses, by the page that says so:\n"
+    yield table([{"series": series, "source": source} for series, source in aks_sizes.REFUSED_SERIES.items()])
+    yield "OS SKUs:\n"
+    yield table(list(aks_systems.OS_SKUS.values()))
+    yield "Kubernetes versions, by month:\n"
+    yield table(list(kubernetes_versions.VERSIONS))
+    yield "Counters of the DCGM exporter's default set:\n"
+    yield table([{"counter": name, "unit": unit} for name, unit in dcgm.COUNTERS.items()])
+    yield from _facts("aks", "gpu_sharing")
+    yield "## Azure Machine Learning\n\nSeries that compute clusters take:\n"
+    yield table(_lifecycles(machine_learning_sizes.COMPUTE_SERIES))
+    yield "Clients:\n"
+    yield table([{"client": client, **row._asdict()} for client, row in clients.CLIENTS.items()])
+    yield "Sizes of managed online endpoints:\n"
+    yield table(list(endpoints.MANAGED_SIZES))
+    yield "Settings of the extension for Kubernetes clusters:\n"
+    yield table(list(extension.SETTINGS))
+    yield from _facts("machine_learning")
+    yield "## Azure Stack Edge\n"
+    yield table([{"model": name, **device._asdict()} for name, device in stack_edge_facts.DEVICES.items()])
+    yield "GPUs, and sizes of virtual machines with one:\n"
+    yield table(_lifecycles({**stack_edge_facts.GPUS, **stack_edge_facts.GPU_SIZES}))
+    yield f"The GPU extension runs on {', '.join(stack_edge_facts.EXTENSION_SYSTEMS)}. Commands of the device:\n"
+    yield table(list(stack_edge_commands.COMMANDS), first=("name", "parameters"))
+    yield from _facts("stack_edge")
+    yield "## Virtual machines of one's own\n"
+    yield from _facts("machines")
+    yield "## The provider's API versions, and what else is known\n"
+    yield from _facts("virtual_machines", "provider", "azure")
+
+
+def _container_limits() -> list[dict[str, Any]]:
+    """The most that a container group may ask for, by GPU SKU and number of GPUs."""
+    return [
+        {
+            "SKU": sku.name,
+            "GPUs": count,
+            "vcpu": limit.cpu,
+            "memory_GB": limit.memory_gb,
+            "dates": sku.lifecycle,
+            "regions": sku.regions,
+            "sources": [limit.source, sku.regions_source],
+        }
+        for sku in container_instances.GPU_SKUS.values()
+        for count, limit in sku.limits.items()
+    ]
+
+
+def _facts(*prefixes: str) -> Iterator[str]:
+    """The facts of the modules and folders below `azure_gpu/catalog/services` whose names begin so."""
+    found = [fact for module, facts in all_facts() if module.startswith(prefixes) for fact in facts]
+    if found:
+        yield table(found)
+
+
+def all_facts() -> Iterator[tuple[str, Iterable[Fact]]]:
+    folder = "azure_gpu.catalog.services."
+    for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog."):
+        if module.name.startswith(folder):
+            yield module.name.removeprefix(folder), getattr(importlib.import_module(module.name), "FACTS", ())
+
+
+def _drivers() -> Iterator[str]:
+    yield "## CUDA and drivers\n\nThe first driver made for each CUDA version:\n"
+    yield table(list(drivers.TOOLKITS))
+    yield "GPU generations:\n"
+    yield table(list(drivers.ARCHITECTURES.values()))
+    yield "CUDA in TensorFlow's own GPU images:\n"
+    yield table([{"TensorFlow": version, "CUDA": cuda} for version, cuda in image_cuda.TENSORFLOW_CUDA.items()])
+
+
+def _prices() -> Iterator[str]:
+    yield "## Prices\n\nList prices are in `azure_gpu/catalog/prices/`, one row a size, region and source;"
+    yield "`python -m operations sizes show SIZE` shows them. What services add:\n"
+    yield table(list(notes.SURCHARGES))
+    yield table(list(container_apps_prices.FACTS))
+    yield "Prices that may be wrong:\n"
+    yield table([{"sizes": doubt.sizes, **doubt.fact._asdict()} for doubt in notes.DOUBTS])
+    yield "Names with a price that are no size:\n"
+    yield table(list(notes.NOT_SIZES.values()))
+
+
+def _left_out() -> Iterator[str]:
+    yield "## Left out\n"
+    yield table(list(left_out.LEFT_OUT))
+    yield "Of the price lists:\n"
+    yield table(list(notes.LEFT_OUT))
+
+
+def _lifecycles(rows: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"name": name, "dates": lifecycle, "source": lifecycle.seen} for name, lifecycle in rows.items()]

@@ -1,0 +1,217 @@
+"""The API of one Kubernetes cluster, as far as operations need it: objects as the API answers them, logs, exec, a pod's port.
+
+In: an `ApiClient` of the `kubernetes` package. Out: JSON as plain values; ClusterError in a line for what the cluster refuses or
+for a cluster that doesn't answer. Every request has a time limit, so that a dead cluster is noticed. Loaded when a cluster is
+asked: the client takes seconds to load.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kubernetes import client as kubernetes_client
+from kubernetes.client.exceptions import ApiException
+from kubernetes.stream import portforward, stream
+from urllib3.exceptions import HTTPError
+
+from azure_gpu_operations.clusters.errors import ClusterError
+
+CONNECT_SECONDS = 10
+ANSWER_SECONDS = 30
+SILENCE_SECONDS = 300  # after which a log that is followed is opened again
+PAGE = 500
+_PATCHES = {"merge": "application/merge-patch+json"}
+
+
+class ClusterApi:
+    """One cluster. Paths are those of the API, such as /api/v1/nodes."""
+
+    def __init__(self, api_client: Any, server: str) -> None:
+        self._client = api_client
+        self._core = kubernetes_client.CoreV1Api(api_client)
+        self.server = server
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """The object, None where there is none."""
+        try:
+            return self._json("GET", path)
+        except ClusterError as error:
+            if error.status != 404:
+                raise
+            return None
+
+    def items(self, path: str, **query: str) -> list[dict[str, Any]]:
+        """A list, page after page."""
+        found: list[dict[str, Any]] = []
+        more = ""
+        while True:
+            page = self._json("GET", path, {"limit": str(PAGE), **query, **({"continue": more} if more else {})})
+            found += page.get("items") or []
+            more = (page.get("metadata") or {}).get("continue") or ""
+            if not more:
+                return found
+
+    def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return self._json("POST", path, body=body)
+
+    def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A merge patch."""
+        return self._json("PATCH", path, body=body, content=_PATCHES["merge"])
+
+    def delete(self, path: str) -> None:
+        """With what belongs to it, which goes afterwards. What isn't there is no error."""
+        try:
+            self._json("DELETE", path, body={"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"})
+        except ClusterError as error:
+            if error.status != 404:
+                raise
+
+    def log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        follow: bool = False,
+        since: str = "",
+        tail: int | None = None,
+        previous: bool = False,
+    ) -> Iterator[str]:
+        """Lines with the time at which each was written, `2026-11-22T10:00:00.123456789Z text`. `since`: RFC 3339; `previous`: of
+        the container's run before this one."""
+        query = {"container": container, "timestamps": "true"}
+        query |= {"follow": "true"} if follow else {}
+        query |= {"sinceTime": since} if since else {}
+        query |= {"previous": "true"} if previous else {}
+        query |= {"tailLines": str(tail)} if tail is not None else {}
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
+        answer = self._send("GET", path, query, silence=SILENCE_SECONDS if follow else ANSWER_SECONDS, headers={"Accept": "*/*"})
+        rest = b""
+        try:
+            for part in answer.stream(amt=None if not follow else 65536, decode_content=True):
+                *lines, rest = (rest + part).split(b"\n")
+                yield from (line.decode("utf-8", errors="replace") for line in lines)
+        except HTTPError as error:
+            raise ClusterError(f"the log of {pod} broke off: {_first(error)}") from error
+        finally:
+            answer.release_conn() if not follow else answer.close()
+        if rest:
+            yield rest.decode("utf-8", errors="replace")
+
+    def execute(self, namespace: str, pod: str, container: str, command: Sequence[str]) -> str:
+        """What a command writes to standard output in a container. ClusterError where it fails."""
+        try:
+            found = stream(
+                self._core.connect_get_namespaced_pod_exec,
+                pod,
+                namespace,
+                container=container,
+                command=list(command),
+                stdin=False,
+                stdout=True,
+                stderr=True,
+                tty=False,
+                _preload_content=False,
+                _request_timeout=CONNECT_SECONDS,
+            )
+            found.run_forever(timeout=ANSWER_SECONDS)
+            output, errors, code = found.read_stdout(timeout=0), found.read_stderr(timeout=0), found.returncode
+            found.close()
+        except ApiException as error:
+            raise ClusterError(f"{command[0]} can't be run in {pod}: {_reason(error)}", error.status or 0) from error
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"{command[0]} can't be run in {pod}: {_first(error)}") from error
+        if code:
+            raise ClusterError(f"{command[0]} in {pod} ended with exit code {code}: {_first(errors or output)}", 500)
+        return output
+
+    def page_of(self, namespace: str, pod: str, port: int, path: str) -> str:
+        """What an HTTP server in a pod answers, through a port that is forwarded for this one question."""
+        try:
+            forward = portforward(self._core.connect_get_namespaced_pod_portforward, pod, namespace, ports=str(port))
+            channel = forward.socket(port)
+            channel.setblocking(True)
+            channel.settimeout(ANSWER_SECONDS)
+            # HTTP/1.0: the answer ends where the connection does.
+            channel.sendall(f"GET {path} HTTP/1.0\r\nHost: {pod}\r\n\r\n".encode())
+            parts: list[bytes] = []
+            while part := channel.recv(65536):
+                parts.append(part)
+            channel.close()
+            told = forward.error(port)
+        except ApiException as error:
+            raise ClusterError(f"port {port} of {pod} can't be reached: {_reason(error)}", error.status or 0) from error
+        except OSError as error:
+            raise ClusterError(f"port {port} of {pod} can't be reached: {_first(error)}") from error
+        head, _, body = b"".join(parts).partition(b"\r\n\r\n")
+        status = head.split(b"\r\n", 1)[0].decode("latin-1")
+        if " 200 " not in f"{status} ":
+            raise ClusterError(f"port {port} of {pod} answers {status or told or 'nothing'}", 502)
+        return body.decode("utf-8", errors="replace")
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _json(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content: str = "application/json",
+    ) -> dict[str, Any]:
+        answer = self._send(method, path, query, body, headers={"Accept": "application/json", "Content-Type": content})
+        try:
+            return json.loads(answer.data or b"{}")
+        except (ValueError, HTTPError) as error:
+            raise ClusterError(f"the cluster at {self.server} answers what can't be understood: {_first(error)}", 502) from error
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        *,
+        silence: float = ANSWER_SECONDS,
+        headers: Mapping[str, str],
+    ) -> Any:
+        try:
+            return self._client.call_api(
+                path,
+                method,
+                query_params=list((query or {}).items()),
+                header_params=dict(headers),
+                body=body,
+                auth_settings=["BearerToken"],
+                _preload_content=False,
+                _request_timeout=(CONNECT_SECONDS, silence),
+            )
+        except ApiException as error:
+            if not error.status:
+                raise ClusterError(f"the cluster at {self.server} can't be asked: {_first(error.reason)}") from error
+            raise ClusterError(_reason(error), error.status) from error
+        except (HTTPError, OSError) as error:
+            raise ClusterError(f"the cluster at {self.server} doesn't answer: {_cause(error)}") from error
+
+
+def _reason(error: ApiException) -> str:
+    """The API's own message."""
+    body: Any = error.body
+    try:
+        status = json.loads(body or "")
+        return f"{status.get('reason') or error.reason}: {status['message']}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        text = body.decode("utf-8", errors="replace") if isinstance(body, bytes) else str(body or "")
+        return f"HTTP {error.status}: {_first(text or error.reason or '')}"
+
+
+def _cause(error: BaseException) -> str:
+    """What lies below urllib3's own words about its tries."""
+    reason = getattr(error, "reason", None)
+    return _first(reason if isinstance(reason, BaseException) else error)
+
+
+def _first(text: object) -> str:
+    lines = str(text).strip().splitlines()
+    return lines[0][:500] if lines else type(text).__name__

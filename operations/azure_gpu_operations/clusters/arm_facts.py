@@ -1,0 +1,120 @@
+"""A cluster of AKS and its pools as ARM answers them.
+
+In: bodies of Microsoft.ContainerService/managedClusters and agentPools. Out: `ClusterFacts`, `PoolFacts`. Pure.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog.services.aks import spot
+from azure_gpu.catalog.services.aks.clusters import FREE
+from azure_gpu.catalog.services.aks.pool import PROVIDER_API
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import tags
+
+API_VERSION = PROVIDER_API
+CLUSTER_TYPE = "Microsoft.ContainerService/managedClusters"
+POOL_TYPE = f"{CLUSTER_TYPE}/agentPools"
+STOPPED = "Stopped"
+
+
+class PoolFacts(NamedTuple):
+    """One pool."""
+
+    name: str
+    id: str
+    size: str = ""
+    mode: str = ""
+    count: int = 0
+    autoscaling: bool = False
+    least: int = 0
+    most: int = 0
+    is_spot: bool = False
+    taints: tuple[str, ...] = ()  # key=value:effect, with those that AKS adds
+    labels: Mapping[str, str] = {}
+    provisioning: str = ""
+    power: str = ""
+    mig_profile: str = ""
+    installs_driver: bool = True
+    is_windows: bool = False
+
+    @property
+    def called(self) -> str:
+        """As the stack file calls it: a pool that stands beside its successor has a name of its own for each of its forms."""
+        return self.labels.get(tags.NODE_POOL) or self.name
+
+    def is_meant(self, name: str) -> bool:
+        return name in (self.name, self.called)
+
+    @property
+    def has_gpu(self) -> bool:
+        found = SIZES.find(self.size)
+        return bool(self.mig_profile) or (found is not None and found.gpu is not None)
+
+    @property
+    def at_most(self) -> int:
+        """So many nodes it may have without somebody changing it."""
+        return self.most if self.autoscaling else self.count
+
+
+class ClusterFacts(NamedTuple):
+    """One cluster, without its pools."""
+
+    name: str
+    id: str
+    location: str = ""
+    provisioning: str = ""
+    power: str = ""
+    version: str = ""
+    has_entra: bool = False
+    local_accounts: bool = False
+    is_private: bool = False
+    tier: str = ""  # of its control plane, which may cost
+    tags: Mapping[str, str] = {}
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.power.lower() == STOPPED.lower()
+
+
+def cluster_of(body: Mapping[str, Any]) -> ClusterFacts:
+    properties = body.get("properties") or {}
+    return ClusterFacts(
+        name=str(body.get("name") or ""),
+        id=str(body.get("id") or ""),
+        location=str(body.get("location") or ""),
+        provisioning=str(properties.get("provisioningState") or ""),
+        power=str((properties.get("powerState") or {}).get("code") or ""),
+        version=str(properties.get("currentKubernetesVersion") or properties.get("kubernetesVersion") or ""),
+        has_entra=bool(properties.get("aadProfile")),
+        local_accounts=not properties.get("disableLocalAccounts"),
+        is_private=bool((properties.get("apiServerAccessProfile") or {}).get("enablePrivateCluster")),
+        tier=str((body.get("sku") or {}).get("tier") or FREE),
+        tags=body.get("tags") or {},
+    )
+
+
+def pool_of(body: Mapping[str, Any]) -> PoolFacts:
+    properties = body.get("properties") or {}
+    is_spot = str(properties.get("scaleSetPriority") or "").lower() == "spot"
+    taints = [str(each) for each in properties.get("nodeTaints") or []]
+    if is_spot and spot.TAINT not in taints:
+        taints.append(spot.TAINT)
+    return PoolFacts(
+        name=str(body.get("name") or ""),
+        id=str(body.get("id") or ""),
+        size=str(properties.get("vmSize") or ""),
+        mode=str(properties.get("mode") or ""),
+        count=int(properties.get("count") or 0),
+        autoscaling=bool(properties.get("enableAutoScaling")),
+        least=int(properties.get("minCount") or 0),
+        most=int(properties.get("maxCount") or 0),
+        is_spot=is_spot,
+        taints=tuple(taints),
+        labels={str(key): str(value) for key, value in (properties.get("nodeLabels") or {}).items()},
+        provisioning=str(properties.get("provisioningState") or ""),
+        power=str((properties.get("powerState") or {}).get("code") or ""),
+        mig_profile=str(properties.get("gpuInstanceProfile") or ""),
+        installs_driver=str((properties.get("gpuProfile") or {}).get("driver") or "Install") != "None",
+        is_windows=str(properties.get("osType") or "") == "Windows",
+    )

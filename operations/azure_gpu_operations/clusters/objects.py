@@ -1,0 +1,361 @@
+"""Pods, nodes, Jobs and events of a cluster as the API answers them, reduced to what says something.
+
+In: JSON bodies. Out: `PodSeen`, `NodeSeen`, `JobSeen`, `EventSeen`. Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog.services.aks.pool import LABEL as POOL_LABEL
+from azure_gpu.catalog.services.aks.spot import LABEL as SPOT_LABEL
+from azure_gpu.formats import tags
+from azure_gpu_operations.jobs import instant
+
+_OLD_POOL_LABEL = "agentpool"
+SIZE_LABEL = "node.kubernetes.io/instance-type"
+REGION_LABEL = "topology.kubernetes.io/region"
+GPU_PREFIXES = ("nvidia.com/", "amd.com/")  # of resources that device plugins advertise
+JOB_LABEL = "batch.kubernetes.io/job-name"
+_OLD_JOB_LABEL = "job-name"
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+class EventSeen(NamedTuple):
+    """One event, as often as it was seen."""
+
+    reason: str
+    message: str
+    is_warning: bool = False
+    at: datetime | None = None
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.reason}: {self.message}" if self.message else self.reason
+
+
+class ContainerSeen(NamedTuple):
+    """One container of a pod."""
+
+    name: str
+    image: str = ""
+    state: str = ""  # waiting, running, terminated; "" where the kubelet hasn't said anything
+    reason: str = ""
+    message: str = ""
+    exit_code: int | None = None
+    began: datetime | None = None
+    ended: datetime | None = None
+    restarts: int = 0
+    last_reason: str = ""  # of its run before this one
+    last_message: str = ""
+    last_exit_code: int | None = None
+    memory: str = ""  # its limit
+    is_init: bool = False
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.reason}: {self.message}" if self.reason and self.message else self.reason or self.message
+
+
+class Toleration(NamedTuple):
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+
+class Taint(NamedTuple):
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+class PodSeen(NamedTuple):
+    """One pod."""
+
+    name: str
+    namespace: str
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    node: str = ""
+    created: datetime | None = None
+    began: datetime | None = None  # when a kubelet took it
+    is_leaving: bool = False
+    unschedulable: str = ""  # the scheduler's message
+    gated: str = ""  # why it isn't scheduled though nothing speaks against it
+    disruption: str = ""  # why it was taken away: reason and message of the condition DisruptionTarget
+    containers: tuple[ContainerSeen, ...] = ()
+    gpus: Mapping[str, int] = {}  # that its containers ask for, by resource
+    tolerations: tuple[Toleration, ...] = ()
+    node_selector: Mapping[str, str] = {}
+    job: str = ""
+    labels: Mapping[str, str] = {}
+    environment: Mapping[str, str] = {}  # of its containers, as far as it is written there
+    uid: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def pool(self) -> str:
+        """Where it may go alone; "" where it doesn't say."""
+        found = (self.node_selector.get(label) for label in (POOL_LABEL, _OLD_POOL_LABEL, tags.NODE_POOL))
+        return next((each for each in found if each), "")
+
+    def tolerates(self, taint: Taint) -> bool:
+        """As the scheduler takes it: a toleration without a key and with Exists tolerates everything."""
+        return taint.effect == "PreferNoSchedule" or any(_tolerates(each, taint) for each in self.tolerations)
+
+
+class NodeSeen(NamedTuple):
+    """One node."""
+
+    name: str
+    pool: str = ""
+    size: str = ""
+    region: str = ""
+    is_ready: bool = True
+    not_ready: str = ""  # the kubelet's words
+    is_unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    gpus: Mapping[str, int] = {}  # that pods can ask for, by resource
+    labels: Mapping[str, str] = {}
+    is_spot: bool = False
+    created: datetime | None = None
+
+
+class JobSeen(NamedTuple):
+    """A Job without its pods."""
+
+    name: str
+    namespace: str
+    uid: str = ""
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    is_suspended: bool = False
+    is_complete: bool = False
+    failure: str = ""  # the reason of the condition Failed, such as DeadlineExceeded
+    failure_message: str = ""
+    began: datetime | None = None
+    labels: Mapping[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    created: datetime | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_complete or bool(self.failure)
+
+
+def pod_of(body: Mapping[str, Any]) -> PodSeen:
+    metadata, spec, status = _parts(body)
+    conditions = {str(each.get("type")): each for each in status.get("conditions") or []}
+    scheduled = conditions.get("PodScheduled") or {}
+    waits = scheduled.get("status") == "False"
+    disruption = conditions.get("DisruptionTarget") or {}
+    labels = _words(metadata.get("labels"))
+    containers = [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
+    return PodSeen(
+        name=str(metadata.get("name") or ""),
+        namespace=str(metadata.get("namespace") or ""),
+        phase=str(status.get("phase") or ""),
+        reason=str(status.get("reason") or ""),
+        message=str(status.get("message") or "").strip(),
+        node=str(spec.get("nodeName") or ""),
+        created=instant(metadata.get("creationTimestamp")),
+        began=instant(status.get("startTime")),
+        is_leaving=bool(metadata.get("deletionTimestamp")),
+        unschedulable=str(scheduled.get("message") or "") if waits and scheduled.get("reason") == "Unschedulable" else "",
+        gated=str(scheduled.get("message") or scheduled.get("reason") or "")
+        if waits and scheduled.get("reason") != "Unschedulable"
+        else "",
+        disruption=_sentence(disruption) if disruption.get("status") == "True" else "",
+        containers=(
+            *_containers(spec.get("initContainers"), status.get("initContainerStatuses"), is_init=True),
+            *_containers(spec.get("containers"), status.get("containerStatuses"), is_init=False),
+        ),
+        gpus=_gpus_asked(spec.get("containers") or []),
+        tolerations=_tolerations(spec),
+        node_selector=_words(spec.get("nodeSelector")),
+        job=labels.get(JOB_LABEL) or labels.get(_OLD_JOB_LABEL) or "",
+        labels=labels,
+        environment={
+            str(each["name"]): str(each.get("value") or "")
+            for container in containers
+            for each in container.get("env") or []
+            if each.get("name") and "valueFrom" not in each
+        },
+        uid=str(metadata.get("uid") or ""),
+    )
+
+
+def node_of(body: Mapping[str, Any]) -> NodeSeen:
+    metadata, spec, status = _parts(body)
+    labels = _words(metadata.get("labels"))
+    conditions = {str(each.get("type")): each for each in status.get("conditions") or []}
+    ready = conditions.get("Ready") or {}
+    is_ready = ready.get("status") == "True"
+    return NodeSeen(
+        name=str(metadata.get("name") or ""),
+        pool=labels.get(POOL_LABEL) or labels.get(_OLD_POOL_LABEL) or "",
+        size=labels.get(SIZE_LABEL) or "",
+        region=labels.get(REGION_LABEL) or "",
+        is_ready=is_ready,
+        not_ready="" if is_ready else _sentence(ready) or "it has said nothing yet",
+        is_unschedulable=bool(spec.get("unschedulable")),
+        taints=tuple(
+            Taint(str(each.get("key") or ""), str(each.get("value") or ""), str(each.get("effect") or ""))
+            for each in spec.get("taints") or []
+        ),
+        gpus=gpus_in(status.get("allocatable") or {}),
+        labels=labels,
+        is_spot=labels.get(SPOT_LABEL[0]) == SPOT_LABEL[1],
+        created=instant(metadata.get("creationTimestamp")),
+    )
+
+
+def job_of(body: Mapping[str, Any]) -> JobSeen:
+    metadata, spec, status = _parts(body)
+    conditions = {str(each.get("type")): each for each in status.get("conditions") or [] if each.get("status") == "True"}
+    failed = conditions.get("Failed") or {}
+    return JobSeen(
+        name=str(metadata.get("name") or ""),
+        namespace=str(metadata.get("namespace") or ""),
+        uid=str(metadata.get("uid") or ""),
+        active=int(status.get("active") or 0),
+        succeeded=int(status.get("succeeded") or 0),
+        failed=int(status.get("failed") or 0),
+        is_suspended=bool(spec.get("suspend")),
+        is_complete="Complete" in conditions,
+        failure=str(failed.get("reason") or ("Failed" if failed else "")),
+        failure_message=str(failed.get("message") or ""),
+        began=instant(status.get("startTime")),
+        labels=_words(metadata.get("labels")),
+        tolerations=_tolerations((spec.get("template") or {}).get("spec") or {}),
+        created=instant(metadata.get("creationTimestamp")),
+    )
+
+
+def events_of(bodies: Iterable[Mapping[str, Any]]) -> tuple[EventSeen, ...]:
+    """The oldest first."""
+    found = [
+        EventSeen(
+            reason=str(each.get("reason") or ""),
+            message=str(each.get("message") or "").strip(),
+            is_warning=each.get("type") == "Warning",
+            at=_moment(each),
+        )
+        for each in bodies
+    ]
+    return tuple(sorted(found, key=lambda each: each.at or _EARLIEST))
+
+
+def by_age(pods: Iterable[PodSeen]) -> list[PodSeen]:
+    """The oldest first."""
+    return sorted(pods, key=lambda each: (each.created or _EARLIEST, each.name))
+
+
+def gpus_in(resources: Mapping[str, Any]) -> dict[str, int]:
+    """The GPUs among a container's or a node's resources, also those of which there are 0: a device plugin was there."""
+    return {
+        str(name): int(str(amount))
+        for name, amount in resources.items()
+        if str(name).startswith(GPU_PREFIXES) and str(amount).isdecimal()
+    }
+
+
+def _gpus_asked(containers: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for container in containers:
+        resources = container.get("resources") or {}
+        for name, amount in gpus_in(resources.get("limits") or resources.get("requests") or {}).items():
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def _containers(specs: Any, statuses: Any, *, is_init: bool) -> Iterable[ContainerSeen]:
+    told = {str(each.get("name")): each for each in statuses or []}
+    for spec in specs or []:
+        name = str(spec.get("name") or "")
+        status = told.get(name) or {}
+        state, now = _state(status.get("state"))
+        _, last = _state(status.get("lastState"))
+        yield ContainerSeen(
+            name=name,
+            image=str(spec.get("image") or ""),
+            state=state,
+            reason=str(now.get("reason") or ""),
+            message=str(now.get("message") or "").strip(),
+            exit_code=now.get("exitCode"),
+            began=instant(now.get("startedAt")),
+            ended=instant(now.get("finishedAt")),
+            restarts=int(status.get("restartCount") or 0),
+            last_reason=str(last.get("reason") or ""),
+            last_message=str(last.get("message") or "").strip(),
+            last_exit_code=last.get("exitCode"),
+            memory=str(((spec.get("resources") or {}).get("limits") or {}).get("memory") or ""),
+            is_init=is_init,
+        )
+
+
+def _state(said: Any) -> tuple[str, Mapping[str, Any]]:
+    for name in ("terminated", "running", "waiting"):
+        if (said or {}).get(name) is not None:
+            return name, said[name]
+    return "", {}
+
+
+def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
+    return tuple(
+        Toleration(
+            str(each.get("key") or ""),
+            str(each.get("operator") or "Equal"),
+            str(each.get("value") or ""),
+            str(each.get("effect") or ""),
+        )
+        for each in spec.get("tolerations") or []
+    )
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if not toleration.key:
+        return toleration.operator == "Exists"
+    return toleration.key == taint.key and (toleration.operator == "Exists" or toleration.value == taint.value)
+
+
+def taint_of(text: str) -> Taint | None:
+    """`key=value:effect`, as ARM and kubectl write it."""
+    pair, colon, effect = text.rpartition(":")
+    if not colon or not pair:
+        return None
+    key, _, value = pair.partition("=")
+    return Taint(key, value, effect)
+
+
+def _parts(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]:
+    return body.get("metadata") or {}, body.get("spec") or {}, body.get("status") or {}
+
+
+def _words(said: Any) -> dict[str, str]:
+    return {str(key): str(value) for key, value in (said or {}).items()}
+
+
+def _sentence(condition: Mapping[str, Any]) -> str:
+    parts = (str(condition.get("reason") or ""), str(condition.get("message") or "").strip())
+    return ": ".join(part for part in parts if part)
+
+
+def _moment(event: Mapping[str, Any]) -> datetime | None:
+    """When it was seen last; events have had several places for it."""
+    series = event.get("series") or {}
+    for each in (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp")):
+        if each:
+            return instant(each)
+    return instant((event.get("metadata") or {}).get("creationTimestamp"))

@@ -1,0 +1,123 @@
+"""Where on Kubernetes a command goes: one of the stack's clusters, one of its edges, or a cluster given by a kubeconfig's file.
+
+In: a stack's view, its file, the words of the command line. Out: a `Place` and problems. Reads the stack's file alone, to find
+the kubeconfig that an edge names; a kubeconfig that lies encrypted in it has to be given as a file.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog import spelling
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats import stack_file
+from azure_gpu_operations.stack_options import PROJECT_FOLDER
+from azure_gpu_operations.stack_view import StackView
+
+AKS, EDGE = "aks", "edge"
+DEFAULT_NAMESPACE = "default"
+EDGES_KEY = "azure-gpu:edges"
+
+
+class Place(NamedTuple):
+    """One cluster. Either `id` or `kubeconfig` says how it is reached."""
+
+    name: str
+    id: str = ""  # ARM id
+    kubeconfig: Path | None = None
+    context: str = ""
+    namespace: str = DEFAULT_NAMESPACE
+
+    @property
+    def is_edge(self) -> bool:
+        return not self.id
+
+    @property
+    def described(self) -> str:
+        return f"{'edge' if self.is_edge else 'cluster'} {self.name}"
+
+
+class Said(NamedTuple):
+    """The words of the command line."""
+
+    cluster: str = ""
+    namespace: str = ""
+    kubeconfig: Path | None = None
+    context: str = ""
+
+
+def choose(view: StackView, kind: str, said: Said, file: Path | None) -> tuple[Place | None, list[Problem]]:
+    """The cluster or edge that is meant; None with a problem. `file`: the stack's."""
+    known = sorted(view.clusters if kind == AKS else view.edges)
+    if said.kubeconfig is not None:
+        if kind == AKS:
+            fix = "leave it out, or write --on edge"
+            return None, [
+                Problem("--kubeconfig", "how an AKS cluster is reached is asked from Azure", str(said.kubeconfig), fix=fix)
+            ]
+        name = said.cluster or (known[0] if len(known) == 1 else said.kubeconfig.name)
+        namespace = said.namespace or view.namespaces.get(name) or DEFAULT_NAMESPACE
+        return Place(name, kubeconfig=said.kubeconfig, context=said.context, namespace=namespace), []
+    name, problems = _name(view, kind, said.cluster, known)
+    if not name:
+        return None, problems
+    namespace = said.namespace or view.namespaces.get(name) or DEFAULT_NAMESPACE
+    if kind == AKS:
+        return Place(name, id=view.clusters[name], namespace=namespace), []
+    kubeconfig, context = edge_file(name, file)
+    if kubeconfig is None:
+        message = "the stack's file doesn't say in which file the kubeconfig of this edge is"
+        return None, [Problem("--kubeconfig", message, value=name, fix="give it: --kubeconfig FILE", code=Code.NOT_FOUND)]
+    return Place(name, kubeconfig=kubeconfig, context=said.context or context, namespace=namespace), []
+
+
+def all_of(view: StackView, file: Path | None) -> list[Place]:
+    """Every cluster and edge of a stack that can be reached from here."""
+    found = [
+        Place(name, id=each, namespace=view.namespaces.get(name) or DEFAULT_NAMESPACE) for name, each in view.clusters.items()
+    ]
+    for name in view.edges:
+        kubeconfig, context = edge_file(name, file)
+        if kubeconfig is not None:
+            namespace = view.namespaces.get(name) or DEFAULT_NAMESPACE
+            found.append(Place(name, kubeconfig=kubeconfig, context=context, namespace=namespace))
+    return found
+
+
+def edge_file(name: str, file: Path | None) -> tuple[Path | None, str]:
+    """The kubeconfig that a stack's file names for an edge, and the context in it. Its path starts at the project's folder."""
+    try:
+        text = file.read_text(encoding="utf-8") if file is not None else ""
+        edges: Any = json.loads(stack_file.configuration(text).get(EDGES_KEY) or "{}")
+    except (OSError, ValueError, stack_file.StackFileError):
+        return None, ""
+    said = edges.get(name) if isinstance(edges, dict) else None
+    if not isinstance(said, Mapping) or not said.get("kubeconfig_file"):
+        return None, ""
+    return PROJECT_FOLDER / Path(str(said["kubeconfig_file"])).expanduser(), str(said.get("context") or "")
+
+
+def _name(view: StackView, kind: str, wanted: str, known: list[str]) -> tuple[str, list[Problem]]:
+    what, section = ("cluster", "clusters") if kind == AKS else ("edge", "edges")
+    if not known:
+        fix = f"give the stack one: a section `{section}` in its file, then `pulumi up`"
+        return "", [Problem("--stack", f"the stack has no {what}", value=view.name, fix=fix, code=Code.NOT_FOUND)]
+    if wanted:
+        return (wanted, []) if wanted in known else ("", [_unknown(wanted, what, known)])
+    if len(known) > 1:
+        fix = f"choose one: --cluster {known[0]}"
+        return "", [Problem("--cluster", f"the stack has several {what}s", allowed=", ".join(known), fix=fix)]
+    return known[0], []
+
+
+def _unknown(name: str, what: str, known: list[str]) -> Problem:
+    close = spelling.nearest(name, known, 1)
+    return Problem(
+        path="--cluster",
+        message=f"the stack has no such {what}",
+        value=name,
+        allowed=", ".join(known),
+        fix=f"did you mean {close[0]}?" if close else "",
+        code=Code.NOT_FOUND,
+    )

@@ -1,0 +1,145 @@
+"""The way into a cluster: for AKS what ARM says of it and a token of this login, for an edge its kubeconfig.
+
+In: a signed-in `Arm` and a cluster's ARM id, or a kubeconfig's file and a context. Out: a `ClusterApi`; ClusterError where there
+is no way. Loaded when a cluster is asked, as `api` is.
+
+ARM tells the address and the authority of the API server (listClusterUserCredential). Who asks is this login itself, by a token
+for AKS's server application: no kubelogin, nobody is asked for a code, and nothing is written to a kubeconfig. A cluster without
+Entra has local accounts alone, whose certificate that answer holds.
+"""
+
+import base64
+import binascii
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from azure.core.credentials import TokenCredential
+from azure.core.exceptions import AzureError as AzureCoreError
+from kubernetes import client as kubernetes_client
+from kubernetes import config as kubernetes_config
+from kubernetes.config.config_exception import ConfigException
+
+from azure_gpu.catalog.services.aks.access import SERVER_APP
+from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu_operations.clusters import kubeconfig
+from azure_gpu_operations.clusters.api import ClusterApi
+from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.kubeconfig import Kubeconfig, KubeconfigError
+
+# The first-party application whose tokens every AKS cluster with Entra takes (Azure/kubelogin, README: --server-id).
+SERVER_SCOPE = f"{SERVER_APP}/.default"
+_EARLY_SECONDS = 300  # so long before its end a token is renewed
+_TOKEN = "BearerToken"  # noqa: S105 - how the client calls the place of a token
+
+
+def of_cluster(arm: Arm, cluster_id: str) -> ClusterApi:
+    """ClusterError where it is gone or stopped, AzureError where ARM refuses."""
+    return _api(arm, _facts(arm, cluster_id))
+
+
+def user_kubeconfig(arm: Arm, cluster_id: str) -> Kubeconfig:
+    """As ARM hands it to whoever may use the cluster. ClusterError, AzureError as above."""
+    return _credential(arm, _facts(arm, cluster_id).id, "listClusterUserCredential")
+
+
+def _facts(arm: Arm, cluster_id: str) -> ClusterFacts:
+    body = arm.get(cluster_id, API_VERSION)
+    name = cluster_id.rsplit("/", 1)[-1]
+    if body is None:
+        raise ClusterError(f"the cluster {name} isn't there: somebody has deleted it", 404)
+    facts = cluster_of(body)
+    if facts.is_stopped:
+        raise ClusterError(f"the cluster {name} is stopped; {start_command(cluster_id)}", 409)
+    return facts
+
+
+def start_command(cluster_id: str) -> str:
+    return f"az aks start --ids {cluster_id}"
+
+
+def of_file(file: Path, context: str = "") -> tuple[ClusterApi, Kubeconfig]:
+    """Programs that a kubeconfig names to sign in with are started. ClusterError."""
+    try:
+        text = file.expanduser().read_text(encoding="utf-8")
+        found = kubeconfig.read(text, context)
+    except FileNotFoundError:
+        raise ClusterError(f"there is no kubeconfig {file}", 404) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClusterError(f"the kubeconfig {file} can't be read: {error}", 404) from error
+    except KubeconfigError as error:
+        raise ClusterError(f"the kubeconfig {file} leads nowhere: {error}", 400) from error
+    configuration = _configuration()
+    try:
+        loader: Any = kubernetes_config.load_kube_config
+        loader(
+            config_file=str(file.expanduser()), context=found.context, client_configuration=configuration, persist_config=False
+        )
+    except (ConfigException, OSError, ValueError) as error:
+        raise ClusterError(f"the kubeconfig {file} can't be used: {first_line(error)}", 400) from error
+    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server), found
+
+
+def _api(arm: Arm, facts: ClusterFacts) -> ClusterApi:
+    found = _credential(arm, facts.id, "listClusterUserCredential")
+    if facts.has_entra:
+        return _with_token(found, arm.login.credential)
+    if not found.has_credentials and facts.local_accounts:
+        found = _credential(arm, facts.id, "listClusterAdminCredential")
+    configuration = _configuration()
+    _load(kubeconfig.alone(found), configuration)
+    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server)
+
+
+def _credential(arm: Arm, cluster_id: str, action: str) -> Kubeconfig:
+    answer = arm.post(f"{cluster_id}/{action}", API_VERSION)
+    try:
+        text = base64.b64decode(answer["kubeconfigs"][0]["value"]).decode("utf-8")
+        return kubeconfig.read(text)
+    except (KeyError, IndexError, TypeError, binascii.Error, UnicodeDecodeError, KubeconfigError) as error:
+        raise AzureError(f"{action} of {cluster_id.rsplit('/', 1)[-1]} answers no kubeconfig") from error
+
+
+def _with_token(found: Kubeconfig, credential: TokenCredential) -> ClusterApi:
+    configuration = _configuration()
+    _load(kubeconfig.alone(found, user={}), configuration)
+    tokens = _Tokens(credential)
+    tokens.renew(configuration)
+    configuration.refresh_api_key_hook = tokens.renew
+    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server)
+
+
+class _Tokens:
+    """Asks for a token where there is none that lasts: a login by the Azure CLI starts a program each time."""
+
+    def __init__(self, credential: TokenCredential) -> None:
+        self._credential = credential
+        self._until = 0.0
+
+    def renew(self, configuration: Any) -> None:
+        if time.time() < self._until - _EARLY_SECONDS:
+            return
+        try:
+            token = self._credential.get_token(SERVER_SCOPE)
+        except AzureCoreError as error:
+            raise ClusterError(f"this login gets no token for AKS clusters: {first_line(error)}", 401) from error
+        configuration.api_key[_TOKEN] = f"Bearer {token.token}"
+        self._until = token.expires_on
+
+
+def _configuration() -> Any:
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # a cluster that doesn't answer is said once, and not for each try
+    found: Any = kubernetes_client.Configuration()
+    found.retries = 2
+    return found
+
+
+def _load(content: Mapping[str, Any], configuration: Any) -> None:
+    loader: Any = kubernetes_config.load_kube_config_from_dict
+    try:
+        loader(config_dict=dict(content), client_configuration=configuration, persist_config=False)
+    except (ConfigException, OSError, ValueError) as error:
+        raise ClusterError(f"the cluster's kubeconfig can't be used: {first_line(error)}", 400) from error

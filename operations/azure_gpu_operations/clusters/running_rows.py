@@ -1,0 +1,84 @@
+"""What of a stack's clusters runs and costs: their control planes, the nodes of each pool, and the jobs on them.
+
+In: a signed-in `Arm`, a cluster's ARM id, a namespace. Out: rows. A job has no cost of its own: its node has. A cluster that
+doesn't answer still has nodes that cost.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from azure_gpu.catalog.services.aks.clusters import USD_HOUR
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of, pool_of
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, PodSeen, by_age, job_of, node_of, pod_of
+from azure_gpu_operations.clusters.prices import pool_price
+from azure_gpu_operations.jobs import instant
+from azure_gpu_operations.running_report import JOB_IN_CLUSTER, Row, end_of
+
+CLUSTER, POOL = "AKS cluster", "AKS pool"
+_SYSTEM = ("kube-system", "gpu-resources", "gatekeeper-system")
+
+
+def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Row]:
+    """Nothing for a cluster that is gone, or is stopped: that costs its disks alone."""
+    body = arm.get(cluster_id, API_VERSION)
+    if body is None:
+        return
+    facts = cluster_of(body)
+    if facts.is_stopped:
+        return
+    end = end_of(facts.tags)
+    inside = _inside(arm, facts)
+    state = f"{facts.provisioning}, Kubernetes {facts.version}".strip(", ")
+    since = instant((body.get("systemData") or {}).get("createdAt"))
+    yield Row(name, CLUSTER, state, cluster_id, since=since, expires_at=end, usd_hour=USD_HOUR.get(facts.tier))
+    for each in arm.values(f"{cluster_id}/agentPools", API_VERSION):
+        pool = pool_of(each)
+        if pool.count:
+            price = pool_price(pool, facts.location)
+            began = [node.created for node in inside.nodes if node.pool == pool.name and node.created]
+            words = _nodes(pool.count, pool.size, pool.is_spot)
+            usd = price.usd_hour * pool.count if price else None
+            yield Row(f"{name}/{pool.called}", POOL, words, pool.id, since=min(began, default=None), expires_at=end, usd_hour=usd)
+    for job in inside.jobs:
+        if job.namespace not in _SYSTEM and not job.is_over:
+            of_job = by_age(pod for pod in inside.pods if pod.job == job.name and pod.namespace == job.namespace)
+            place = f"{facts.id}/namespaces/{job.namespace}/jobs/{job.name}"
+            state = _state(job, of_job)
+            yield Row(f"{name}/{job.name}", JOB_IN_CLUSTER, state, place, since=job.began, expires_at=end, counted=False)
+
+
+class _Inside(NamedTuple):
+    nodes: Sequence[NodeSeen] = ()
+    jobs: Sequence[JobSeen] = ()
+    pods: Sequence[PodSeen] = ()
+
+
+def _inside(arm: Arm, facts: ClusterFacts) -> _Inside:
+    """Nothing where the cluster doesn't answer, or doesn't let us look: what costs, ARM tells."""
+    try:
+        with closing(reach.of_cluster(arm, facts.id)) as api:
+            return _Inside(
+                [node_of(each) for each in api.items("/api/v1/nodes")],
+                [job_of(each) for each in api.items("/apis/batch/v1/jobs")],
+                [pod_of(each) for each in api.items("/api/v1/pods")],
+            )
+    except (ClusterError, AzureError):
+        return _Inside()
+
+
+def _state(job: JobSeen, pods: list[PodSeen]) -> str:
+    running = [pod for pod in pods if pod.phase == "Running"]
+    if job.is_suspended:
+        return "suspended"
+    if not running:
+        return "waiting"
+    nodes = ", ".join(sorted({pod.node for pod in running}))
+    return f"running on {nodes}"
+
+
+def _nodes(count: int, size: str, is_spot: bool) -> str:
+    return f"{'1 node' if count == 1 else f'{count} nodes'} of {size}{', Spot' if is_spot else ''}"

@@ -1,0 +1,27 @@
+"""What a command says of a command line that it can't take.
+
+In: the reasons. Out: a line for each on standard error, and the exit code.
+"""
+
+import argparse
+import sys
+from datetime import date
+
+from azure_gpu.formats.dates import SPELLING, parse_day
+
+WRONG_COMMAND_LINE = 2
+
+
+def refuse(*reasons: object) -> int:
+    """The exit code."""
+    for reason in reasons:
+        print(f"error: {reason}", file=sys.stderr)
+    return WRONG_COMMAND_LINE
+
+
+def day(text: str) -> date:
+    """The type of an option that takes a day."""
+    found = parse_day(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {SPELLING}")
+    return found

@@ -1,0 +1,95 @@
+"""What ARM refused of late, from the subscription's activity log.
+
+In: a signed-in `Arm` and an id. Out: refusals, the newest first. Where the log can't be read, none: what can be seen of the
+resource itself still counts.
+
+Source: Microsoft Learn, REST reference of Azure Monitor 2015-04-01, "Activity Logs - List": the filter takes a time and one of
+resourceUri, resourceGroupName and a few others; properties.statusMessage holds ARM's answer as JSON text.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.explain.facts import Refusal
+from azure_gpu_operations.jobs import instant
+
+API_VERSION = "2015-04-01"
+DAYS = 7
+
+
+def of_resource(arm: Arm, resource_id: str) -> tuple[Refusal, ...]:
+    return tuple(refusal for _, refusal in _failed(arm, f"resourceUri eq '{_quoted(resource_id)}'"))
+
+
+def below(arm: Arm, parent_id: str) -> dict[str, tuple[Refusal, ...]]:
+    """What was refused of each resource below another, by its id in lower case, the newest first."""
+    group, prefix = parent_id.split("/")[4], f"{parent_id.lower()}/"
+    found: dict[str, tuple[Refusal, ...]] = {}
+    for resource_id, refusal in _failed(arm, f"resourceGroupName eq '{_quoted(group)}'"):
+        if resource_id.lower().startswith(prefix):
+            found[resource_id.lower()] = (*found.get(resource_id.lower(), ()), refusal)
+    return found
+
+
+def find(arm: Arm, resource_group: str, name: str) -> str:
+    """The id of what was last refused in a resource group and is called so, or ends so; "" where there is none.
+
+    A stack whose first update failed knows no id for what was refused.
+    """
+    for resource_id, _ in _failed(arm, f"resourceGroupName eq '{_quoted(resource_group)}'"):
+        last = resource_id.rsplit("/", 1)[-1].lower()
+        if last == name.lower() or last.endswith(f"-{name.lower()}"):
+            return resource_id
+    return ""
+
+
+def _failed(arm: Arm, condition: str) -> list[tuple[str, Refusal]]:
+    now = datetime.now(UTC)
+    since = now - timedelta(days=DAYS)
+    asked = f"eventTimestamp ge '{_stamp(since)}' and eventTimestamp le '{_stamp(now + timedelta(minutes=5))}' and {condition}"
+    path = f"/subscriptions/{arm.subscription_id}/providers/Microsoft.Insights/eventtypes/management/values"
+    try:
+        events = list(arm.values(path, API_VERSION, **{"$filter": asked}))
+    except AzureError:
+        return []
+    found = [(str(event.get("resourceId", "")), refusal_of(event)) for event in events if _value(event.get("status")) == "Failed"]
+    earliest = datetime.min.replace(tzinfo=UTC)
+    return sorted(found, key=lambda each: each[1].at or earliest, reverse=True)
+
+
+def refusal_of(event: dict[str, Any]) -> Refusal:
+    """One failed event. The message is ARM's with all its details, or as much of the text as there is."""
+    properties = event.get("properties") or {}
+    text = str(properties.get("statusMessage") or "")
+    code, message = "", text
+    try:
+        answer = json.loads(text)
+        error = answer.get("error") or answer
+        code, message = str(error.get("code") or ""), "; ".join(_messages(error))
+    except (ValueError, AttributeError):
+        pass
+    operation = _value(event.get("operationName"))
+    at = instant(event.get("eventTimestamp"))
+    return Refusal(code or _value(event.get("subStatus")) or str(properties.get("statusCode") or ""), message, at, operation)
+
+
+def _messages(error: dict[str, Any]) -> list[str]:
+    """An error's own message and those of its details, each once."""
+    found = [str(error.get("message") or "")]
+    for detail in error.get("details") or []:
+        found += _messages(detail)
+    return list(dict.fromkeys(each for each in found if each))
+
+
+def _value(field: Any) -> str:
+    return str(field.get("value") or "") if isinstance(field, dict) else str(field or "")
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,26 @@
+"""Which images the stack's registry is known to hold: an image that is there and can't be pulled lacks a right, not a name.
+
+In: a signed-in `Arm`, facts, the registry's id. Out: the facts with the images that runs of the registry have built.
+"""
+
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.explain.facts import Facts
+from azure_gpu_operations.run.registry_build import API_VERSION, REGISTRY_VERSION
+
+
+def added(arm: Arm, facts: Facts, registry_id: str) -> Facts:
+    """As they are where the registry can't be asked."""
+    try:
+        registry = arm.get(registry_id, REGISTRY_VERSION)
+        if registry is None:
+            return facts
+        server = str(registry["properties"].get("loginServer") or "")
+        outputs = [
+            image
+            for run in arm.values(f"{registry_id}/runs", API_VERSION)
+            for image in (run.get("properties") or {}).get("outputImages") or []
+        ]
+    except AzureError:
+        return facts
+    built = frozenset(f"{server}/{each.get('repository')}:{each.get('tag')}" for each in outputs)
+    return facts._replace(built=built, server=server)

@@ -1,0 +1,203 @@
+"""`python -m operations explain`: why something of a stack failed, or something in it.
+
+    explain trainer --stack S            by its name in the stack file; of a job, its last execution
+    explain /subscriptions/…/jobs/j      by ARM id, also that of an execution: …/jobs/j/executions/e
+    explain train --stack S              a pool of Batch: nodes that don't come, or don't start
+    explain run-train-… --stack S        a job of Batch, by the name that `run --on batch` has said
+    explain gpu --stack S                a cluster, or an edge: what in it doesn't get on
+    explain gpu/t4 --stack S             a pool of a cluster: nodes that don't come, GPUs that don't show
+    explain run-mnist-… --stack S        a Job or a pod in a cluster or an edge; also NAMESPACE/NAME
+    explain digits --stack S             an endpoint of Azure ML; digits/green is one of its deployments
+    explain t4 --stack S                 a compute of the workspace, or a virtual machine; also a job of the workspace by its name
+
+It names the cause, shows what Azure says and the last lines of what failed, and suggests the fix. Exit codes: 0 there is no
+failure, 1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why, or Azure couldn't be
+asked.
+"""
+
+import argparse
+import json
+import logging
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.clusters import places
+from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE
+from azure_gpu_operations.clusters.arm_facts import POOL_TYPE as CLUSTER_POOL_TYPE
+from azure_gpu_operations.clusters.places import Place
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.preflight import connections
+from azure_gpu_operations.stack import EngineError
+from azure_gpu_operations.stack_view import StackView, view
+
+NOT_EXPLAINED = 3
+GROUP_TYPE = azure_types.CONTAINER_GROUP.arm_type
+POOL_TYPE = "Microsoft.Batch/batchAccounts/pools"
+JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
+CLUSTER_TYPES = (CLUSTER_TYPE, CLUSTER_POOL_TYPE)
+ML_TYPES = tuple(
+    f"Microsoft.MachineLearningServices/workspaces/{each}"
+    for each in ("onlineEndpoints", "onlineEndpoints/deployments", "computes", "jobs")
+)
+MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type
+_EXPLAINED_TYPES = (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES, *ML_TYPES, MACHINE_TYPE)
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser(
+        "explain", help="why something failed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(run=run, failure_code=NOT_EXPLAINED)
+    parser.add_argument("resource", metavar="RESOURCE", help="a name in the stack, or an ARM id")
+    parser.add_argument("--stack", help="the stack's name; an ARM id needs none")
+    stack_options.add_config_folder(parser)
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="of the cluster or edge in which the name is looked for")
+    parser.add_argument("--context", default="", help="which context of it (default: its current one)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    is_id = options.resource.startswith("/")
+    parsed = arm_ids.parse(options.resource) if is_id else None
+    if is_id and (parsed is None or not any(parsed.is_type(each) for each in _EXPLAINED_TYPES)):
+        known = "a container group, a job, an execution, a pool or a cluster, an endpoint, a deployment, a compute or a machine"
+        return refuse(f"{options.resource!r} is no id of {known}")
+    if not is_id and not options.stack:
+        return refuse(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
+    try:
+        found = _view(options) if options.stack else None
+    except EngineError as error:
+        return refuse(error)
+    connection = found.connection if found else _connection(parsed.subscription if parsed else "")
+
+    from azure_gpu_operations.azure import Arm  # here, because Azure's clients take seconds to load
+    from azure_gpu_operations.explain import report
+
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)
+    with closing(Arm(connection)) as arm:
+        explained, silent = _in_machine_learning(arm, options.resource, found, parsed), None
+        if explained is None:
+            explained, silent = _in_clusters(arm, options, found, parsed)
+        if explained is None:
+            resource_id = options.resource if is_id else _id(arm, found, options.resource)
+            explained = _explained(arm, options.resource, resource_id, found) or _job(arm, options.resource, found) or silent
+        if explained is None:
+            return refuse(_unknown(found, options.resource))
+        facts, finding = explained
+    if options.json:
+        print(json.dumps(report.as_json(facts, finding), indent=2))
+    else:
+        print("\n".join(report.lines(facts, finding)))
+    return report.exit_code(finding)
+
+
+def _explained(arm: Any, resource: str, resource_id: str, found: StackView | None) -> tuple[Any, Any] | None:
+    """The facts and the finding; None where nothing is called so."""
+    from azure_gpu_operations.explain import built_images, read_group, read_job, rules  # here, as in `run`
+
+    name = resource.rsplit("/", 1)[-1]
+    parsed = arm_ids.parse(resource_id)
+    if parsed and any(parsed.is_type(each) for each in (*ML_TYPES, MACHINE_TYPE)):  # what was refused under this name
+        return _in_machine_learning(arm, resource, None, parsed)
+    if not resource_id or (parsed and parsed.is_type(POOL_TYPE)):
+        return _of_batch(arm, name, resource_id, found)
+    reader = read_group if parsed and parsed.is_type(GROUP_TYPE) else read_job
+    facts = reader.read(arm, name, resource_id)
+    registry = found.registry if found else ""
+    facts = built_images.added(arm, facts, registry) if registry else facts
+    return facts, rules.explain(facts)
+
+
+def _in_machine_learning(arm: Any, name: str, found: StackView | None, parsed: Any) -> tuple[Any, Any] | None:
+    """An endpoint, a deployment, a compute or a machine; None where nothing is called so."""
+    from azure_gpu_operations.explain import in_machine_learning  # here, as in `run`
+
+    return in_machine_learning.by_id(arm, parsed) if parsed is not None else in_machine_learning.named(arm, name, found)
+
+
+def _job(arm: Any, name: str, found: StackView | None) -> tuple[Any, Any] | None:
+    """A job of the stack's workspace by its name, which nothing else is called."""
+    from azure_gpu_operations.explain import in_machine_learning  # here, as in `run`
+
+    return in_machine_learning.job(arm, name, found) if found is not None and found.ml_workspace else None
+
+
+def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None, parsed: Any) -> tuple[Any, Any]:
+    """A cluster, an edge, a pool of a cluster, a Job or a pod; None where nothing is called so. And what a cluster that doesn't
+    answer is."""
+    from azure_gpu_operations.explain import in_clusters  # here, as in `run`
+
+    if parsed is not None:
+        if not any(parsed.is_type(each) for each in CLUSTER_TYPES):
+            return None, None
+        is_pool = parsed.is_type(CLUSTER_POOL_TYPE)
+        cluster_id = parsed.scope if is_pool else parsed.text
+        place = Place(cluster_id.rsplit("/", 1)[-1], cluster_id)
+        return in_clusters.cluster(arm, place, parsed.name if is_pool else ""), None
+    if found is None or (found.resources.get(options.resource) and options.resource not in found.clusters):
+        return None, None
+    there = places.all_of(found, stack_options.file_of(options))
+    if options.kubeconfig is not None:
+        said = places.Said(kubeconfig=options.kubeconfig, context=options.context)
+        there = [place for place in (places.choose(found, places.EDGE, said, None)[0],) if place is not None]
+    return in_clusters.named(arm, there, options.resource, found)
+
+
+def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tuple[Any, Any] | None:
+    """A pool, or without an id a job of the accounts in which the stack has pools."""
+    from azure_gpu_operations.batch.account import BatchAccount, batch_account_of  # here, as in `run`
+    from azure_gpu_operations.explain import batch_job_rules, batch_pool_rules, read_batch
+
+    if pool_id:
+        pool = read_batch.read_pool(arm, name, pool_id)
+        return pool.as_facts(), batch_pool_rules.explain(pool)
+    pools = found.pools if found else {}
+    names = {each.rsplit("/", 1)[-1].lower(): logical for logical, each in pools.items()}
+    for account_id in dict.fromkeys(map(batch_account_of, pools.values())):
+        with closing(BatchAccount(arm, account_id)) as account:
+            job = read_batch.read_job(account, name, names)
+        if job.exists:
+            return job.as_facts(), batch_job_rules.explain(job)
+    return None
+
+
+def _view(options: argparse.Namespace) -> StackView:
+    return view(stack_options.stack_of(options))
+
+
+def _connection(subscription: str) -> Connection:
+    from_environment = connections.from_environment()
+    return Connection(
+        subscription,
+        from_environment.tenant_id,
+        from_environment.client_id,
+        from_environment.metadata_host,
+        from_environment.disable_instance_discovery,
+    )
+
+
+def _id(arm: Any, found: StackView | None, name: str) -> str:
+    """The id of a name in the stack, or of what was refused under this name; "" where nothing is called so."""
+    if found is None:
+        return ""
+    if name in found.resources:
+        return found.resources[name]
+    from azure_gpu_operations.explain import activity_log  # here, as in `run`
+
+    return activity_log.find(arm, found.resource_group, name) if found.resource_group else ""
+
+
+def _unknown(found: StackView | None, name: str) -> str:
+    if found is None:
+        return f"{name!r} isn't known"
+    close = found.nearest(name)
+    known = ", ".join(sorted({**found.resources, **found.edges})) or "nothing that runs"
+    jobs = ", and no job of its Batch account is called so" if found.pools else ""
+    jobs += ", and no pool, Job or pod of its clusters" if found.clusters or found.edges else ""
+    jobs += ", and no job of its workspace" if found.ml_workspace else ""
+    meant = f"; did you mean {close[0]}?" if close else ""
+    return f"stack {found.name} has no {name!r}; it has {known}{jobs}{meant}"

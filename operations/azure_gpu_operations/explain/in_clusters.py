@@ -1,0 +1,85 @@
+"""What a name means in the clusters and edges of a stack: one of them, a pool, a Job, a pod.
+
+In: a signed-in `Arm`, the places, a name. Out: facts and a finding; None where nothing is called so. A cluster that doesn't
+answer may hold what is meant: what is to be said of it comes beside, for whoever finds the name nowhere else.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.clusters.arm_facts import API_VERSION, cluster_of
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.places import Place
+from azure_gpu_operations.explain import built_images, cluster_rules, pod_rules, read_cluster
+from azure_gpu_operations.explain.cluster_facts import JobCase, PodCase
+from azure_gpu_operations.explain.facts import Facts, Finding, Kind
+from azure_gpu_operations.stack_view import StackView
+
+Explained = tuple[Facts, Finding]
+
+
+def cluster(arm: Arm, place: Place, pool: str = "") -> Explained:
+    case = read_cluster.read_cluster(arm, place, pool)
+    return case.as_facts(), cluster_rules.explain(case)
+
+
+def named(arm: Arm, places: Sequence[Place], name: str, view: StackView) -> tuple[Explained | None, Explained | None]:
+    """`cluster`, `cluster/pool`, `job`, `pod`, `namespace/job`; a pool's bare name where only one cluster has it. And what a
+    silent cluster is."""
+    for place in places:
+        if place.name == name:
+            return cluster(arm, place), None
+    first, slash, rest = name.partition("/")
+    for place in places:
+        if slash and place.name == first and not place.is_edge:
+            return cluster(arm, place, _pool(arm, place, rest) or rest), None
+    having = [(place, found) for place in places if not place.is_edge and not slash and (found := _pool(arm, place, name))]
+    if len(having) == 1:
+        return cluster(arm, *having[0]), None
+    silent: Explained | None = None
+    for place in places:
+        try:
+            found = _inside(arm, place, name, view)
+        except ClusterError as error:
+            silent = silent or _silent(arm, place, error)
+            continue
+        if found is not None:
+            return found, None
+    return None, silent
+
+
+def _pool(arm: Arm, place: Place, name: str) -> str:
+    """Its name in AKS; "" where there is none."""
+    found = [pool for pool in read_cluster.pools_of(arm, place.id) if pool.is_meant(name)]
+    return next((pool.name for pool in found if pool.provisioning != "Deleting"), found[0].name if found else "")
+
+
+def _inside(arm: Arm, place: Place, name: str, view: StackView) -> Explained | None:
+    with closing(read_cluster.api_of(arm, place)) as api:
+        found = read_cluster.find(api, arm, place, name)
+    if found is None:
+        return None
+    if isinstance(found, PodCase):
+        case = _with_images(arm, found, view)
+        return case.as_facts(), pod_rules.explain(case)
+    pods = (*found.pods[:-1], *(_with_images(arm, each, view) for each in found.pods[-1:]))
+    job: JobCase = found._replace(pods=pods)
+    return job.as_facts(), cluster_rules.explain_job(job)
+
+
+def _with_images(arm: Arm, case: PodCase, view: StackView) -> PodCase:
+    """An image that is there and can't be pulled lacks a right, not a name."""
+    if not view.registry or case.pod.phase != "Pending":
+        return case
+    known = built_images.added(arm, case.as_facts(), view.registry)
+    return case._replace(around=case.around._replace(built=known.built, server=known.server))
+
+
+def _silent(arm: Arm, place: Place, error: ClusterError) -> Explained:
+    body = arm.get(place.id, API_VERSION) if place.id else None
+    facts = Facts(place.name, Kind.CLUSTER, place.id or str(place.kubeconfig))
+    found = cluster_of(body) if body is not None else None
+    if place.id and (found is None or found.is_stopped):
+        return cluster(arm, place)
+    return facts, cluster_rules.unreachable(error, facts, is_private=bool(found and found.is_private))

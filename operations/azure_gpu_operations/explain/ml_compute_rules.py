@@ -1,0 +1,242 @@
+"""Why a compute of a workspace has no nodes, or a job on one failed: one rule a cause, asked in order.
+
+In: a `ComputeCase` or a `JobCase`. Out: a `Finding`. Pure.
+"""
+
+from collections.abc import Callable
+
+from azure_gpu_operations.explain import ml_phrases, phrases, refusal_rules
+from azure_gpu_operations.explain.container_rules import KILLED
+from azure_gpu_operations.explain.facts import Cause, Finding
+from azure_gpu_operations.explain.ml_facts import ComputeCase, JobCase
+
+_UP = "then `pulumi up`"
+_RUNNING = "python -m operations running"
+_QUEUED = ("NotStarted", "Queued", "Preparing", "Starting", "Provisioning")
+_COMING = ("Creating", "Updating")
+
+
+def explain(case: ComputeCase) -> Finding:
+    return next(finding for rule in COMPUTE_RULES if (finding := rule(case)) is not None)
+
+
+def explain_job(case: JobCase) -> Finding:
+    return next(finding for rule in JOB_RULES if (finding := rule(case)) is not None)
+
+
+# Computes
+
+
+def _refused(case: ComputeCase | JobCase) -> Finding | None:
+    facts = case.as_facts()
+    if case.exists and facts.provisioning != "Failed":
+        return None
+    said = phrases.first(ml_phrases.QUOTA, (each.message for each in facts.refusals))
+    if said:
+        return _quota_finding(said, case.size if isinstance(case, ComputeCase) else "")
+    return refusal_rules.first(facts) or (None if case.exists else refusal_rules.not_there(facts.kind.value))
+
+
+def _quota(case: ComputeCase) -> Finding | None:
+    said = phrases.first(ml_phrases.QUOTA, case.errors)
+    return _quota_finding(said, case.size) if said else None
+
+
+def _quota_finding(said: str, size: str) -> Finding:
+    return Finding(
+        Cause.QUOTA,
+        f"Azure Machine Learning's quota for {size or 'its machines'} is used up in the region; compute's own is another",
+        f"ask for more in the portal (Azure Machine Learning, Quota), ask for fewer nodes, or end what uses it: {_RUNNING}",
+        (said,),
+    )
+
+
+def _capacity(case: ComputeCase) -> Finding | None:
+    said = phrases.first(phrases.NO_CAPACITY, case.errors)
+    return refusal_rules.capacity_finding(said, "") if said else None
+
+
+def _errors(case: ComputeCase) -> Finding | None:
+    if not case.errors and case.state != "Failed":
+        return None
+    what = "its nodes can't be made" if case.kind == "AmlCompute" else "it can't be attached"
+    return Finding(Cause.RESIZE, what, f"correct what the message names, {_UP}", case.errors)
+
+
+def _unusable(case: ComputeCase) -> Finding | None:
+    count = case.nodes.get("unusableNodeCount", 0)
+    if not count:
+        return None
+    return Finding(
+        Cause.UNUSABLE_NODE,
+        f"{count} of its nodes {'is' if count == 1 else 'are'} unusable",
+        "a subnet that keeps nodes from Azure and an image that can't be had are the usual reasons; the cluster replaces them",
+    )
+
+
+def _evicted(case: ComputeCase) -> Finding | None:
+    count = case.nodes.get("preemptedNodeCount", 0)
+    if not count or sum(case.nodes.values()) > count:
+        return None
+    return Finding(
+        Cause.EVICTED,
+        f"Azure took its {'node' if count == 1 else f'{count} nodes'} away, as it may with Spot",
+        "jobs wait until it gives others; `spot: false` stays",
+    )
+
+
+def _coming_compute(case: ComputeCase) -> Finding | None:
+    preparing = case.nodes.get("preparingNodeCount", 0)
+    if case.state not in _COMING and case.allocation != "Resizing" and not preparing:
+        return None
+    return Finding(Cause.STARTING, "its nodes aren't all ready yet", "wait some minutes, then ask again")
+
+
+def _compute_healthy(case: ComputeCase) -> Finding:
+    if case.attached:
+        name = case.attached.rsplit("/", 1)[-1]
+        return Finding(
+            Cause.HEALTHY, f"{name} is attached; what runs there is its own", f"python -m operations explain {name} --stack STACK"
+        )
+    working = sum(case.nodes.get(f"{state}NodeCount", 0) for state in ("idle", "running", "leaving"))
+    what = f"it has {working} nodes" if working else "it has no nodes, which costs nothing; a job gives it some"
+    return Finding(Cause.HEALTHY, what.replace(" 1 nodes", " 1 node"), "nothing to do")
+
+
+# Jobs
+
+
+def _gpu_memory(case: JobCase) -> Finding | None:
+    said = phrases.first(phrases.GPU_MEMORY, case.log)
+    if not said or case.status != "Failed":
+        return None
+    return Finding(
+        Cause.OUT_OF_GPU_MEMORY,
+        "the program asked for more memory than the GPU has",
+        "take a smaller batch or lower precision, or a GPU with more memory: python -m operations sizes --gpu-memory 80",
+        (said.strip(),),
+        case.called,
+    )
+
+
+def _memory(case: JobCase) -> Finding | None:
+    said = phrases.first(ml_phrases.KILLED, (case.error, *case.log[-5:]))
+    if case.status != "Failed" or not (said or case.exit_code in (KILLED, -9)):
+        return None
+    return Finding(
+        Cause.OUT_OF_MEMORY,
+        "the program was killed, most likely because it used more memory than its node has",
+        "let it hold less at a time: smaller batches, fewer data loaders; or take a larger size",
+        tuple(text for text in (said or case.error,) if text),
+        case.called,
+    )
+
+
+def _timeout(case: JobCase) -> Finding | None:
+    said = phrases.first(phrases.TIMEOUT, (case.error,))
+    if case.status not in ("Failed", "Canceled") or not said:
+        return None
+    limit = f" of {case.timeout_seconds / 60:g} minutes" if case.timeout_seconds else ""
+    return Finding(
+        Cause.TIMEOUT,
+        f"it was ended at its limit{limit}",
+        "give it a longer --timeout, or save what is done",
+        (said,),
+        case.called,
+    )
+
+
+def _package(case: JobCase) -> Finding | None:
+    said = phrases.first(ml_phrases.NO_MODULE, case.log)
+    found = ml_phrases.NO_MODULE.search(said) if said else None
+    if found is None or case.status != "Failed":
+        return None
+    return Finding(
+        Cause.MISSING_PACKAGE,
+        f"the program imports {found['name']}, and its environment has no such package",
+        "add it to the environment's requirements, or run it in an image that has it",
+        (said.strip(),),
+        case.called,
+    )
+
+
+def _no_gpu(case: JobCase) -> Finding | None:
+    said = phrases.first(ml_phrases.NO_GPU, case.log)
+    if not said or case.status != "Failed":
+        return None
+    return Finding(
+        Cause.NO_GPU,
+        "the program looked for a GPU, and its node has none, or no driver for it",
+        "run it on a compute whose size has a GPU: python -m operations sizes",
+        (said.strip(),),
+        case.called,
+    )
+
+
+def _image(case: JobCase) -> Finding | None:
+    if case.status != "Failed" or not case.error:
+        return None
+    for pattern in (ml_phrases.IMAGE_MISSING, phrases.IMAGE_PULL, ml_phrases.NOT_ALLOWED):
+        if pattern.search(case.error):
+            return refusal_rules.of_image(case.as_facts(), "", (case.error,), case.called)
+    return None
+
+
+def _failed(case: JobCase) -> Finding | None:
+    if case.status != "Failed":
+        return None
+    code = "" if case.exit_code is None else f" with exit code {case.exit_code}"
+    said = ml_phrases.exception(case.log)
+    what = f"the program ended{code}" + (f": {said}" if said else "")
+    evidence = (case.error,) if case.error else ()
+    if not (case.error or case.log):
+        return Finding(Cause.UNKNOWN, "it failed, and nothing that Azure says explains it", "its logs in the studio tell more")
+    fix = "its last lines say why; what each exit code means is the program's own to say"
+    return Finding(Cause.PROGRAM_ERROR, what, fix, evidence, case.called)
+
+
+def _canceled(case: JobCase) -> Finding | None:
+    if case.status not in ("Canceled", "CancelRequested"):
+        return None
+    return Finding(Cause.STOPPED, "somebody canceled it", "submit it again", (case.error,) if case.error else (), case.called)
+
+
+def _coming_job(case: JobCase) -> Finding | None:
+    if case.status not in _QUEUED:
+        return None
+    compute = case.compute.rsplit("/", 1)[-1]
+    return Finding(
+        Cause.STARTING,
+        f"it is {case.status} and waits for a node of {compute or 'its compute'}",
+        f"wait some minutes; python -m operations explain {compute or 'COMPUTE'} --stack STACK says what the compute lacks",
+    )
+
+
+def _job_healthy(case: JobCase) -> Finding:
+    what = "it ran to its end" if case.status == "Completed" else f"it is {case.status or 'there'}, and nothing speaks against it"
+    return Finding(Cause.HEALTHY, what, "nothing to do")
+
+
+COMPUTE_RULES: tuple[Callable[[ComputeCase], Finding | None], ...] = (
+    _refused,
+    _quota,
+    _capacity,
+    _errors,
+    _unusable,
+    _evicted,
+    _coming_compute,
+    _compute_healthy,
+)
+JOB_RULES: tuple[Callable[[JobCase], Finding | None], ...] = (
+    _refused,
+    _gpu_memory,
+    _memory,
+    _timeout,
+    _package,
+    _no_gpu,
+    _image,
+    _failed,
+    _canceled,
+    _coming_job,
+    _job_healthy,
+)

@@ -1,0 +1,192 @@
+"""What went wrong inside a deployment: in its scoring script, its server, its memory, its GPU.
+
+In: a `DeploymentCase`, of which the logs count. Out: a `Finding` or None, one rule a cause. Pure.
+"""
+
+import re
+
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
+from azure_gpu.catalog.services.machine_learning.endpoints import has_gpu
+from azure_gpu.catalog.services.machine_learning.scoring import LIVENESS_ROUTE, PORT
+from azure_gpu.catalog.services.machine_learning.serving import DEFAULT_REQUEST_TIMEOUT_S
+from azure_gpu_operations.explain import ml_phrases, phrases
+from azure_gpu_operations.explain.facts import Cause, Finding
+from azure_gpu_operations.explain.ml_facts import SERVER, DeploymentCase
+
+_SLOW = 0.95  # of a request's time: what takes as long is cut off a little earlier or later
+_RECENT = 40  # lines of a log that speak of now
+_UP = "then `pulumi up`"
+
+
+def _memory(case: DeploymentCase) -> Finding | None:
+    said = phrases.first(ml_phrases.KILLED, (*case.sentences, *case.server_log))
+    if not said or not (case.failed or phrases.first(ml_phrases.KILLED, case.server_log[-_RECENT:])):
+        return None
+    size = case.deployment.instance_type if case.deployment else ""
+    had = f": {size} has too little" if size else ""
+    return Finding(
+        Cause.OUT_OF_MEMORY,
+        f"its server was killed because it used more memory than it has{had}",
+        "take a larger `instance_type`, fewer workers (WORKER_COUNT in `environment_variables`; each holds the model once), or a "
+        f"smaller model; {_UP}",
+        (said.strip(),),
+        SERVER,
+    )
+
+
+def _inputs(case: DeploymentCase) -> Finding | None:
+    said = _in_log(case, ml_phrases.INPUTS)
+    if not said:
+        return None
+    return Finding(
+        Cause.MODEL_INPUTS,
+        "the model's signature has more than one input, and the scoring script gives a model one",
+        f"export it with a signature of one input, or bring a script of your own as `code`; {_UP}",
+        (said,),
+        SERVER,
+    )
+
+
+def _package(case: DeploymentCase) -> Finding | None:
+    said = _in_log(case, ml_phrases.NO_MODULE)
+    found = ml_phrases.NO_MODULE.search(said) if said else None
+    if found is None or not case.failed:
+        return None
+    name = found["name"]
+    return Finding(
+        Cause.MISSING_PACKAGE,
+        f"the scoring script imports {name}, and its environment has no such package" if name else "a package is missing",
+        f"add it to the environment's conda file or requirements, give the environment a new version, {_UP}",
+        (said,),
+        SERVER,
+    )
+
+
+def _function(case: DeploymentCase) -> Finding | None:
+    said = _in_log(case, ml_phrases.NO_FUNCTION)
+    if not said or not case.failed:
+        return None
+    return Finding(
+        Cause.SCRIPT,
+        "the scoring script lacks one of the functions init() and run()",
+        f"add it, give `code` a new version, {_UP}",
+        (said,),
+        SERVER,
+    )
+
+
+def _gpu_memory(case: DeploymentCase) -> Finding | None:
+    said = phrases.first(phrases.GPU_MEMORY, case.server_log)
+    if not said:
+        return None
+    return Finding(
+        Cause.OUT_OF_GPU_MEMORY,
+        "its server asked for more memory than the GPU has",
+        "send fewer images at once, run fewer workers (WORKER_COUNT), or take a GPU with more memory: python -m operations sizes "
+        "--gpu-memory 80",
+        (said.strip(),),
+        SERVER,
+    )
+
+
+def _no_gpu(case: DeploymentCase) -> Finding | None:
+    """An environment that looks for a GPU where there is none. It fails, or answers slowly by the processor."""
+    said = phrases.first(ml_phrases.NO_GPU, case.server_log)
+    name = case.deployment.instance_type if case.deployment else ""
+    managed = case.deployment is not None and case.deployment.kind == MANAGED
+    if not said or not managed or has_gpu(name):
+        return None
+    how = "so it doesn't start" if case.failed else "so it answers by the processor"
+    return Finding(
+        Cause.NO_GPU,
+        f"its environment is for GPUs, and {name or 'its machine'} has none, {how}",
+        "take an `instance_type` with a GPU (python -m operations sizes --service ml-endpoint), or an environment for processors",
+        (said.strip(),),
+        SERVER,
+    )
+
+
+def _script(case: DeploymentCase) -> Finding | None:
+    said = ml_phrases.exception(case.server_log)
+    if not said or not case.failed:
+        return None
+    named = case.deployment.script if case.deployment and case.deployment.script else "the scoring script"
+    return Finding(
+        Cause.SCRIPT,
+        f"{named} raised while it was loaded: {said}",
+        "its last lines below say where; try it on your machine first, where init() runs as it does there "
+        f"(AZUREML_MODEL_DIR is the model's folder); {_UP}",
+        case.sentences[:1],
+        SERVER,
+    )
+
+
+def _probe(case: DeploymentCase) -> Finding | None:
+    said = phrases.first(ml_phrases.PROBE, case.sentences)
+    found = ml_phrases.PROBE.search(said) if said else None
+    if found is None or not case.failed:
+        return None
+    return Finding(
+        Cause.NOT_READY,
+        f"its container runs, and its {found['which'].lower()} probe is never answered: most often nothing listens at the port "
+        "that the environment names",
+        f"see that the server listens at the port and path of the environment's routes (of Azure's own server {PORT} and "
+        f"{LIVENESS_ROUTE}), on all addresses; give a model that loads slowly more time: `probes` of the deployment; {_UP}",
+        (said,),
+        SERVER,
+    )
+
+
+def _crash(case: DeploymentCase) -> Finding | None:
+    said = phrases.first(ml_phrases.CRASHED, case.sentences)
+    if not said or not case.failed:
+        return None
+    return Finding(
+        Cause.CRASH_LOOP,
+        "its container ends soon after its start, again and again",
+        f"its last lines below say why; where there are none, its command is wrong: try the image on your machine; {_UP}",
+        (said,),
+        SERVER,
+    )
+
+
+def _timeout(case: DeploymentCase) -> Finding | None:
+    """A deployment that answers, and takes longer than it may: clients get 408 or 504."""
+    deployment = case.deployment
+    if deployment is None or case.failed:
+        return None
+    limit = deployment.timeout_seconds or DEFAULT_REQUEST_TIMEOUT_S
+    took = [float(found["ms"]) / 1000 for line in case.server_log if (found := ml_phrases.REQUEST.search(line))]
+    slow = [seconds for seconds in took if seconds >= limit * _SLOW]
+    said = phrases.first(ml_phrases.WORKER_TIMEOUT, case.server_log)
+    if not slow and not said:
+        return None
+    what = f"{len(slow)} of its last {len(took)} requests took longer" if slow else "a worker was ended because it took longer"
+    return Finding(
+        Cause.TIMEOUT,
+        f"{what} than the {limit:g} s that a request may take, so their clients got 408",
+        "send less at once, raise `requests: {timeout_seconds: …}` of the deployment, or take a faster machine",
+        (said.strip(),) if said else (f"the slowest took {max(slow):.1f} s",),
+        SERVER,
+    )
+
+
+def _in_log(case: DeploymentCase, pattern: re.Pattern[str]) -> str:
+    """In what the server wrote, or in what the service repeats of it."""
+    return phrases.first(pattern, case.server_log).strip() or next(
+        (line.strip() for text in case.sentences for line in text.splitlines() if pattern.search(line)), ""
+    )
+
+
+RULES = (
+    _inputs,
+    _package,
+    _function,
+    _gpu_memory,
+    _memory,
+    _no_gpu,
+    _script,
+    _probe,
+    _crash,
+    _timeout,
+)

@@ -1,0 +1,214 @@
+"""Why a pod doesn't run, or didn't end well: one rule a cause, asked in order.
+
+In: a `PodCase`. Out: a `Finding`, always one. Pure. A pod that waits for a node is explained by `placing_rules`, what happened in
+its containers by the rules that explain any container.
+"""
+
+from collections.abc import Callable
+
+from azure_gpu_operations.explain import container_rules, placing_rules
+from azure_gpu_operations.explain import kubernetes_phrases as phrases
+from azure_gpu_operations.explain.cluster_facts import PodCase
+from azure_gpu_operations.explain.facts import Cause, Facts, Finding
+
+Rule = Callable[[PodCase], Finding | None]
+_ACR = (
+    "give the identity of the cluster's kubelet the role AcrPull on the registry (`assign_roles: true` in the stack's file "
+    "does), wait a minute until it is known everywhere; for another registry name a pull secret of the namespace"
+)
+_EDGE_PULL = "make a pull secret (`kubectl create secret docker-registry`) in the namespace, and name it with --pull-secret"
+
+
+def explain(case: PodCase) -> Finding:
+    return next(finding for rule in RULES if (finding := rule(case)) is not None)
+
+
+def failure(case: PodCase) -> Finding | None:
+    """What is wrong with it; None where it runs, has run or is about to."""
+    found = explain(case)
+    return None if found.cause in (Cause.HEALTHY, Cause.STARTING, Cause.UNKNOWN) else found
+
+
+def _settings(case: PodCase) -> Finding | None:
+    for container in case.pod.containers:
+        if container.state != "waiting" or container.reason not in phrases.SETTINGS:
+            continue
+        missing = phrases.MISSING_OBJECT.search(container.message) or phrases.MISSING_KEY.search(container.message)
+        fix = f"make {missing['name']} in the namespace {case.pod.namespace}, or correct the name" if missing else "correct it"
+        if container.reason == "InvalidImageName":
+            fix = "write it as registry/name:tag, in lower case"
+        what = f"the container {container.name} can't be made as it is described"
+        return Finding(Cause.SETTINGS, what, fix, (container.sentence,), container.name)
+    return None
+
+
+def _pull(case: PodCase) -> Finding | None:
+    found = container_rules.pull(case.as_facts())
+    if found is None or found.cause is not Cause.NO_RIGHT_TO_PULL:
+        return found
+    return found._replace(fix=_EDGE_PULL if case.around.is_edge else _ACR)
+
+
+def _taken_away(case: PodCase) -> Finding | None:
+    """With its node, by somebody, or by a pod that counts more."""
+    pod = case.pod
+    if pod.reason == "Evicted" and pod.message:
+        return Finding(
+            Cause.PRESSURE,
+            f"the node {pod.node} ran short of something and put the pod out",
+            "ask for what it needs (`resources.requests` of memory and ephemeral-storage), or write less to the node's disk",
+            (f"{pod.reason}: {pod.message}",),
+        )
+    if not pod.disruption or pod.phase == "Succeeded":
+        return None
+    node = next((each for each in case.around.nodes or () if each.name == pod.node), None)
+    was_spot = (node is not None and node.is_spot) or _of_spot(case)
+    gone = "DeletionByPodGC" in pod.disruption or "DeletionByTaintManager" in pod.disruption
+    if gone and was_spot:
+        return Finding(
+            Cause.EVICTED,
+            f"the Spot node {pod.node} was taken away while the pod ran on it; a Job makes another pod, which begins anew",
+            "save what is done and go on from there, or take a pool that isn't Spot",
+            (pod.disruption,),
+        )
+    what = f"the node {pod.node} went away while the pod ran on it" if gone else "the pod was taken away before it was done"
+    return Finding(Cause.STOPPED, what, "a Job makes another pod; a pod of its own has to be made again", (pod.disruption,))
+
+
+def _admission(case: PodCase) -> Finding | None:
+    pod = case.pod
+    if pod.phase != "Failed" or not phrases.ADMISSION.search(f"{pod.reason} {pod.message}"):
+        return None
+    evidence = (f"{pod.reason}: {pod.message}".rstrip(": "),)
+    if phrases.MORE_THAN_ONE_SHARE.search(pod.message):
+        return Finding(
+            Cause.NO_FREE_GPU,
+            "it asks for several GPUs of a pool whose GPUs are shared, where a container gets one share and no more",
+            "ask for one (operations run --gpus 1), or take a pool whose GPUs aren't shared",
+            evidence,
+        )
+    return Finding(
+        Cause.NO_FREE_GPU,
+        f"the node {pod.node} couldn't give the pod what the scheduler had counted on",
+        "start it again; where it comes again, see that the node's device plugin runs: kubectl get pods -A --field-selector "
+        f"spec.nodeName={pod.node}",
+        evidence,
+    )
+
+
+def _deadline(case: PodCase) -> Finding | None:
+    if case.pod.reason != "DeadlineExceeded":
+        return None
+    fix = "give it a longer activeDeadlineSeconds (--timeout), or save what is done and go on from there"
+    return Finding(Cause.TIMEOUT, "its time was over, and it was ended", fix, (case.pod.message,) if case.pod.message else ())
+
+
+def _no_gpu_seen(case: PodCase) -> Finding | None:
+    """A program without a GPU: it didn't ask for one, or its device plugin doesn't know of its sharing."""
+    for container in case.pod.containers:
+        said = next((line for line in case.logs.get(container.name, ()) if phrases.NO_GPU_SEEN.search(line)), "")
+        code = container.last_exit_code if container.exit_code is None else container.exit_code
+        if said and code not in (None, 0) and not any(case.pod.gpus.values()):
+            return Finding(
+                Cause.PROGRAM_ERROR,
+                f"the program in container {container.name} found no GPU: the pod doesn't ask for one, and gets none unasked",
+                "ask for one: `resources.limits` with nvidia.com/gpu: 1 (operations run --gpus 1); on a device without a plugin, "
+                "NVIDIA_VISIBLE_DEVICES",
+                (said.strip(),),
+                container.name,
+            )
+    return None
+
+
+def _crash_loop(case: PodCase) -> Finding | None:
+    found = container_rules.crash_loop(case.as_facts())
+    if found is None:
+        return None
+    fix = "its last lines below say what is wrong with it; restartPolicy Never or OnFailure ends the circle"
+    return found._replace(fix=fix if "exit code 0 " not in found.what else "a program that is done is no service: make it a Job")
+
+
+def _volume(case: PodCase) -> Finding | None:
+    if case.pod.phase != "Pending" or not case.pod.node:
+        return None
+    found = container_rules.volume(case.as_facts())
+    fix = "see that what the volume names is there, in this namespace: `kubectl describe pod` tells which"
+    return found._replace(fix=fix) if found else None
+
+
+def _of_containers(rule: Callable[[Facts], Finding | None]) -> Rule:
+    def asked(case: PodCase) -> Finding | None:
+        found = rule(case.as_facts())
+        return found._replace(what=found.what.replace("restart_policy", "restartPolicy")) if found else None
+
+    return asked
+
+
+def _lost(case: PodCase) -> Finding | None:
+    """A node that has gone silent: its pods are as they were last seen."""
+    pod = case.pod
+    node = next((each for each in case.around.nodes or () if each.name == pod.node), None)
+    if node is None or node.is_ready or pod.is_over:
+        return None
+    return Finding(
+        Cause.NODE_NOT_READY,
+        f"the node {pod.node}, on which the pod is, isn't ready",
+        "wait some minutes; where it stays so, delete the node's machine and let the pool make another: "
+        "az aks nodepool delete-machines",
+        (node.not_ready,),
+    )
+
+
+def _healthy(case: PodCase) -> Finding | None:
+    pod = case.pod
+    if pod.phase == "Succeeded":
+        return Finding(Cause.HEALTHY, "it ran to its end, and every container ended with exit code 0", "nothing to do")
+    if pod.phase == "Running" and all(each.state != "waiting" for each in pod.containers):
+        return Finding(Cause.HEALTHY, f"it runs on node {pod.node}, and nothing speaks against it", "nothing to do")
+    return None
+
+
+def _starting(case: PodCase) -> Finding | None:
+    if case.pod.phase not in ("Pending", ""):
+        return None
+    evidence = tuple(each.sentence for each in case.events[-2:])
+    where = f"the node {case.pod.node} prepares it" if case.pod.node else "the scheduler hasn't looked at it yet"
+    return Finding(Cause.STARTING, f"{where}; a large image takes minutes", "wait, then ask again", evidence)
+
+
+def _unknown(case: PodCase) -> Finding:
+    evidence = (case.pod.message, *(each.sentence for each in case.events[-3:]))
+    return Finding(
+        Cause.UNKNOWN,
+        f"it is {case.pod.phase or 'in no known state'}, and nothing that Kubernetes says explains it",
+        f"the whole record: kubectl describe pod {case.pod.name} --namespace {case.pod.namespace}",
+        tuple(text for text in evidence if text),
+        case.pod.containers[0].name if case.pod.containers else "",
+    )
+
+
+def _of_spot(case: PodCase) -> bool:
+    """By its pool, where the node itself is gone."""
+    return any(pool.is_spot and (pool.is_meant(case.pod.pool) or f"-{pool.name}-" in case.pod.node) for pool in case.around.pools)
+
+
+RULES: tuple[Rule, ...] = (
+    placing_rules.unplaced,
+    _taken_away,
+    _settings,
+    _pull,
+    _volume,
+    _admission,
+    _deadline,
+    _lost,
+    _of_containers(container_rules.probe),
+    _of_containers(container_rules.no_command),
+    _of_containers(container_rules.gpu_memory),
+    _of_containers(container_rules.memory),
+    _no_gpu_seen,
+    _crash_loop,
+    _of_containers(container_rules.program),
+    _healthy,
+    _starting,
+    _unknown,
+)

@@ -1,0 +1,155 @@
+"""A cluster, a pool of one, a Job or a pod, as they were found.
+
+In: a signed-in `Arm`, places or ARM ids, a name. Out: `ClusterCase`, `JobCase`, `PodCase`. What can't be read of the surroundings
+is left out: the thing itself counts.
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters.api import ClusterApi
+from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, cluster_of, pool_of
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.objects import JOB_LABEL, NodeSeen, PodSeen, by_age, events_of, job_of, node_of, pod_of
+from azure_gpu_operations.clusters.places import Place
+from azure_gpu_operations.explain import activity_log
+from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, Surroundings
+from azure_gpu_operations.explain.facts import Refusal
+
+LAST_LINES = 15
+MOST_WAITING = 20  # pods that are read with their events
+
+
+def api_of(arm: Arm, place: Place) -> ClusterApi:
+    """ClusterError where there is no way in."""
+    return reach.of_file(place.kubeconfig, place.context)[0] if place.kubeconfig else reach.of_cluster(arm, place.id)
+
+
+def read_cluster(arm: Arm, place: Place, pool: str = "") -> ClusterCase:
+    case = ClusterCase(place.name, place.id, pool=pool, is_edge=place.is_edge)
+    if not place.is_edge:
+        body = arm.get(place.id, API_VERSION)
+        pools = pools_of(arm, place.id) if body is not None else ()
+        case = case._replace(
+            facts=cluster_of(body) if body is not None else None,
+            pools=pools,
+            refusals=activity_log.of_resource(arm, place.id),
+            pool_refusals=_refusals(arm, pools, pool),
+        )
+        if pool and not case.shown_pools:
+            refusals = activity_log.of_resource(arm, f"{place.id}/agentPools/{pool}")
+            return case._replace(pool_refusals={pool: refusals})
+        if case.facts is None or case.facts.is_stopped:
+            return case
+    try:
+        with closing(api_of(arm, place)) as api:
+            return _with_objects(api, case)
+    except ClusterError as error:
+        return case._replace(silence=str(error), denied=error.is_refusal)
+
+
+def pools_of(arm: Arm, cluster_id: str) -> tuple[PoolFacts, ...]:
+    return tuple(pool_of(each) for each in arm.values(f"{cluster_id}/agentPools", API_VERSION))
+
+
+def find(api: ClusterApi, arm: Arm, place: Place, name: str) -> JobCase | PodCase | None:
+    """A Job or a pod of this name: in the place's namespace, else in any that may be read. `NAMESPACE/NAME` names one."""
+    namespace, slash, last = name.partition("/")
+    if slash:
+        return _in_namespace(api, arm, place, namespace, last)
+    found = _in_namespace(api, arm, place, place.namespace, name)
+    if found is not None:
+        return found
+    field = {"fieldSelector": f"metadata.name={name}"}
+    for path in ("/apis/batch/v1/jobs", "/api/v1/pods"):
+        there: list[dict[str, Any]] = _or_none(lambda path=path: api.items(path, **field)) or []
+        if there:
+            return _in_namespace(api, arm, place, str(there[0]["metadata"]["namespace"]), name)
+    return None
+
+
+def _in_namespace(api: ClusterApi, arm: Arm, place: Place, namespace: str, name: str) -> JobCase | PodCase | None:
+    body = api.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
+    if body is not None:
+        return _job(api, arm, place, body)
+    body = api.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
+    return _pod(api, pod_of(body), _around(api, arm, place)) if body is not None else None
+
+
+def _job(api: ClusterApi, arm: Arm, place: Place, body: dict[str, Any]) -> JobCase:
+    job = job_of(body)
+    found = api.items(f"/api/v1/namespaces/{job.namespace}/pods", labelSelector=f"{JOB_LABEL}={job.name}")
+    pods = by_age(pod_of(each) for each in found)
+    around = _around(api, arm, place) if pods else Surroundings()
+    # Only the newest is explained; of the others it counts that they were.
+    cases = [PodCase(pod, around=around) for pod in pods[:-1]] + [_pod(api, pod, around) for pod in pods[-1:]]
+    return JobCase(job, _events(api, job.namespace, job.name), tuple(cases))
+
+
+def _pod(api: ClusterApi, pod: PodSeen, around: Surroundings) -> PodCase:
+    logs = {each.name: _log(api, pod, each.name, previous=each.state == "waiting") for each in pod.containers if _wrote(each)}
+    return PodCase(pod, _events(api, pod.namespace, pod.name), logs, around)
+
+
+def _wrote(container: Any) -> bool:
+    return container.began is not None or container.restarts > 0
+
+
+def _log(api: ClusterApi, pod: PodSeen, container: str, *, previous: bool) -> tuple[str, ...]:
+    """Nothing where the node is gone, or doesn't answer."""
+    lines = _or_none(lambda: list(api.log(pod.namespace, pod.name, container, tail=LAST_LINES, previous=previous)))
+    return tuple(line.partition(" ")[2] for line in lines or [])
+
+
+def _events(api: ClusterApi, namespace: str, name: str) -> Any:
+    found = _or_none(lambda: api.items(f"/api/v1/namespaces/{namespace}/events", fieldSelector=f"involvedObject.name={name}"))
+    return events_of(found or [])
+
+
+def _around(api: ClusterApi, arm: Arm, place: Place) -> Surroundings:
+    nodes = _or_none(lambda: [node_of(each) for each in api.items("/api/v1/nodes")])
+    pods: list[dict[str, Any]] = _or_none(lambda: api.items("/api/v1/pods")) or []
+    pools: tuple[PoolFacts, ...] = ()
+    if not place.is_edge:
+        try:
+            pools = pools_of(arm, place.id)
+        except AzureError:
+            pools = ()
+    return Surroundings(
+        nodes=None if nodes is None else tuple(nodes),
+        pools=pools,
+        holders=tuple(pod for pod in map(pod_of, pods) if pod.node and any(pod.gpus.values())),
+        pool_refusals=_refusals(arm, pools),
+        is_edge=place.is_edge,
+    )
+
+
+def _refusals(arm: Arm, pools: tuple[PoolFacts, ...], only: str = "") -> dict[str, tuple[Refusal, ...]]:
+    """Of those that failed, and of the one that is asked about."""
+    asked = [pool for pool in pools if pool.provisioning == "Failed" or pool.name == only]
+    return {pool.name: activity_log.of_resource(arm, pool.id) for pool in asked}
+
+
+def _with_objects(api: ClusterApi, case: ClusterCase) -> ClusterCase:
+    nodes: tuple[NodeSeen, ...] = tuple(node_of(each) for each in api.items("/api/v1/nodes"))
+    pods = [pod_of(each) for each in api.items("/api/v1/pods")]
+    around = Surroundings(
+        nodes=nodes,
+        pools=case.pools,
+        holders=tuple(pod for pod in pods if pod.node and any(pod.gpus.values())),
+        pool_refusals=case.pool_refusals,
+        is_edge=case.is_edge,
+    )
+    waiting = [pod for pod in pods if pod.phase == "Pending" and not pod.is_leaving][:MOST_WAITING]
+    cases = tuple(PodCase(pod, _events(api, pod.namespace, pod.name), around=around) for pod in waiting)
+    return case._replace(nodes=nodes, waiting=cases)
+
+
+def _or_none(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except ClusterError:
+        return None

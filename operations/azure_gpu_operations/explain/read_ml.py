@@ -1,0 +1,151 @@
+"""An endpoint, a deployment, a compute or a job of Azure Machine Learning, as it was found.
+
+In: a signed-in `Arm` and an ARM id. Out: the cases of `ml_facts`.
+"""
+
+from contextlib import closing
+from typing import Any
+
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.explain import activity_log
+from azure_gpu_operations.explain.ml_facts import ComputeCase, DeploymentCase, EndpointCase, JobCase
+from azure_gpu_operations.jobs import instant
+from azure_gpu_operations.machine_learning import endpoints, job_log
+from azure_gpu_operations.machine_learning.endpoints import API_VERSION, INFERENCE_SERVER, STORAGE_INITIALIZER, Endpoint, Logged
+
+LINES = 200  # of a log that are looked through
+
+
+def endpoint(arm: Arm, name: str, endpoint_id: str) -> EndpointCase:
+    found = endpoints.get(arm, endpoint_id)
+    refused = activity_log.below(arm, endpoint_id)
+    cases = [_deployment(arm, name, found, body, refused) for body in _bodies(arm, endpoint_id)] if found else []
+    there = {case.id.lower() for case in cases}
+    gone = [
+        DeploymentCase(f"{name}/{each.rsplit('/', 1)[-1]}", each, found, refusals=refusals)
+        for each, refusals in refused.items()
+        if each not in there and each.rsplit("/", 2)[-2] == "deployments" and "delete" not in refusals[0].operation.lower()
+    ]
+    return EndpointCase(name, endpoint_id, found, (*cases, *gone), activity_log.of_resource(arm, endpoint_id))
+
+
+def deployment(arm: Arm, name: str, deployment_id: str) -> DeploymentCase:
+    endpoint_id = deployment_id.rsplit("/", 2)[0]
+    found = endpoints.get(arm, endpoint_id)
+    body = arm.get(deployment_id, API_VERSION)
+    refused = {deployment_id.lower(): activity_log.of_resource(arm, deployment_id)}
+    if body is None:
+        return DeploymentCase(name, deployment_id, found, refusals=refused[deployment_id.lower()])
+    return _deployment(arm, name.rpartition("/")[0], found, body, refused)
+
+
+def _bodies(arm: Arm, endpoint_id: str) -> list[dict[str, Any]]:
+    return list(arm.values(f"{endpoint_id}/deployments", API_VERSION))
+
+
+def _deployment(arm: Arm, name: str, endpoint: Endpoint | None, body: dict[str, Any], refused: Any) -> DeploymentCase:
+    found = endpoints.deployment_of(body)
+    told = body.get("systemData") or {}
+    server = _log(arm, found.id, INFERENCE_SERVER)
+    return DeploymentCase(
+        f"{name}/{found.name}" if name else found.name,
+        found.id,
+        endpoint,
+        found,
+        instant(told.get("lastModifiedAt") or told.get("createdAt")),
+        refused.get(found.id.lower(), ()),
+        _log(arm, found.id, STORAGE_INITIALIZER).lines,
+        server.lines,
+        server.events,
+        server.is_down,
+    )
+
+
+def _log(arm: Arm, deployment_id: str, container: str) -> Logged:
+    """Nothing where it can't be read: what the service says counts still."""
+    try:
+        found = endpoints.logged(arm, deployment_id, container, LINES)
+    except AzureError:
+        return Logged()
+    return found._replace(lines=tuple(map(endpoints.without_time, found.lines)))
+
+
+def compute(arm: Arm, name: str, compute_id: str) -> ComputeCase:
+    refusals = activity_log.of_resource(arm, compute_id)
+    body = arm.get(compute_id, API_VERSION)
+    if body is None:
+        return ComputeCase(name, compute_id, refusals=refusals)
+    outer = body.get("properties") or {}
+    inner = outer.get("properties") or {}
+    errors = [*(outer.get("provisioningErrors") or []), *(inner.get("errors") or [])]
+    return ComputeCase(
+        name,
+        compute_id,
+        exists=True,
+        kind=str(outer.get("computeType") or ""),
+        state=str(outer.get("provisioningState") or ""),
+        size=str(inner.get("vmSize") or inner.get("virtualMachineSize") or ""),
+        allocation=str(inner.get("allocationState") or ""),
+        nodes={str(state): int(count) for state, count in (inner.get("nodeStateCounts") or {}).items()},
+        target=int(inner.get("targetNodeCount") or 0),
+        errors=tuple(_words(each.get("error") or each) for each in errors),
+        attached=str(outer.get("resourceId") or ""),
+        refusals=refusals,
+    )
+
+
+def job(arm: Arm, name: str, job_id: str) -> JobCase:
+    refusals = activity_log.of_resource(arm, job_id)
+    body = arm.get(job_id, API_VERSION)
+    if body is None:
+        return JobCase(name, job_id, refusals=refusals)
+    properties = body.get("properties") or {}
+    error = _error(properties)
+    code = str((properties.get("properties") or {}).get("azureml.exitCode") or "")
+    return JobCase(
+        name,
+        job_id,
+        exists=True,
+        status=str(properties.get("status") or ""),
+        error=error,
+        exit_code=int(code) if code.lstrip("-").isdecimal() else None,
+        compute=str(properties.get("computeId") or ""),
+        timeout_seconds=endpoints.seconds_of((properties.get("limits") or {}).get("timeout")),
+        log=_written(arm, job_id, name),
+        refusals=refusals,
+    )
+
+
+def job_id(arm: Arm, workspace_id: str, name: str) -> str:
+    """The id of a job of the workspace; "" where none is called so."""
+    wanted = f"{workspace_id}/jobs/{name}"
+    return wanted if arm.get(wanted, API_VERSION) is not None else ""
+
+
+def _error(properties: dict[str, Any]) -> str:
+    """What the service keeps of a failure: an object, or its text among the job's own properties."""
+    found = properties.get("error")
+    if isinstance(found, dict):
+        return _words(found.get("error") or found)
+    kept = properties.get("properties") or {}
+    return _words({"code": kept.get("azureml.error.code"), "message": kept.get("azureml.error.message")})
+
+
+def _words(error: dict[str, Any]) -> str:
+    return f"{error.get('code') or ''}: {error.get('message') or ''}".strip(": ")
+
+
+def _written(arm: Arm, job_id: str, name: str) -> tuple[str, ...]:
+    """The last lines of the job's log, from the workspace's storage. Nothing where it can't be read."""
+    from azure_gpu_operations.batch.blobs import Blobs  # here, because Azure's clients take seconds to load
+
+    try:
+        workspace = arm.get(job_id.rsplit("/", 2)[0], API_VERSION) or {}
+        account = str((workspace.get("properties") or {}).get("storageAccount") or "")
+        if not account:
+            return ()
+        with closing(Blobs(arm, account)) as blobs:
+            content = blobs.read(job_log.CONTAINER, job_log.blob_of(name))
+    except AzureError:
+        return ()
+    return tuple((content or b"").decode("utf-8", errors="replace").splitlines()[-LINES:])

@@ -1,0 +1,54 @@
+"""A finding as people read it, and as JSON.
+
+In: `Facts` and a `Finding`. Out: lines; a mapping; the exit code that goes with it.
+"""
+
+from typing import Any
+
+from azure_gpu_operations.explain.facts import NO_FAILURE, Cause, Facts, Finding, Kind
+
+EXPLAINED = 1
+NOT_KNOWN = 3
+# What has last lines there says itself what it is.
+_SAY_WHAT = (Kind.POOL, Kind.BATCH_JOB, Kind.ML_JOB, Kind.MACHINE)
+_OF_KUBERNETES = (Kind.POD, Kind.KUBERNETES_JOB)
+
+
+def lines(facts: Facts, finding: Finding) -> list[str]:
+    """The cause first, then what speaks for it, the container's last lines, and what to do."""
+    what = f"execution {facts.execution} of the job" if facts.execution else facts.kind.value
+    state = f", {facts.state}" if facts.state else ""
+    found = [f"{facts.name} ({what}{state}): {finding.cause.value}", f"  {finding.what}"]
+    who = "Kubernetes" if facts.kind in _OF_KUBERNETES else "Azure"
+    found += [f"  {who} says: {text}" for text in finding.evidence]
+    log = _log(facts, finding)
+    if log:
+        whose = finding.container if facts.kind in _SAY_WHAT else f"container {finding.container}"
+        found += [f"  last lines of {whose}:", *(f"    {line}" for line in log)]
+    return [*found, f"  fix: {finding.fix}"]
+
+
+def as_json(facts: Facts, finding: Finding) -> dict[str, Any]:
+    return {
+        "name": facts.name,
+        "id": facts.id,
+        "kind": facts.kind.value,
+        "state": facts.state,
+        "execution": facts.execution or None,
+        "cause": finding.cause.name,
+        "what": finding.what,
+        "fix": finding.fix,
+        "evidence": list(finding.evidence),
+        "container": finding.container or None,
+        "last_lines": list(_log(facts, finding)),
+    }
+
+
+def exit_code(finding: Finding) -> int:
+    if finding.cause in NO_FAILURE:
+        return 0
+    return NOT_KNOWN if finding.cause is Cause.UNKNOWN else EXPLAINED
+
+
+def _log(facts: Facts, finding: Finding) -> tuple[str, ...]:
+    return next((container.log for container in facts.containers if container.name == finding.container), ())

@@ -1,0 +1,69 @@
+"""Stack configuration as text: keys with the comments of what they leave out, ready to be put under `config:`.
+
+In: entries. Out: YAML. An entry that isn't to be put there is a comment as a whole.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import yaml
+
+from azure_gpu_operations.terminal import printable
+
+PROJECT = "azure-gpu"
+_WIDTH = 118  # of a comment, without its indentation
+
+
+class Entry(NamedTuple):
+    """One component of a stack file."""
+
+    section: str  # container_groups, jobs, pools, foundation, …
+    name: str  # in the section; "": the settings are the section's own value
+    settings: Any  # a mapping, or for a key that takes one a word
+    comments: list[str]
+    secrets: list[str]  # keys inside of the settings
+    active: bool  # False: shown, not used
+    unless_there: bool = False  # a key that the stack file may have already, and then keeps
+
+    @property
+    def key(self) -> str:
+        return f"{PROJECT}:{self.section}"
+
+
+def block(entries: Iterable[Entry]) -> str:
+    """All entries, each section once; those that aren't active behind the others."""
+    chosen = list(entries)
+    texts: list[str] = []
+    for active in (True, False):
+        for key in dict.fromkeys(entry.key for entry in chosen if entry.active is active):
+            ours = [entry for entry in chosen if entry.active is active and entry.key == key]
+            whole = [line for entry in ours if not entry.name for line in section_lines(entry, "")]
+            lines = whole or [f"{key}:", *(line for entry in ours for line in entry_lines(entry, "  ", "  "))]
+            texts.append("\n".join(lines if active else [f"# {line}".rstrip() for line in lines]))
+    return "\n".join(texts) + "\n"
+
+
+def entry_lines(entry: Entry, indent: str, step: str) -> list[str]:
+    """One entry: its name, comments, settings. `indent` stands before the name, `step` more before what is in it."""
+    inner = indent + step
+    name = yaml.safe_dump({entry.name: None}, allow_unicode=True).partition(":")[0]
+    if isinstance(entry.settings, str):
+        comments = [line for comment in entry.comments for line in comment_lines(comment, indent)]
+        return [*comments, f"{indent}{name}: {entry.settings}"]
+    text = yaml.safe_dump(entry.settings, sort_keys=False, allow_unicode=True, width=10_000, indent=len(step))
+    comments = [line for comment in entry.comments for line in comment_lines(comment, inner)]
+    return [f"{indent}{name}:", *comments, *(f"{inner}{line}" if line else "" for line in text.splitlines())]
+
+
+def section_lines(entry: Entry, indent: str) -> list[str]:
+    """An entry without a name: the section with a word as its value."""
+    return [f"{indent}{entry.key}: {entry.settings}"]
+
+
+def comment_lines(text: str, indent: str = "") -> Iterator[str]:
+    """A comment, wrapped; what goes on is set in. Nothing of a file that was read can end it, or steer a terminal."""
+    lines = textwrap.wrap(printable(text), _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    yield f"{indent}# {lines[0]}".rstrip()
+    for line in lines[1:]:
+        yield f"{indent}#   {line}"

@@ -1,0 +1,74 @@
+"""The command line of `import`.
+
+    import FILE [--parameters FILE] [--parameter name=value]   a container-group file, or a template, as stack configuration
+    import FILE --subscription ID --resource-group NAME        a template whose expressions ask where it is deployed
+    import FOLDER [--tasks FOLDER]                             a Batch Shipyard configuration, and its jobs as files of tasks
+    import FILE|FOLDER                                         what Azure ML's retired clients left: Workbench's .compute and
+                                                               .runconfig, conda files, scripts and notebooks for SDK v1
+    import deployment.yaml [--for edges|clusters] [--name N]   Kubernetes Jobs, or a piece of one, as those of an edge or cluster
+    import FILE --stack S --write                              the same, put into Pulumi.<stack>.yaml
+
+Standard output is YAML for `config:` of a stack file, with what was left out as comments; problems go to standard error. Secrets
+are never copied: the commands that set them ask for their values.
+
+Exit codes: 0 taken, 1 problems (all at once, and nothing is taken), 2 the command line is wrong.
+"""
+
+import argparse
+from typing import Any
+
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import day
+
+
+def register(commands: Any) -> None:
+    """Adds `import` to the commands of `python -m operations`."""
+    text = "files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients, as configuration of a stack"
+    command = commands.add_parser("import", help=text, description=text)
+    command.set_defaults(run=_run)
+    command.add_argument(
+        "file",
+        help="YAML of `az container create --file` or `az container export`, an ARM template, a Kubernetes manifest of jobs, or "
+        "the folder of pool.yaml, or of a project for Azure Machine Learning's retired clients",
+    )
+    command.add_argument("--parameters", metavar="FILE", help="the template's parameter file")
+    command.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="NAME=VALUE",
+        help="one parameter of the template; secure ones need no value here",
+    )
+    command.add_argument("--subscription", metavar="ID", help="where the template is deployed, for what it makes of that")
+    command.add_argument("--resource-group", metavar="NAME", help="the resource group that it is deployed to, for the same")
+    command.add_argument("--name", help="what the stack file calls the group, pool, edge or cluster (default: its own name)")
+    command.add_argument("--location", default="", help="the group's region where the file names none (default: the stack's)")
+    command.add_argument("--stack", help="the stack that it is for")
+    stack_options.add_config_folder(command)
+    command.add_argument("--as-of", type=day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
+    command.add_argument(
+        "--tasks", metavar="FOLDER", help="where the jobs of Batch Shipyard are written, each as a file of tasks"
+    )
+    command.add_argument(
+        "--for",
+        dest="part",
+        choices=("edges", "clusters"),
+        default="edges",
+        help="what a Kubernetes manifest is for (default: edges)",
+    )
+    command.add_argument("--json", action="store_true", help="for programs")
+    command.add_argument("--write", action="store_true", help="put it into Pulumi.<stack>.yaml; needs --stack")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.importing.importer import run  # here, because every other command would wait for what it loads
+
+    return run(options)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError("write name=value")
+    return name.strip(), value

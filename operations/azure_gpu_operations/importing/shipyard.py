@@ -1,0 +1,142 @@
+"""`import` of a Batch Shipyard configuration: its folder, or one of its files, with the others beside it.
+
+In: the parsed command line, the stack's region and day. Out: what was taken, and problems; the files of tasks where they
+are asked for.
+"""
+
+import argparse
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import task_file
+from azure_gpu.formats.dates import days_later
+from azure_gpu.formats.shipyard import files
+from azure_gpu.formats.shipyard.files import KINDS
+from azure_gpu.formats.shipyard.jobs import JobSettings
+from azure_gpu.formats.shipyard.jobs import settings_of as jobs_of
+from azure_gpu.formats.shipyard.pool_settings import PoolSettings
+from azure_gpu.formats.shipyard.pool_settings import settings_of as pool_of
+from azure_gpu.formats.tags import PROPOSED_DAYS
+from azure_gpu_operations.importing.blocks import Entry
+from azure_gpu_operations.importing.shipyard_page import TakenJob, TakenShipyard
+from azure_gpu_operations.importing.shipyard_pools import Judged, judge
+from azure_gpu_operations.importing.taking import fitting
+from azure_gpu_operations.importing.texts import text_of
+
+_ENDINGS = (".yaml", ".yml", ".json")
+_FOUNDATION = ("resource_group", "identity", "storage")
+
+
+def is_shipyard(path: Path) -> bool:
+    """A folder is one; a file where it begins like one of its files."""
+    if path.is_dir():
+        return True
+    text, _ = text_of(str(path))
+    return text is not None and bool(files.kind_of(text))
+
+
+def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> tuple[TakenShipyard, list[Problem]]:
+    """`location` is the stack's, or the command line's. `own_day`: the day isn't the stack's, so the entry has to say it."""
+    names = _files(Path(options.file))
+    if not names:
+        fix = "name the folder in which pool.yaml lies"
+        nothing = Problem(options.file, "the folder has no pool and no jobs of Batch Shipyard", fix=fix)
+        return TakenShipyard(options.file, "", False, [], []), [nothing]
+    texts, problems = _texts(names)
+    found, wrong = files.read(texts)
+    problems += wrong
+    name, replaced = "", False
+    entries: list[Entry] = []
+    if found.pool is not None:
+        pool = pool_of(found)
+        problems += pool.problems
+        name = options.name or fitting(str(found.pool.get("id") or "pool"))
+        judged = judge(pool.settings, pool.written, location or found.accounts.location, as_of)
+        problems += judged.problems
+        replaced = judged.was is not None
+        entries = _entries(name, pool, judged, as_of, own_day)
+    jobs = [_job(job, options) for job in jobs_of(found, name)]
+    problems += [problem for one in jobs for problem in one.job.problems]
+    problems += [problem for one in jobs for problem in _checked(one)]
+    return TakenShipyard(options.file, name, replaced, entries, jobs), problems
+
+
+def write_tasks(taken: TakenShipyard) -> list[str]:
+    """Writes the files of tasks. A file of another content is never overwritten: it is named."""
+    left: list[str] = []
+    for one in taken.jobs:
+        if not one.job.content:
+            continue
+        if one.file.exists() and one.file.read_text(encoding="utf-8") != one.text:
+            left.append(f"{one.file} is there already, with other tasks")
+            continue
+        one.file.parent.mkdir(parents=True, exist_ok=True)
+        one.file.write_text(one.text, encoding="utf-8")
+    return left
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of the configuration: those of the folder that say by their first key what they are, the named one first."""
+    folder = path if path.is_dir() else path.parent
+    named = [] if path.is_dir() else [path]
+    beside = [one for one in sorted(folder.iterdir()) if one.suffix.lower() in _ENDINGS and one.is_file() and one not in named]
+    usual = [one for one in beside if one.stem in KINDS]
+    others = [one for one in beside if one.stem not in KINDS]
+    chosen: dict[str, Path] = {}
+    for one in [*named, *usual, *(others if path.is_dir() else [])]:
+        text, _ = text_of(str(one))
+        # Of one that is no text the usual name says what it should be; the problem with it is told when it is read.
+        kind = files.kind_of(text) if text is not None else one.stem if one.stem in KINDS else ""
+        if kind:
+            chosen.setdefault(kind, one)
+    return list(chosen.values()) if chosen.keys() & {"pool", "jobs"} else []
+
+
+def _texts(names: list[Path]) -> tuple[list[tuple[str, str]], list[Problem]]:
+    texts: list[tuple[str, str]] = []
+    problems: list[Problem] = []
+    for name in names:
+        text, wrong = text_of(str(name))
+        problems += wrong
+        if text is not None:
+            texts.append((str(name), text))
+    return texts, problems
+
+
+def _entries(name: str, pool: PoolSettings, judged: Judged, as_of: date, own_day: bool) -> list[Entry]:
+    """The pool as it is to be asked for, the pool as it was where that is another, and what both stand on."""
+    day = {"as_of": as_of.isoformat()} if own_day else {}
+    end = {"expires_after": days_later(as_of, PROPOSED_DAYS).isoformat()}
+    left = [str(one) for one in pool.left]
+    entries = [Entry("foundation", part, "create", [], [], True, unless_there=True) for part in _FOUNDATION]
+    entries.append(Entry("batch_account", "", "create", [], [], True, unless_there=True))
+    entries.append(Entry("pools", name, {**judged.settings, **end, **day}, [*judged.changes, *left], pool.secrets, True))
+    if judged.was is not None:
+        told = "Azure refuses this pool today. With an as_of before the end of what is gone, the embedded Azure takes it."
+        entries.append(Entry("pools", name, {**judged.was, **end, **day}, [told], pool.secrets, False))
+    return entries
+
+
+class _NoAliases(yaml.SafeDumper):
+    """What is said of several tasks is written out for each."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - its signature is given
+        return True
+
+
+def _job(job: JobSettings, options: argparse.Namespace) -> TakenJob:
+    file = Path(options.tasks or ".") / f"{fitting(job.name)}.yaml"
+    text = yaml.dump(job.content, Dumper=_NoAliases, sort_keys=False, allow_unicode=True, width=10_000) if job.content else ""
+    return TakenJob(job, file, text)
+
+
+def _checked(one: TakenJob) -> list[Problem]:
+    """What the reader of such files says of it: circles, names, numbers. Each is said of the job's own file."""
+    if not one.text:
+        return []
+    _, problems = task_file.read(one.text, f"tasks of {one.job.name}")
+    return problems

@@ -1,0 +1,126 @@
+"""Asks Azure about Container Apps jobs, and starts and stops their executions, through Azure's own management client.
+
+In: a signed-in `Arm`. Out: `Job` and `Execution`. What no management client has (replicas, the log's token) goes over `Arm`.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.core.pipeline.policies import RetryPolicy
+from azure.mgmt.appcontainers import ContainerAppsAPIClient
+
+from azure_gpu.formats import arm_ids
+from azure_gpu_operations.azure import Arm, AzureError, management_client
+from azure_gpu_operations.jobs import API_VERSION, Execution, Job, execution_of, job_of
+
+POLL_SECONDS = 2.0
+# Built-in role whose actions are to start and stop executions; as assignments in public infrastructure code have it.
+OPERATOR_ROLE = "Container Apps Jobs Operator"
+
+
+class Jobs:
+    """Jobs by their ARM ids."""
+
+    def __init__(self, arm: Arm) -> None:
+        self.arm = arm
+        self._client: Any = management_client(ContainerAppsAPIClient, arm.login, arm.subscription_id, RetryPolicy())
+
+    def get(self, job_id: str) -> Job | None:
+        """None where there is no such job."""
+        try:
+            return job_of(self._client.jobs.get(*_names(job_id)).as_dict())
+        except ResourceNotFoundError:
+            return None
+
+    def profile_type(self, job: Job) -> str:
+        """The type of the workload profile that it runs on, "" where it can't be found out."""
+        name = str(job.properties.get("workloadProfileName") or "")
+        environment = str(job.properties.get("environmentId") or "")
+        try:
+            body = self._client.managed_environments.get(*_names(environment)).as_dict()
+        except (HttpResponseError, ValueError):
+            return ""
+        profiles = (body.get("properties") or {}).get("workloadProfiles") or []
+        return next((str(each["workloadProfileType"]) for each in profiles if each.get("name") == name), "")
+
+    def start(self, job: Job, template: Mapping[str, Any] | None) -> str:
+        """The new execution's name. AzureError where the service refuses, with the role that allows it where it is a right."""
+        try:
+            started = self._client.jobs.begin_start(*_names(job.id), template or {}, polling_interval=POLL_SECONDS).result()
+        except HttpResponseError as error:
+            raise AzureError(_why(error, f"start the job {job.name}"), error.status_code or 0) from error
+        return str(started.name)
+
+    def stop(self, job: Job, execution: str) -> None:
+        """Asks for the execution's end and doesn't wait for it."""
+        try:
+            self._client.jobs.begin_stop_execution(*_names(job.id), execution, polling=False)
+        except HttpResponseError as error:
+            raise AzureError(_why(error, f"stop the execution {execution}"), error.status_code or 0) from error
+
+    def execution(self, job: Job, name: str) -> Execution | None:
+        """None where it isn't there (any more)."""
+        try:
+            return execution_of(self._client.job_execution(*_names(job.id), name).as_dict())
+        except ResourceNotFoundError:
+            return None
+
+    def executions(self, job: Job) -> list[Execution]:
+        """The newest first."""
+        found = [execution_of(each.as_dict()) for each in self._client.jobs_executions.list(*_names(job.id))]
+        return sorted(found, key=lambda each: each.started.timestamp() if each.started else 0.0, reverse=True)
+
+    def replicas(self, job: Job, execution: str) -> list[dict[str, Any]]:
+        return list(self.arm.values(f"{job.id}/executions/{execution}/replicas", API_VERSION))
+
+    def log_token(self, job: Job) -> str:
+        """A token for the job's log stream, which takes none of ARM's."""
+        return self.arm.post(f"{job.id}/getAuthToken", API_VERSION)["properties"]["token"]
+
+    def secrets(self, job: Job) -> list[dict[str, Any]]:
+        """With their values."""
+        return self._client.jobs.list_secrets(*_names(job.id)).as_dict().get("value") or []
+
+    def set_secrets(self, job: Job, secrets: list[dict[str, Any]]) -> None:
+        """Replaces the job's secrets. The rest of its configuration is said again as it is: a change takes it whole."""
+        configuration = {**job.configuration, "secrets": secrets}
+        body = {"properties": {"configuration": configuration}}
+        try:
+            self._client.jobs.begin_update(*_names(job.id), body, polling_interval=POLL_SECONDS).result()
+        except HttpResponseError as error:
+            raise AzureError(_why(error, f"give secrets to the job {job.name}"), error.status_code or 0) from error
+
+    def wait_until_over(
+        self, job: Job, execution: str, *, limit_seconds: float, sleep: Callable[[float], None] = time.sleep
+    ) -> Execution | None:
+        """The execution when it is over, or as it is at the limit."""
+        deadline = time.monotonic() + limit_seconds
+        while True:
+            found = self.execution(job, execution)
+            if found is None or found.is_over or time.monotonic() >= deadline:
+                return found
+            sleep(POLL_SECONDS)
+
+
+def _names(resource_id: str) -> tuple[str, str]:
+    """Resource group and name, as the management client wants them."""
+    parsed = arm_ids.parse(resource_id)
+    if parsed is None:
+        raise ValueError(f"{resource_id!r} is no resource id")
+    return parsed.resource_group, parsed.name
+
+
+def _why(error: HttpResponseError, what: str) -> str:
+    if error.status_code == 403:
+        return f"this login may not {what}; the role {OPERATOR_ROLE} on it allows that, or Contributor ({_said(error)})"
+    return f"Azure refused to {what}: {_said(error)}"
+
+
+def _said(error: HttpResponseError) -> str:
+    """ARM's own code and message. A body in another form is cut short."""
+    known = error.error
+    if known is not None and getattr(known, "code", None):
+        return f"{known.code}: {known.message}"
+    return str(error.message or error).strip().splitlines()[0][:500]

@@ -1,0 +1,119 @@
+"""What deployments write while `up` waits for them: a model that isn't found, a package that is missing, shows at once.
+
+In: a stack whose update runs, and `say`. Out: lines, each with the deployment and the container in front. Which deployments are
+being made or changed is what the engine has in the stack's state; what they wrote is what Azure Machine Learning has of their
+logs. A line that is likely to hold a secret isn't shown, and nothing that goes wrong here disturbs the update.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from azure.core.exceptions import AzureError as AzureCoreError
+from requests.exceptions import RequestException
+
+from azure_gpu.formats.likely_secrets import holds_secret
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.connection import connection_of
+from azure_gpu_operations.machine_learning import endpoints
+from azure_gpu_operations.machine_learning.endpoints import INFERENCE_SERVER, STORAGE_INITIALIZER
+from azure_gpu_operations.query.refusals import printable
+from azure_gpu_operations.stack import EngineError, Stack
+
+POLL_SECONDS = 3.0
+MOST_LINES = 500  # of a log, each time it is read
+HIDDEN = "[a line that may hold a secret]"
+_DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"
+_CONTAINERS = {STORAGE_INITIALIZER: "storage-initializer", INFERENCE_SERVER: "inference-server"}
+_COMING = ("creating", "updating")
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def shown(stack: Stack, say: Say, poll_seconds: float = POLL_SECONDS) -> Iterator[None]:
+    """Shows them as long as the block runs."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_follow, args=(stack, say, stop, poll_seconds), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(poll_seconds + 10)
+
+
+def _follow(stack: Stack, say: Say, stop: threading.Event, poll_seconds: float) -> None:
+    following: dict[str, Log] = {}
+    while True:
+        ending = stop.wait(poll_seconds)
+        try:
+            deployment = stack.deployment()
+            coming = pending(deployment)
+            gone = [each for each in following if each not in coming]
+            for resource_id, name in coming.items():
+                following.setdefault(resource_id, Log(name, resource_id))
+            connection = connection_of(deployment)
+            if following and connection is not None:
+                with closing(Arm(connection)) as arm:
+                    for log in list(following.values()):
+                        log.read(arm, say)
+            for each in gone:  # read once more after its end: the last lines say why it failed
+                del following[each]
+        except (EngineError, AzureError, AzureCoreError, RequestException, OSError, ValueError):
+            pass
+        if ending:
+            return
+
+
+class Log:
+    """Both logs of one deployment, each line once."""
+
+    def __init__(self, name: str, resource_id: str) -> None:
+        self.name = name
+        self._id = resource_id
+        self._seen: dict[str, tuple[str, ...]] = {}
+
+    def read(self, arm: Arm, say: Say) -> None:
+        for container, called in _CONTAINERS.items():
+            lines = endpoints.logged(arm, self._id, container, MOST_LINES).lines
+            for line in new(self._seen.get(container, ()), lines):
+                shown_line = HIDDEN if holds_secret(line) else printable(endpoints.without_time(line))
+                if shown_line:
+                    say(f"{self.name} {called}: {shown_line}")
+            if lines:
+                self._seen[container] = lines
+
+
+def new(before: Sequence[str], now: Sequence[str]) -> Sequence[str]:
+    """The lines that have come, of a log of which the last are read each time: what isn't the end of `before` any more."""
+    for length in range(min(len(before), len(now)), 0, -1):
+        if tuple(before[-length:]) == tuple(now[:length]):
+            return now[length:]
+    return now
+
+
+def pending(deployment: Mapping[str, Any]) -> dict[str, str]:
+    """ARM id of each deployment that the engine is making or changing, with `endpoint/deployment` as the stack file has them."""
+    found: dict[str, str] = {}
+    for operation in deployment.get("pending_operations") or []:
+        resource = operation.get("resource") or {}
+        inputs = resource.get("inputs") or {}
+        if operation.get("type") not in _COMING or resource.get("type") != _DEPLOYMENT:
+            continue
+        resource_id = str(resource.get("id") or "") or _id(deployment, inputs)
+        if resource_id:
+            component = str(resource.get("parent") or "").rsplit("::", 1)[-1]
+            found[resource_id] = f"{component or inputs.get('endpointName')}/{inputs.get('deploymentName')}"
+    return found
+
+
+def _id(deployment: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
+    """Of one that isn't there yet: its endpoint is, and is in the stack's state."""
+    endpoint = str(inputs.get("endpointName") or "").lower()
+    for resource in deployment.get("resources") or []:
+        resource_id = str(resource.get("id") or "")
+        if resource_id.lower().endswith(f"/onlineendpoints/{endpoint}") and inputs.get("deploymentName"):
+            return f"{resource_id}/deployments/{inputs['deploymentName']}"
+    return ""

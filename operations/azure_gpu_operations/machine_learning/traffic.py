@@ -1,0 +1,94 @@
+"""How an endpoint's traffic in a stack file changes when a deployment is promoted, or taken back.
+
+In: the endpoint's settings as the stack file has them, a deployment, a share; earlier traffic. Out: the new traffic.
+WrongTrafficError says in words why it doesn't fit. Pure.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from azure_gpu.catalog.services.machine_learning.traffic import WHOLE
+
+
+class WrongTrafficError(ValueError):
+    """The text is for the user."""
+
+
+def present(settings: Mapping[str, Any]) -> dict[str, int]:
+    """Percent by deployment; a single deployment without `traffic` has all of it."""
+    said = settings.get("traffic")
+    if isinstance(said, dict):
+        return {str(name): _percent(name, share) for name, share in said.items()}
+    names = list(_deployments(settings))
+    return {names[0]: WHOLE} if len(names) == 1 else {}
+
+
+def _percent(name: object, share: Any) -> int:
+    try:
+        return int(share)
+    except (TypeError, ValueError) as error:
+        raise WrongTrafficError(f"traffic.{name}: {share!r} is no number of percent; write one from 0 to {WHOLE}") from error
+
+
+def promoted(name: str, settings: Mapping[str, Any], deployment: str, share: int = WHOLE) -> dict[str, int]:
+    """With `share` for the deployment, and the rest for the one other that has some."""
+    known, now = _deployments(settings), present(settings)
+    if deployment not in known:
+        raise WrongTrafficError(f"{name} declares no deployment {deployment!r}; it has {', '.join(known) or 'none'}")
+    if not 0 < share <= WHOLE:
+        raise WrongTrafficError(f"--share: {share} is out of range; allowed are 1 to {WHOLE} percent")
+    if now.get(deployment, 0) == share:
+        raise WrongTrafficError(f"{deployment} has {share} percent of the traffic of {name} already")
+    others = [each for each, percent in now.items() if percent and each != deployment]
+    if share < WHOLE and len(others) != 1:
+        have = ", ".join(others) or "no other deployment"
+        raise WrongTrafficError(f"what is left of {share} percent goes to one other deployment that has traffic, and {have} has")
+    rest = dict.fromkeys((each for each in now if each != deployment), 0)
+    if share < WHOLE:
+        rest[others[0]] = WHOLE - share
+    return {**now, **rest, deployment: share}
+
+
+def rolled_back(name: str, settings: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The newest earlier traffic that differs from today's. `earlier`: the endpoint's settings in updates of old, newest first.
+
+    Where no update tells of any, and there are two deployments, all goes to the other one.
+    """
+    known, now = _deployments(settings), present(settings)
+    for old in earlier:
+        then = present(old)
+        if {each for each, percent in then.items() if percent} - set(known):
+            continue  # what had traffic is gone
+        if then and _live(then) != _live(now):
+            return {**dict.fromkeys(now, 0), **then}
+    if len(known) == 2 and _live(now):
+        most = max(known, key=lambda each: now.get(each, 0))
+        other = next(each for each in known if each != most)
+        return {**dict.fromkeys(now, 0), most: 0, other: WHOLE}
+    raise WrongTrafficError(
+        f"no update of this stack had another traffic for {name} with deployments that it still declares; name one: "
+        f"python -m operations promote {name} DEPLOYMENT"
+    )
+
+
+def ends_mirror(settings: Mapping[str, Any], traffic: Mapping[str, int]) -> bool:
+    """Whether the mirror has to end: Azure doesn't mirror to a deployment that has traffic of its own."""
+    mirrored = settings.get("mirror")
+    return isinstance(mirrored, dict) and any(percent and traffic.get(str(name), 0) for name, percent in mirrored.items())
+
+
+def words(before: Mapping[str, int], after: Mapping[str, int]) -> str:
+    """blue 90 → 0, green 10 → 100."""
+    names = dict.fromkeys([*before, *after])
+    return ", ".join(
+        f"{name} {before.get(name, 0)} → {after.get(name, 0)}" for name in names if before.get(name, 0) != after.get(name, 0)
+    )
+
+
+def _deployments(settings: Mapping[str, Any]) -> list[str]:
+    said = settings.get("deployments")
+    return [str(name) for name in said] if isinstance(said, dict) else []
+
+
+def _live(traffic: Mapping[str, int]) -> dict[str, int]:
+    return {name: percent for name, percent in traffic.items() if percent}

@@ -1,0 +1,157 @@
+"""`python -m operations promote` and `rollback`: the traffic of an endpoint, as a change of two numbers in the stack file.
+
+    promote ENDPOINT green --stack S             all traffic to green
+    promote ENDPOINT green --share 50 --stack S  half of it; the rest stays with the one other that has some
+    rollback ENDPOINT --stack S                  the traffic that the endpoint had before the last change of it
+    promote ENDPOINT green --stack S --yes       the same, and `operations up`
+
+Shows what changes in the file, changes it, and shows the preview; without --yes nothing changes in Azure. Where the preview fails
+the file is put back. What doesn't fit is refused before: a deployment that isn't declared, or one that failed.
+"""
+
+import argparse
+import difflib
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import yaml
+
+from azure_gpu.formats import yaml_edit
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.machine_learning import traffic
+from azure_gpu_operations.stack import EngineError, Stack
+from azure_gpu_operations.stack_view import StackView, of_deployment
+
+SECTION = "azure-gpu:ml_endpoints"
+WAIT_MINUTES = 10.0
+_UPDATES = 50  # that are looked through for earlier traffic
+
+_say = partial(print, flush=True)
+
+
+def register(commands: Any) -> None:
+    for name, text, run in (
+        ("promote", "give a deployment the traffic of its endpoint", _promote),
+        ("rollback", "give an endpoint the traffic that it had before", _rollback),
+    ):
+        parser = commands.add_parser(name, help=text, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.set_defaults(run=run)
+        parser.add_argument("endpoint", metavar="ENDPOINT", help="its name in the stack file")
+        if name == "promote":
+            parser.add_argument("deployment", metavar="DEPLOYMENT", help="which deployment gets the traffic")
+            parser.add_argument("--share", type=int, default=traffic.WHOLE, metavar="PERCENT", help="how much (default: all)")
+        parser.add_argument("--stack", required=True, help="the stack's name")
+        stack_options.add_config_folder(parser)
+        parser.add_argument("--yes", action="store_true", help="bring the stack up with it")
+
+
+def _promote(options: argparse.Namespace) -> int:
+    def decide(settings: Mapping[str, Any], _: Stack) -> dict[str, int]:
+        return traffic.promoted(options.endpoint, settings, options.deployment, options.share)
+
+    return _change(options, decide)
+
+
+def _rollback(options: argparse.Namespace) -> int:
+    def decide(settings: Mapping[str, Any], stack: Stack) -> dict[str, int]:
+        return traffic.rolled_back(options.endpoint, settings, _earlier(stack, options.endpoint))
+
+    return _change(options, decide)
+
+
+def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], Stack], dict[str, int]]) -> int:
+    from azure_gpu_operations.commands import bring_up, preview  # here, because Azure's clients take seconds to load
+
+    stack, file = stack_options.stack_of(options), stack_options.file_of(options)
+    try:
+        before = file.read_bytes().decode("utf-8")
+        settings = _settings(before, options.endpoint)
+        after = decide(settings, stack)
+        text = changed(before, options.endpoint, settings, after)
+        _fits(stack, options.endpoint, after)
+    except (traffic.WrongTrafficError, yaml_edit.EditError, EngineError, OSError, UnicodeDecodeError) as error:
+        return refuse(error)
+    _say(f"{options.endpoint}: {traffic.words(traffic.present(settings), after)}")
+    _say("".join(difflib.unified_diff(before.splitlines(True), text.splitlines(True), file.name, file.name)), end="")
+    file.write_bytes(text.encode("utf-8"))
+    try:
+        preview(stack, _say)
+    except BaseException:
+        file.write_bytes(before.encode("utf-8"))
+        print(f"{file} is as it was", file=sys.stderr)
+        raise
+    if not options.yes:
+        _say(f"{file} is changed, Azure isn't yet: python -m operations up --stack {options.stack}")
+        return 0
+    bring_up(stack, WAIT_MINUTES * 60, _say)
+    return 0
+
+
+def changed(text: str, name: str, settings: Mapping[str, Any], after: Mapping[str, int]) -> str:
+    """The stack file's text with the endpoint's new traffic: the numbers that differ, and nothing else."""
+    path = ("config", SECTION, name)
+    said = settings.get("traffic")
+    if not isinstance(said, dict):
+        return yaml_edit.with_value(text, (*path, "traffic"), dict(after))
+    for deployment, percent in after.items():
+        if said.get(deployment, 0) != percent:
+            text = yaml_edit.with_value(text, (*path, "traffic", deployment), percent)
+    if traffic.ends_mirror(settings, after):
+        for mirrored in settings["mirror"]:
+            text = yaml_edit.with_value(text, (*path, "mirror", str(mirrored)), 0)
+    return text
+
+
+def _settings(text: str, name: str) -> Mapping[str, Any]:
+    """What the stack file says of the endpoint."""
+    try:
+        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(SECTION) or {}
+    except (yaml.YAMLError, AttributeError) as error:
+        raise traffic.WrongTrafficError("the stack file can't be read as YAML") from error
+    if not isinstance(section, dict) or not isinstance(section.get(name), dict):
+        known = ", ".join(section) if isinstance(section, dict) and section else "none"
+        raise traffic.WrongTrafficError(f"the stack file declares no endpoint {name!r}; its endpoints: {known}")
+    return section[name]
+
+
+def _earlier(stack: Stack, name: str) -> Iterator[Mapping[str, Any]]:
+    """The endpoint's settings in the stack's last updates, newest first: the engine keeps each update's configuration."""
+    for update in stack.history(_UPDATES):
+        said = (update.get("config") or {}).get(SECTION) or {}
+        if update.get("kind") != "update" or update.get("result") != "succeeded" or said.get("secret"):
+            continue
+        try:
+            section = said.get("objectValue") or json.loads(said.get("value") or "{}")
+        except ValueError:
+            continue
+        if isinstance(section, dict) and isinstance(section.get(name), dict):
+            yield section[name]
+
+
+def _fits(stack: Stack, name: str, after: Mapping[str, int]) -> None:
+    """Refuses traffic for a deployment that Azure has and that failed; one that isn't there yet comes before its traffic."""
+    found = of_deployment(stack.name, stack.deployment()) if stack.exists() else None
+    endpoint_id = found.endpoints.get(name) if found is not None else None
+    if found is None or not endpoint_id:
+        return
+    failed = [each for each in _failed(found, endpoint_id) if after.get(each)]
+    if failed:
+        raise traffic.WrongTrafficError(
+            f"{failed[0]} failed when it was deployed and answers nothing; see why: "
+            f"python -m operations explain {name} --stack {stack.name}"
+        )
+
+
+def _failed(found: StackView, endpoint_id: str) -> list[str]:
+    from azure_gpu_operations.azure import Arm  # here, as in `_change`
+    from azure_gpu_operations.machine_learning import endpoints
+
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)
+    with closing(Arm(found.connection)) as arm:
+        return [each.name for each in endpoints.deployments(arm, endpoint_id) if each.state == "Failed"]

@@ -1,0 +1,124 @@
+"""What `up`, `preview` and `down` do about a stack's Batch pools beside the engine.
+
+In: a stack and `say`. Out: nothing; WrongPackagesError where nodes couldn't get a package. Nothing is asked of a stack without
+pools, and Azure's clients for them aren't loaded: that takes half a second of every `up`.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types, stack_file
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.connection import Connection, connection_of
+from azure_gpu_operations.preflight import connections
+from azure_gpu_operations.stack import EngineError, Stack
+
+DRAIN_SECONDS = 24 * 3600.0  # Ctrl-C ends the waiting, and the update with it
+_OF_A_FORM = re.compile(r"-[0-9a-f]{8}$")
+_POOL = azure_types.BATCH_POOL
+Say = Callable[[str], None]
+
+
+class WrongPackagesError(Exception):
+    """A pool names an application package that isn't active. The text is for the user."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__("\n".join([f"{heading}, nothing was changed:", *(f"  - {problem}" for problem in problems)]))
+
+
+def check_packages(stack: Stack) -> None:
+    """WrongPackagesError names every package that isn't active."""
+    if not stack.declares("pools"):
+        return
+    from azure_gpu_operations.preflight import packages
+
+    try:
+        wanted = packages.inventory(stack.project_folder, stack.file, stack.name)
+    except (ValueError, stack_file.StackFileError):
+        return  # the program itself says what is wrong with the file
+    if wanted is None:
+        return
+    deployment = stack.deployment()
+    account_id = wanted.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
+    with closing(Arm(connection_of(deployment) or _configured(stack.file))) as arm:
+        found = packages.states(arm.login, account_id, wanted.packages)
+    problems = packages.inactive(wanted.packages, found, account_id, stack.name)
+    if problems:
+        raise WrongPackagesError(problems)
+
+
+def drain_replaced(stack: Stack, say: Say) -> None:
+    """Pools that the engine would delete before their successors come: their tasks are let end first."""
+    deployment = stack.deployment()
+    connection = connection_of(deployment)
+    # A pool that stands beside its successor has a name of its own for each of its forms; planning takes seconds.
+    held = [each for each in _ids(deployment, _POOL) if not _OF_A_FORM.search(each)]
+    if connection is None or not held:
+        return
+    from azure_gpu_operations.batch.account import BatchAccount, batch_account_of
+    from azure_gpu_operations.batch.drain import drain
+
+    try:
+        steps = stack.planned_steps()
+    except EngineError:
+        return  # the update fails likewise, and says why
+    for pool_id in replaced_first(steps):
+        name = pool_id.rsplit("/", 1)[-1]
+        with closing(Arm(connection)) as arm, closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
+            if account.pool(name) is not None:
+                say(f"the pool {name} is to be replaced, drain first: its tasks may end before it goes")
+                drain(account, name, name, say, limit_seconds=DRAIN_SECONDS)
+
+
+def replaced_first(steps: list[Mapping[str, Any]]) -> Iterator[str]:
+    """The ids of pools that a preview replaces by pools of the same name: two of them can't be there at once."""
+    for step in steps:
+        old, new = step.get("oldState") or {}, step.get("newState") or {}
+        same_name = (old.get("inputs") or {}).get("poolName") == (new.get("inputs") or {}).get("poolName")
+        if step.get("op") == "replace" and old.get("type") == _POOL.token and same_name:
+            yield str(old.get("id"))
+
+
+def tell_what_ends(stack: Stack, say: Say) -> None:
+    """Tasks that run on pools which are about to go. Where Batch can't be asked, nothing is told: nobody is kept from ending."""
+    deployment = stack.deployment()
+    connection = connection_of(deployment)
+    held = _ids(deployment, _POOL)
+    if connection is None or not held:
+        return
+    from azure_gpu_operations.batch.account import BatchAccount, batch_account_of
+    from azure_gpu_operations.batch.nodes_now import nodes_now
+
+    try:
+        with closing(Arm(connection)) as arm:
+            for pool_id in held:
+                name = pool_id.rsplit("/", 1)[-1]
+                with closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
+                    now = nodes_now(account, name)
+                    if now is not None and now.tasks:
+                        jobs = ", ".join(job.id for job in account.jobs_on(name)[:3])
+                        tasks, they = ("1 task runs", "it ends") if now.tasks == 1 else (f"{now.tasks} tasks run", "they end")
+                        say(f"on the pool {name} {tasks} (jobs: {jobs or 'not known'}); {they} with it")
+    except (AzureError, AzureCoreError, requests.RequestException):
+        return
+
+
+def _configured(file: Path) -> Connection:
+    configured = connections.from_configuration(stack_file.configuration(file.read_text(encoding="utf-8")))
+    return configured or connections.from_environment()
+
+
+def _ids(deployment: Mapping[str, Any], wanted: azure_types.AzureType) -> list[str]:
+    """The ids of the stack's resources of a type."""
+    resources = deployment.get("resources") or []
+    return [
+        str(each["id"]) for each in resources if each.get("type") == wanted.token and each.get("id") and not each.get("external")
+    ]

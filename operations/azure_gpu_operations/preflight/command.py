@@ -1,0 +1,159 @@
+"""`python -m operations preflight`: says before anything is created what speaks against it.
+
+    preflight --stack dev                                       a stack, by its configuration
+    preflight --need batch=Standard_NC4as_T4_v3*4@westeurope    a wish; several may be given, and beside a stack
+    preflight --offline ...                                     by the catalog alone, without a login
+
+What Azure answers is about today, whatever `--as-of` says; the catalog answers for that day.
+
+Exit codes: 0 nothing speaks against it, 1 something does, 2 the command line is wrong, 3 nothing does so far but a list couldn't
+be read, so that the answer is incomplete.
+"""
+
+import argparse
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from azure_gpu.catalog import providers, regions
+from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.formats import arm_ids, azure_types, dates, stack_file
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.connection import Connection, connection_of
+from azure_gpu_operations.console import console
+from azure_gpu_operations.preflight import connections, needs, offline, program
+from azure_gpu_operations.preflight.program import Inventory
+from azure_gpu_operations.preflight.report import Report
+from azure_gpu_operations.preflight.rows import of_problems
+from azure_gpu_operations.stack import EngineError, Stack
+from azure_gpu_operations.stack_options import PROJECT_FOLDER
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser(
+        "preflight",
+        help="what speaks against a stack or a wish, before anything is created",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--stack", help="the stack's name")
+    stack_options.add_config_folder(parser)
+    parser.add_argument("--need", action="append", default=[], metavar="NEED", help=f"{needs.FORM}; may be repeated")
+    parser.add_argument("--location", default="", help="the region of needs that name none (default: the stack's)")
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        metavar="KIND=NAME",
+        help=f"is this name free; KIND is {', '.join(needs.NamedKind)}; may be repeated",
+    )
+    parser.add_argument("--batch-account", default="", help="the account whose quotas count (default: the region's only one)")
+    parser.add_argument("--as-of", default="", metavar="DAY", help=f"{dates.SPELLING} (default: the stack's, else today)")
+    parser.add_argument("--offline", action="store_true", help="ask the catalog alone")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    today = datetime.now(UTC).date()
+    try:
+        file = _stack_file(options)
+        day = _day(options.as_of)
+        taken = (
+            program.take(PROJECT_FOLDER, file, options.stack, options.as_of) if file else Inventory(day=day or today, region="")
+        )
+        region = _region(options.location) or taken.region
+        wanted = [needs.parse(text, region) for text in options.need]
+        names = [needs.parse_name(text, region) for text in options.name]
+    except ValueError as error:
+        return refuse(error)
+    rows = of_problems([*taken.problems, *offline.problems(wanted, taken.day)], "catalog")
+    if options.offline:
+        report = Report(as_of=taken.day, rows=tuple(rows))
+    else:
+        from azure_gpu_operations.preflight import online  # here, because Azure's clients take seconds to load
+
+        logging.getLogger("azure.identity").setLevel(logging.ERROR)  # the report says in a line what it says in a page
+        connection, own = _connection(options.stack, file)
+        existing = frozenset(resource_id.rsplit("/", 1)[-1] for resource_id in own)
+        found = online.ask(
+            connection,
+            [*taken.uses, *wanted],
+            taken.day,
+            namespaces=_namespaces(taken, wanted),
+            names=[*names, *(name for name in taken.names if name.name not in existing)],
+            assigns_roles=taken.assigns_roles,
+            group=taken.group,
+            batch_account=options.batch_account or taken.batch_account,
+            own=own,
+            system_pools=taken.system_pools,
+            ml_machines=taken.ml_machines,
+            wanted_packages=taken.packages,
+            batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
+            stack=options.stack or "",
+        )
+        report = Report(as_of=taken.day, rows=(*rows, *found.rows), missing=found.missing, seconds=found.seconds)
+    if options.json:
+        print(json.dumps(report.as_json(), indent=2))
+    else:
+        report.show(console())
+    return report.exit_code
+
+
+def _stack_file(options: argparse.Namespace) -> Path | None:
+    if not options.stack:
+        if not options.need and not options.name:
+            raise ValueError("nothing to look at: give --stack, --need or --name")
+        return None
+    return stack_options.file_of(options)
+
+
+def _region(given: str) -> str:
+    problems = regions.check(given, "--location") if given else []
+    if problems:
+        raise ValueError(f"--location: {problems[0].message}: {given!r}; {problems[0].fix}")
+    return regions.normalise(given)
+
+
+def _day(given: str) -> date | None:
+    if not given:
+        return None
+    day = dates.parse_day(given)
+    if day is None:
+        raise ValueError(f"--as-of: {given!r} is not {dates.SPELLING}")
+    return day
+
+
+def _namespaces(taken: Inventory, wanted: Sequence[SizeUse]) -> tuple[str, ...]:
+    of_needs = {namespace for need in wanted for namespace in providers.OF_SERVICE[need.service]}
+    return tuple(sorted({*taken.namespaces, *of_needs}))
+
+
+def _connection(stack: str | None, file: Path | None) -> tuple[Connection, frozenset[str]]:
+    """From the stack's state, where it exists; else from its configuration; else from the environment. And the ids of what the
+    stack has already: a name that it holds itself isn't free, and needn't be."""
+    if stack is None or file is None:
+        return connections.from_environment(), frozenset()
+    deployment = _deployment(Stack(PROJECT_FOLDER, stack, file if file.parent != PROJECT_FOLDER else None))
+    found = connection_of(deployment)
+    if found is not None and found.subscription_id:
+        ids = [str(resource.get("id", "")) for resource in deployment.get("resources") or []]
+        return found, frozenset(ids)
+    configured = connections.from_configuration(stack_file.configuration(file.read_text(encoding="utf-8")))
+    return configured or connections.from_environment(), frozenset()
+
+
+def _of_type(ids: Iterable[str], arm_type: str) -> str:
+    """The one of this type, "" where there is none."""
+    return next((each for each in ids if (parsed := arm_ids.parse(each)) is not None and parsed.is_type(arm_type)), "")
+
+
+def _deployment(stack: Stack) -> dict[str, Any]:
+    try:
+        return stack.deployment() if stack.exists() else {}
+    except EngineError:
+        return {}  # preflight works without an engine; the configuration says where the stack will live

@@ -1,0 +1,288 @@
+"""The lists that preflight reads of a subscription, each as plain values.
+
+In: who asks, and which regions, services and names matter. Out: one reading function per list, by its key. Nothing is read here
+before one of them is called.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum, StrEnum
+from functools import partial
+from typing import Any, NamedTuple
+
+from azure.mgmt.authorization import AuthorizationManagementClient
+from azure.mgmt.batch import BatchManagementClient
+from azure.mgmt.compute import ComputeManagementClient
+from azure.mgmt.containerregistry import ContainerRegistryManagementClient
+from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
+from azure.mgmt.resource.resources import ResourceManagementClient
+from azure.mgmt.storage import StorageManagementClient
+
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.quotas import FROM_COMPUTE, FROM_MACHINE_LEARNING, BatchAccountLimits, Limit, PoolUse, RegionLimits
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu_operations.azure import SignIn, get_list, management_client, post_document
+from azure_gpu_operations.preflight.fetching import retries
+from azure_gpu_operations.preflight.needs import NamedKind, WantedName
+
+PERMISSIONS_VERSION = "2022-04-01"
+VAULTS_VERSION = "2024-11-01"
+_TOTAL, _SPOT = "cores", "lowPriorityCores"  # what the compute service calls its totals
+_ML_TOTAL, _ML_SPOT, _ML_FAMILY = "/totalDedicatedCores/", "/totalLowPriorityCores/", "/vmFamily/dedicatedCores/"
+
+
+class What(StrEnum):
+    """The kinds of lists, as a person reads them."""
+
+    PROVIDERS = "registrations of resource providers"
+    RIGHTS = "rights"
+    SIZES = "VM sizes"
+    COMPUTE_QUOTAS = "vCPU quotas"
+    BATCH_SIZES = "VM sizes of Batch"
+    BATCH_ACCOUNT_QUOTA = "number of Batch accounts allowed"
+    BATCH_ACCOUNTS = "Batch accounts"
+    ML_SIZES = "VM sizes of Azure Machine Learning"
+    ML_QUOTAS = "vCPU quotas of Azure Machine Learning"
+    PACKAGES = "application packages of Batch"
+    FEATURES = "registrations of features"
+    NAME = "name"
+
+
+class Key(NamedTuple):
+    """One list."""
+
+    what: What
+    place: str = ""  # a region; for a name, what it is for and the name itself
+
+    def __str__(self) -> str:
+        if self.what is What.NAME:
+            return f"{self.what} {self.place}"
+        return f"{self.what} in {self.place}" if self.place else str(self.what)
+
+
+def name_key(wanted: WantedName) -> Key:
+    return Key(What.NAME, f"{wanted.kind}={wanted.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """What one role assignment allows: actions with wildcards, without those that it takes away."""
+
+    actions: tuple[str, ...]
+    not_actions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One size in one region."""
+
+    zones: tuple[str, ...] = ()  # that sell it; none: the region has no zones for it
+    restricted: str = ""  # why this subscription can't have it in the region; empty: it can
+    restricted_zones: tuple[str, ...] = ()
+    spot: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAccount:
+    limits: BatchAccountLimits
+    in_subscription: bool  # pools are allocated in the user's subscription, whose quotas count
+
+
+@dataclass(frozen=True, slots=True)
+class NameAnswer:
+    available: bool
+    message: str
+
+
+def readers(
+    login: SignIn,
+    subscription_id: str,
+    uses: Iterable[SizeUse],
+    wanted_names: Iterable[WantedName] = (),
+    group: str = "",
+    own: Collection[str] = (),
+) -> Mapping[Key, Callable[[], Any]]:
+    """What has to be read for these uses. `group` is an existing resource group whose rights count instead of all, `own` are the
+    ids of what the stack has already."""
+
+    def client(kind: Callable[..., Any]) -> Any:
+        return management_client(kind, login, subscription_id, retries())
+
+    found: dict[Key, Callable[[], Any]] = {
+        Key(What.PROVIDERS): partial(_providers, client(ResourceManagementClient)),
+        Key(What.RIGHTS): partial(_rights_in_group, client(AuthorizationManagementClient), group)
+        if group
+        else partial(_rights, login, subscription_id),
+    }
+    compute, batch, learning = (
+        client(ComputeManagementClient),
+        client(BatchManagementClient),
+        client(MachineLearningServicesMgmtClient),
+    )
+    for use in uses:
+        region = use.region
+        if use.service in FROM_COMPUTE or use.service is Service.BATCH:
+            # Batch accounts that allocate in the user's subscription use its quotas; which do shows only in their list.
+            found[Key(What.COMPUTE_QUOTAS, region)] = partial(_compute_quotas, compute, region)
+        if use.service in FROM_COMPUTE:
+            found[Key(What.SIZES, region)] = partial(_sizes, compute, region)
+        elif use.service is Service.BATCH:
+            found[Key(What.BATCH_SIZES, region)] = partial(_batch_sizes, batch, region)
+            found[Key(What.BATCH_ACCOUNT_QUOTA, region)] = partial(_batch_account_quota, batch, region)
+            found[Key(What.BATCH_ACCOUNTS)] = partial(batch_accounts, batch, own)
+        elif use.service in FROM_MACHINE_LEARNING:
+            found[Key(What.ML_SIZES, region)] = partial(_ml_sizes, learning, region)
+            found[Key(What.ML_QUOTAS, region)] = partial(_ml_quotas, learning, region)
+    for wanted in wanted_names:
+        found[name_key(wanted)] = (
+            partial(_vault_name, login, subscription_id, wanted.name)
+            if wanted.kind is NamedKind.VAULT
+            else _name_reader(client, wanted)
+        )
+    return found
+
+
+def _providers(client: ResourceManagementClient) -> dict[str, str]:
+    """Registration states by namespace in lower case."""
+    return {str(each.namespace).lower(): _text(each.registration_state) for each in client.providers.list()}
+
+
+def _rights(login: SignIn, subscription_id: str) -> list[Permission]:
+    path = f"/subscriptions/{subscription_id}/providers/Microsoft.Authorization/permissions"
+    rows = get_list(path, PERMISSIONS_VERSION, login, retries())
+    return [Permission(tuple(row.get("actions") or ()), tuple(row.get("notActions") or ())) for row in rows]
+
+
+def _rights_in_group(client: Any, group: str) -> list[Permission]:
+    rows = client.permissions.list_for_resource_group(group)
+    return [Permission(tuple(row.actions or ()), tuple(row.not_actions or ())) for row in rows]
+
+
+def _sizes(client: ComputeManagementClient, region: str) -> dict[str, Offer]:
+    """Offers by size in lower case."""
+    rows = client.resource_skus.list(filter=f"location eq '{region}'")
+    return {str(row.name).lower(): _offer(row, region) for row in rows if row.resource_type == "virtualMachines"}
+
+
+def _offer(row: Any, region: str) -> Offer:
+    here = [info for info in row.location_info or () if regions.normalise(info.location or "") == region]
+    whole = [each for each in row.restrictions or () if _text(each.type) == "Location"]
+    zonal = [each for each in row.restrictions or () if _text(each.type) == "Zone" and each.restriction_info]
+    capabilities = {each.name: each.value for each in row.capabilities or ()}
+    return Offer(
+        zones=tuple(sorted(zone for info in here for zone in info.zones or ())),
+        restricted=_text(whole[0].reason_code or "restricted") if whole else "",
+        restricted_zones=tuple(sorted({zone for each in zonal for zone in each.restriction_info.zones or ()})),
+        spot=capabilities.get("LowPriorityCapable", "True").lower() == "true",
+    )
+
+
+def _compute_quotas(client: ComputeManagementClient, region: str) -> RegionLimits:
+    rows = [Limit(str(row.name.value), row.limit, row.current_value) for row in client.usage.list(region)]
+    return RegionLimits(
+        region=region,
+        families=tuple(row for row in rows if row.name not in (_TOTAL, _SPOT)),
+        total=next((row for row in rows if row.name == _TOTAL), None),
+        spot=next((row for row in rows if row.name == _SPOT), None),
+    )
+
+
+def _batch_sizes(client: BatchManagementClient, region: str) -> dict[str, date | None]:
+    """By size in lower case, the day on which Batch gives it up."""
+    rows = client.location.list_supported_virtual_machine_skus(region)
+    ends = ((str(row.name).lower(), row.batch_support_end_of_life) for row in rows)
+    return {name: end.date() if end else None for name, end in ends}
+
+
+def _batch_account_quota(client: BatchManagementClient, region: str) -> int | None:
+    return client.location.get_quotas(region).account_quota
+
+
+def batch_accounts(client: BatchManagementClient, own: Collection[str] = ()) -> list[BatchAccount]:
+    """Every account of the subscription, with its quotas and what its pools hold; those with the ids `own` are asked for anew."""
+    return [_batch_account(client, each, {id_.lower() for id_ in own}) for each in client.batch_account.list()]
+
+
+def _batch_account(client: BatchManagementClient, account: Any, own: Collection[str]) -> BatchAccount:
+    group = str(account.id).split("/")[4]
+    quotas = account.dedicated_core_quota_per_vm_family or ()
+    return BatchAccount(
+        BatchAccountLimits(
+            account=account.name,
+            region=regions.normalise(account.location or ""),
+            families=tuple(Limit(str(row.name), row.core_quota) for row in quotas),
+            families_enforced=bool(account.dedicated_core_quota_per_vm_family_enforced),
+            dedicated=account.dedicated_core_quota,
+            spot=account.low_priority_core_quota,
+            pool_quota=account.pool_quota,
+            pools=tuple(
+                _pool(each) for each in client.pool.list_by_batch_account(group, account.name) if str(each.id).lower() not in own
+            ),
+        ),
+        in_subscription=_text(account.pool_allocation_mode) == "UserSubscription",
+    )
+
+
+def _pool(pool: Any) -> PoolUse:
+    fixed = pool.scale_settings.fixed_scale if pool.scale_settings else None
+    return PoolUse(
+        pool.vm_size or "",
+        max(pool.current_dedicated_nodes or 0, (fixed.target_dedicated_nodes or 0) if fixed else 0),
+        max(pool.current_low_priority_nodes or 0, (fixed.target_low_priority_nodes or 0) if fixed else 0),
+    )
+
+
+def _ml_sizes(client: MachineLearningServicesMgmtClient, region: str) -> frozenset[str]:
+    """Names in lower case. The client reads the list under a name that the service has changed since."""
+    answer = client.virtual_machine_sizes.list(region)
+    later: list[dict[str, Any]] = (answer.additional_properties or {}).get("value") or []
+    names = [*(str(size.name) for size in answer.aml_compute or ()), *(str(size["name"]) for size in later)]
+    return frozenset(name.lower() for name in names)
+
+
+def _ml_quotas(client: MachineLearningServicesMgmtClient, region: str) -> RegionLimits:
+    """The region's own rows; those of single workspaces and computes are parts of them."""
+    rows = [
+        (str(row.type), Limit(str(row.name.value) if row.name else "", row.limit or 0, row.current_value))
+        for row in client.usages.list(region)
+    ]
+    return RegionLimits(
+        region=region,
+        families=tuple(limit for kind, limit in rows if _ML_FAMILY in kind),
+        total=next((limit for kind, limit in rows if _ML_TOTAL in kind), None),
+        spot=next((limit for kind, limit in rows if _ML_SPOT in kind), None),
+    )
+
+
+def _name_reader(client: Callable[[Any], Any], wanted: WantedName) -> Callable[[], NameAnswer]:
+    match wanted.kind:
+        case NamedKind.STORAGE:
+            accounts = client(StorageManagementClient).storage_accounts
+            asked = {"name": wanted.name, "type": "Microsoft.Storage/storageAccounts"}
+            return lambda: _name_answer(accounts.check_name_availability(asked))
+        case NamedKind.REGISTRY:
+            registries = client(ContainerRegistryManagementClient).registries
+            asked = {"name": wanted.name, "type": "Microsoft.ContainerRegistry/registries"}
+            return lambda: _name_answer(registries.check_name_availability(asked))
+        case _:
+            location = client(BatchManagementClient).location
+            asked = {"name": wanted.name, "type": "Microsoft.Batch/batchAccounts"}
+            return lambda: _name_answer(location.check_name_availability(wanted.region, asked))
+
+
+def _vault_name(login: SignIn, subscription_id: str, name: str) -> NameAnswer:
+    """A vault's name is taken in all of Azure, also by one that was deleted and can be brought back."""
+    path = f"/subscriptions/{subscription_id}/providers/Microsoft.KeyVault/checkNameAvailability"
+    asked = {"name": name, "type": "Microsoft.KeyVault/vaults"}
+    answer = post_document(path, VAULTS_VERSION, asked, login, retries())
+    return NameAnswer(bool(answer.get("nameAvailable")), str(answer.get("message") or answer.get("reason") or ""))
+
+
+def _name_answer(answer: Any) -> NameAnswer:
+    return NameAnswer(bool(answer.name_available), answer.message or _text(answer.reason or ""))
+
+
+def _text(value: Any) -> str:
+    """What a client gives as an enumeration where it knows the value, and as text where it doesn't."""
+    return str(value.value if isinstance(value, Enum) else value)

@@ -1,0 +1,17 @@
+"""What the catalog alone says of needs: nothing is asked of Azure.
+
+In: needs and the day. Out: problems. Those of a stack come from the program, see `program`.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+
+from azure_gpu.catalog import offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.size_use import SizeUse
+
+
+def problems(needs: Sequence[SizeUse], as_of: date) -> list[Problem]:
+    """Every problem of every need."""
+    return [problem for need in needs for problem in offers.check(need, as_of, prices=packaged())]

@@ -1,0 +1,95 @@
+"""What Azure says of a subscription, asked all at once.
+
+In: a connection, what is wanted, and the day. Out: rows, and by list why it is missing and how long it took.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+
+from azure.core.exceptions import AzureError
+from requests.exceptions import RequestException
+
+from azure_gpu.catalog.quotas import CountedUse
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu_operations.azure import sign_in
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.preflight import answers, features, lists, packages
+from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
+from azure_gpu_operations.preflight.needs import WantedName
+from azure_gpu_operations.preflight.program import PackageUse, SystemPool
+from azure_gpu_operations.preflight.rows import Row
+
+NO_SUBSCRIPTION = (
+    "no subscription is named: give a stack whose configuration has azure-native:subscriptionId, or set ARM_SUBSCRIPTION_ID "
+    "(`az account show --query id`)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    rows: tuple[Row, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict[str, str])
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+def ask(
+    connection: Connection,
+    wanted: Sequence[SizeUse],
+    as_of: date,
+    *,
+    namespaces: Sequence[str] = (),
+    assigns_roles: bool = True,
+    names: Sequence[WantedName] = (),
+    group: str = "",
+    batch_account: str = "",
+    own: Collection[str] = (),
+    system_pools: Sequence[SystemPool] = (),
+    ml_machines: Sequence[SystemPool] = (),
+    wanted_packages: Sequence[PackageUse] = (),
+    batch_account_id: str = "",
+    stack: str = "",
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Found:
+    """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has.
+    Never raises for what Azure does."""
+    if not connection.subscription_id:
+        return Found(missing={"everything": NO_SUBSCRIPTION})
+    try:
+        login = sign_in(connection)
+    except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
+        return Found(missing={"everything": f"{connection.metadata_host or 'Azure'} can't be reached: {error}"})
+    login = replace(login, credential=SharedCredential(login.credential))
+    beside = [_counted(pool, Service.AKS) for pool in system_pools if pool.vcpus is not None]
+    ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in ml_machines if each.vcpus is not None]
+    all_uses = [*wanted, *(each.use for each in (*beside, *ml_beside))]
+    readers = dict(lists.readers(login, connection.subscription_id, all_uses, names, group, own))
+    held = lists.Key(lists.What.PACKAGES)
+    if wanted_packages:
+        readers[held] = partial(packages.states, login, batch_account_id, wanted_packages, retries())
+    flag = lists.Key(lists.What.FEATURES)
+    with_feature = features.needing(wanted)
+    if with_feature:
+        readers[flag] = partial(features.state, login, connection.subscription_id, retries())
+    outcomes = fetch(readers, limit_seconds=limit_seconds)
+    scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
+    rows = [
+        *answers.registrations(outcomes, namespaces),
+        *(answers.rights(outcomes, scope) if assigns_roles else ()),
+        *answers.offers(outcomes, wanted, as_of),
+        *features.rows(with_feature, outcomes[flag].value if with_feature else None),
+        *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),
+        *answers.names(outcomes, names),
+        *(packages.rows(wanted_packages, outcomes[held].value, batch_account_id, stack) if wanted_packages else ()),
+    ]
+    return Found(
+        rows=tuple(rows),
+        missing={str(key): outcome.missing for key, outcome in outcomes.items() if outcome.missing},
+        seconds={str(key): outcome.seconds for key, outcome in outcomes.items()},
+    )
+
+
+def _counted(pool: SystemPool, service: Service) -> CountedUse:
+    use = SizeUse(service, pool.size, pool.region, pool.path, pool.path, pool.nodes)
+    return CountedUse(use, pool.family, (pool.vcpus or 0) * pool.nodes)

@@ -1,0 +1,75 @@
+"""Whether the application packages that a stack's pools name are there and active: a pool that names another one is refused.
+
+In: what the stack wants, its Batch account, who asks. Out: problems, or rows of a preflight. `operations up` and `preview`
+ask as well, because the program itself can't: it declares, and reads nothing of packages.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from azure.core.pipeline.policies import RetryPolicy
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats import stack_file
+from azure_gpu_operations.azure import SignIn
+from azure_gpu_operations.batch.packages import ACTIVE, Packages
+from azure_gpu_operations.preflight.lists import What
+from azure_gpu_operations.preflight.program import Inventory, PackageUse, take
+from azure_gpu_operations.preflight.rows import Answer, Row
+
+
+def inventory(project_folder: Path, file: Path, stack: str) -> Inventory | None:
+    """What a stack file wants, None where no pool of it names a package. The program is asked only where the file may have one:
+    that takes a second."""
+    if not file.exists():
+        return None
+    configuration = stack_file.configuration(file.read_text(encoding="utf-8"))
+    if not any(key.endswith(":pools") and "package" in value for key, value in configuration.items()):
+        return None
+    taken = take(project_folder, file, stack, "")
+    return taken if taken.packages else None
+
+
+def states(login: SignIn, account_id: str, packages: Iterable[PackageUse], retries: RetryPolicy | None = None) -> tuple[str, ...]:
+    """How each is, "" for one that isn't there. An `account_id` "" is an account that isn't there yet, and holds nothing."""
+    held = Packages(login, account_id, retries) if account_id else None
+    return tuple(held.state(each.application, each.version) if held else "" for each in packages)
+
+
+def inactive(packages: Sequence[PackageUse], found: Sequence[str], account_id: str, stack: str) -> list[Problem]:
+    """`found`: the states of the packages."""
+    return [
+        _problem(package, state, stack, is_new=not account_id)
+        for package, state in zip(packages, found, strict=True)
+        if state != ACTIVE
+    ]
+
+
+def rows(packages: Sequence[PackageUse], found: Sequence[str] | None, account_id: str, stack: str) -> list[Row]:
+    """One row per package; `found` None where Azure couldn't be asked."""
+    if found is None:
+        message = f"could not be read: {What.PACKAGES}"
+        return [Row(subject=each.path, check="package", answer=Answer.UNKNOWN, message=message) for each in packages]
+    problems = {problem.path: problem for problem in inactive(packages, found, account_id, stack)}
+    result: list[Row] = []
+    for each in packages:
+        problem = problems.get(each.path)
+        answer = Answer.OK if problem is None else Answer.NOT_ACTIVE
+        message = f"{each.application} {each.version} is active" if problem is None else problem.message
+        fix = "" if problem is None else problem.fix
+        result.append(Row(subject=each.path, check="package", answer=answer, message=message, fix=fix))
+    return result
+
+
+def _problem(package: PackageUse, state: str, stack: str, *, is_new: bool) -> Problem:
+    what = f"{package.application} {package.version}".strip()
+    push = f"python -m operations package push FOLDER --application {package.application}"
+    push += f" --version {package.version or 'V'} --stack {stack}" + ("" if package.version else " --default")
+    if is_new:
+        message = f"the application package {what} isn't there: the Batch account is still to be made"
+        fix = f"bring the stack up without this pool, then `{push}`, then add the pool"
+    elif state:
+        message, fix = f"the application package {what} is {state}, and nodes get active ones alone", f"`{push}`"
+    else:
+        message, fix = f"the Batch account has no application package {what}", f"`{push}`"
+    return Problem(package.path, message, value=package.version, fix=fix, code=Code.NOT_FOUND)

@@ -1,0 +1,80 @@
+"""One row of a preflight: what was asked of what, and the answer.
+
+In: nothing. Out: `Row`, `Answer`, and which answers mean that it won't work.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+
+
+class Answer(StrEnum):
+    OK = "ok"
+    RETIRED = "retired"
+    RETIRING = "retiring"
+    NOT_OFFERED = "not offered"
+    NO_QUOTA = "no quota"
+    NO_CAPACITY_KNOWN = "no capacity known"  # sold and allowed; whether a machine is free shows when one starts
+    NOT_REGISTERED = "not registered"
+    NO_RIGHT = "no right"
+    NAME_TAKEN = "name not available"
+    NOT_ACTIVE = "not active"  # an application package that nodes can't get yet
+    REFUSED = "refused"  # the service never takes it, or the software doesn't fit the machine
+    UNKNOWN = "unknown"
+
+
+FAILING = frozenset(
+    {
+        Answer.RETIRED,
+        Answer.NOT_OFFERED,
+        Answer.NO_QUOTA,
+        Answer.NOT_REGISTERED,
+        Answer.NO_RIGHT,
+        Answer.NAME_TAKEN,
+        Answer.NOT_ACTIVE,
+        Answer.REFUSED,
+    }
+)
+_ANSWERS = {
+    Code.RETIRED: Answer.RETIRED,
+    Code.RETIRING: Answer.RETIRING,
+    Code.NOT_OFFERED: Answer.NOT_OFFERED,
+    Code.NOT_IN_REGION: Answer.NOT_OFFERED,
+    Code.NO_QUOTA: Answer.NO_QUOTA,
+    Code.UNKNOWN: Answer.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """`subject` is what the user wrote or what a stack needs, `check` what was looked at."""
+
+    subject: str
+    check: str
+    answer: Answer
+    message: str
+    fix: str = ""
+    instead: tuple[str, ...] = ()
+    source: str = ""
+
+
+def of_problem(problem: Problem, check: str) -> Row:
+    """A problem as a row. A warning never fails: it tells of an end, or of what isn't known."""
+    answer = _ANSWERS.get(problem.code, Answer.REFUSED)
+    if problem.severity is Severity.WARNING and answer in FAILING:
+        answer = Answer.UNKNOWN
+    return Row(
+        subject=problem.path,
+        check=check,
+        answer=answer,
+        message=problem.message,
+        fix=problem.fix,
+        instead=problem.instead,
+        source=problem.source,
+    )
+
+
+def of_problems(problems: Iterable[Problem], check: str) -> list[Row]:
+    return [of_problem(problem, check) for problem in problems]

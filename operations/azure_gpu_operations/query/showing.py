@@ -1,0 +1,208 @@
+"""What `query` prints: for each file its picture and its highest scores, then how long requests took.
+
+In: what was sent, and what came. Out: a `Report`; lines for people, one object for programs. No key is in either.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from azure_gpu_operations.console import columns
+from azure_gpu_operations.query import scores
+from azure_gpu_operations.query.inputs import Input
+from azure_gpu_operations.query.latency import Latency, latency
+from azure_gpu_operations.query.picture import picture
+from azure_gpu_operations.query.refusals import Refusal, printable, refusal
+from azure_gpu_operations.query.scores import Score
+from azure_gpu_operations.query.sending import Sent
+
+_LONGEST_ANSWER = 400  # characters of an answer that isn't made of scores
+_BAR = 20  # columns of a score of 1
+
+
+class Report(NamedTuple):
+    """`sent` in the order in which the answers came."""
+
+    endpoint: str  # its name; "" for an address of one's own
+    uri: str
+    signed_with: str
+    stack: str
+    inputs: Sequence[Input]
+    sent: Sequence[Sent]
+    seconds: float  # of everything
+    clients: int
+    labels: Sequence[str] = ()
+    top: int = 3
+
+    @property
+    def good(self) -> list[Sent]:
+        return [one for one in self.sent if one.is_good]
+
+    @property
+    def timed(self) -> list[Sent]:
+        """What latencies are taken of: where a connection had to be opened, only if there is nothing else."""
+        kept = [one for one in self.good if not one.opened]
+        return kept or self.good
+
+    def first(self, index: int) -> Sent | None:
+        """An input's first good answer, else its first."""
+        own = [one for one in self.sent if one.input == index]
+        return next((one for one in own if one.is_good), own[0] if own else None)
+
+    def refusal(self, sent: Sent) -> Refusal:
+        return refusal(sent, self.endpoint or "ENDPOINT", self.stack or "STACK")
+
+
+def show(report: Report, console: Console, *, pictures: bool) -> None:
+    for index, one in enumerate(report.inputs):
+        sent = report.first(index)
+        if sent is None:
+            continue
+        words = Group(*_words(report, one, sent))
+        small = picture(one.body) if pictures and one.is_image else None
+        if small is None:
+            console.print(words)
+            continue
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row(small, words)
+        console.print(grid)
+    _failures(report, console)
+    if report.good:
+        _latencies(report, console)
+        _shares(report, console)
+
+
+def _words(report: Report, one: Input, sent: Sent) -> Iterable[Text]:
+    status = str(sent.status) if sent.status else "no answer"
+    deployment = f", {printable(sent.deployment)}" if sent.deployment else ""
+    yield Text(f"{one.name}: {status}{deployment}, {_ms(sent.seconds)}{_parts(sent)}", style="bold")
+    if not sent.is_good:
+        yield from (Text(line) for line in _refused(report.refusal(sent)))
+        return
+    rows = scores.rows(sent.body, report.labels)
+    if not rows:
+        text = printable(sent.body[: 4 * _LONGEST_ANSWER].decode("utf-8", errors="replace"))
+        yield Text(f"  {text[:_LONGEST_ANSWER]}")
+    for number, row in enumerate(rows, start=1):
+        if len(rows) > 1:
+            yield Text(f"  {number} of {len(rows)}:")
+        yield from (_line(score, row[: report.top]) for score in row[: report.top])
+
+
+def _line(score: Score, shown: Sequence[Score]) -> Text:
+    width = max(len(each.label) for each in shown)
+    bar = "█" * round(_BAR * score.value) if 0 <= score.value <= 1 else ""
+    return Text(f"  {printable(score.label):<{width}}  {score.value:.4f}  {bar}".rstrip())
+
+
+def _parts(sent: Sent) -> str:
+    if sent.server_seconds is None or sent.network_seconds is None:
+        return ""
+    opened = ", a new connection in it" if sent.opened else ""
+    return f" (server {_ms(sent.server_seconds)}, network {_ms(sent.network_seconds)}{opened})"
+
+
+def _refused(found: Refusal) -> Iterable[str]:
+    yield f"  {found.what}"
+    if found.said:
+        yield f"  it says: {found.said}"
+    yield f"  fix: {found.fix}"
+
+
+def _failures(report: Report, console: Console) -> None:
+    """Of many requests, what failed beside what was shown already."""
+    failed = [one for one in report.sent if not one.is_good]
+    if len(report.sent) == len(report.inputs) or not failed:
+        return
+    kinds = Counter(one.status for one in failed)
+    console.print(f"{len(failed)} of {len(report.sent)} requests weren't answered:")
+    for status, count in kinds.most_common():
+        found = report.refusal(next(one for one in failed if one.status == status))
+        console.print(Text(f"  {count} x {status or 'no answer'}: {found.what}"))
+        console.print(Text(f"    fix: {found.fix}"))
+
+
+def _latencies(report: Report, console: Console) -> None:
+    if len(report.good) < 2:
+        return
+    table = Table(*columns("", "requests", "least", "p50", "p90", "p99", "most"))
+    for name, found in _measured(report).items():
+        if found is not None:
+            figures = (found.least, found.p50, found.p90, found.p99, found.most)
+            table.add_row(name, str(found.requests), *map(_ms, figures))
+    console.print(table)
+    rate = len(report.good) / report.seconds if report.seconds else 0.0
+    opened = sum(1 for one in report.good if one.opened)
+    left = f"; {opened} that opened a connection aren't among the latencies" if len(report.timed) < len(report.good) else ""
+    clients = "1 client" if report.clients == 1 else f"{report.clients} clients"
+    console.print(f"{len(report.good)} answers in {report.seconds:.2f} s by {clients}: {rate:.1f} a second{left}")
+
+
+def _measured(report: Report) -> dict[str, Latency | None]:
+    timed = report.timed
+    server = [one.server_seconds for one in timed if one.server_seconds is not None]
+    network = [one.network_seconds for one in timed if one.network_seconds is not None]
+    return {"in all": latency([one.seconds for one in timed]), "server": latency(server), "network": latency(network)}
+
+
+def _shares(report: Report, console: Console) -> None:
+    """Which deployments answered, where there is more than one."""
+    found = Counter(one.deployment for one in report.good if one.deployment)
+    if len(found) > 1:
+        total = sum(found.values())
+        told = ", ".join(f"{printable(name)} {count} ({100 * count / total:.1f} %)" for name, count in found.most_common())
+        console.print(Text(f"answered by {told}"))
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    measured = {name: found._asdict() if found else None for name, found in _measured(report).items()}
+    return {
+        "endpoint": report.endpoint or None,
+        "uri": report.uri,
+        "signed_with": report.signed_with or None,
+        "requests": len(report.sent),
+        "answered": len(report.good),
+        "clients": report.clients,
+        "seconds": report.seconds,
+        "a_second": len(report.good) / report.seconds if report.seconds else None,
+        "latency_seconds": {"all": measured["in all"], "server": measured["server"], "network": measured["network"]},
+        "deployments": dict(Counter(one.deployment for one in report.good if one.deployment)),
+        "statuses": {str(status): count for status, count in sorted(Counter(one.status for one in report.sent).items())},
+        "answers": [_answer(report, index, one) for index, one in enumerate(report.inputs)],
+    }
+
+
+def _answer(report: Report, index: int, one: Input) -> dict[str, Any]:
+    sent = report.first(index)
+    if sent is None:
+        return {"file": one.name, "status": None}
+    found = report.refusal(sent) if not sent.is_good else None
+    return {
+        "file": one.name,
+        "status": sent.status or None,
+        "deployment": sent.deployment or None,
+        "seconds": sent.seconds,
+        "server_seconds": sent.server_seconds,
+        "network_seconds": sent.network_seconds,
+        "answer": _decoded(sent.body) if found is None else None,
+        "scores": [[score._asdict() for score in row[: report.top]] for row in scores.rows(sent.body, report.labels)]
+        if found is None
+        else [],
+        "error": found._asdict() if found else None,
+    }
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", errors="replace")
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.1f} ms"

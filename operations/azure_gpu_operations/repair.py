@@ -1,0 +1,121 @@
+"""What a killed `pulumi` leaves behind, settled so that the next `up` can go on.
+
+A lock whose owner is gone would refuse every further update; a create that was under way when the engine died may or may not have
+happened. In: the stack's exported deployment, the file backend's folder, an ARM client. Out: what to cancel, take in and forget,
+and the deployment in which that is done.
+
+The engine has options for it, `refresh --import-pending-creates` and `--clear-pending-creates`. The first loses what it is given:
+3.259 notes it as being imported, and no part of it imports such a note.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCreate:
+    """A create that the engine began and never saw the end of."""
+
+    urn: str
+    azure_type: AzureType | None  # None: nothing that Azure knows, such as a provider
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`imports`: urn and id of what does exist; `forgotten`: the urns of what never came to be."""
+
+    imports: tuple[tuple[str, str], ...]
+    forgotten: tuple[str, ...]
+
+
+def dead_locks(backend_folder: Path, project: str, stack: str, alive: Callable[[int], bool] | None = None) -> list[Path]:
+    """The lock files of a stack in a file backend whose owner ran on this machine and is gone."""
+    is_alive = alive or _process_lives
+    folder = backend_folder / ".pulumi" / "locks" / "organization" / project / stack
+    dead: list[Path] = []
+    for file in sorted(folder.glob("*.json")):
+        lock = json.loads(file.read_text())
+        if lock["hostname"] == socket.gethostname() and not is_alive(int(lock["pid"])):
+            dead.append(file)
+    return dead
+
+
+def pending_creates(deployment: Mapping[str, Any]) -> list[PendingCreate]:
+    """The creates without an end in an exported deployment."""
+    return [
+        PendingCreate(
+            operation["resource"]["urn"],
+            BY_TOKEN.get(operation["resource"]["type"]),
+            operation["resource"].get("inputs", {}),
+        )
+        for operation in deployment.get("pending_operations") or []
+        if operation["type"] == "creating"
+    ]
+
+
+def settle(pending: list[PendingCreate], subscription: str, exists: Callable[[str, str], bool]) -> Settled:
+    """Asks Azure, through `exists(id, api_version)`, for each pending create whether it happened."""
+    imports: list[tuple[str, str]] = []
+    forgotten: list[str] = []
+    for create in pending:
+        resource_id = create.azure_type and create.azure_type.id_of(subscription, create.inputs)
+        if resource_id and exists(resource_id, create.inputs["azureApiVersion"]):
+            imports.append((create.urn, resource_id))
+        else:
+            forgotten.append(create.urn)
+    return Settled(tuple(imports), tuple(forgotten))
+
+
+def settled_deployment(deployment: Mapping[str, Any], settled: Settled) -> dict[str, Any]:
+    """The deployment with what exists among its resources, its inputs alone known, and without the creates that are settled.
+
+    What was created to replace another of its name takes that one's place, which is left for the engine to delete.
+    """
+    ids = dict(settled.imports)
+    done = {*ids, *settled.forgotten}
+    operations = deployment.get("pending_operations") or []
+    creates = {operation["resource"]["urn"]: operation["resource"] for operation in operations if operation["type"] == "creating"}
+    resources: list[dict[str, Any]] = list(deployment.get("resources") or [])
+    # Created and written down already: never to be deleted as its own predecessor.
+    written = {each["urn"] for each in resources if each["urn"] in ids and _same(each.get("id"), ids[each["urn"]])}
+    ids = {urn: resource_id for urn, resource_id in ids.items() if urn not in written}
+    resources = [{**each, "delete": True} if each["urn"] in ids else each for each in resources]
+    taken_in = [{**creates[urn], "id": resource_id} for urn, resource_id in ids.items()]
+    left = [one for one in operations if one["type"] != "creating" or one["resource"]["urn"] not in done]
+    return {**deployment, "resources": [*resources, *taken_in], "pending_operations": left}
+
+
+def as_created(deployment: Mapping[str, Any], pending: list[PendingCreate], settled: Settled) -> dict[str, Any]:
+    """The deployment, read anew, with the inputs that each resource taken in was created with.
+
+    Reading takes everything that Azure says for an input, its own defaults too; whatever a stack doesn't say would then be taken
+    away again, which for some of it is a replacement.
+    """
+    ids, inputs = dict(settled.imports), {create.urn: create.inputs for create in pending}
+    resources = [
+        {**each, "inputs": inputs[each["urn"]]} if each["urn"] in ids and _same(each.get("id"), ids[each["urn"]]) else each
+        for each in deployment.get("resources") or []
+    ]
+    return {**deployment, "resources": resources}
+
+
+def _same(one: str | None, other: str) -> bool:
+    return one is not None and one.lower() == other.lower()
+
+
+def _process_lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

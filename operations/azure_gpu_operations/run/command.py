@@ -1,0 +1,113 @@
+"""`python -m operations run`: runs a script, a workload or an image here, or on a stack's job, pool, cluster, edge or machine.
+
+    run ./train.py --requirements requirements.txt --on job --stack S -- --epochs 3    a script, which is the normal case
+    run mnist --on job --stack S -- --steps 1000                                       a workload of this repository
+    run docker.io/library/python:3.11-slim --on job --stack S -- python -c "print(1)"  an image that Azure can pull
+    run --on job --stack S                                                             the job's own image
+    run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
+    run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one for each line of a file
+    run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task over two nodes, by the pool's MPI
+    run ./train.py --on aks --stack S -- --epochs 3                                    a Kubernetes Job on the stack's cluster
+    run mnist --on aks --cluster gpu --pool a100 --gpus 2 --stack S                    on one of several clusters, pools and GPUs
+    run docker.io/me/app:1 --on edge --stack S --env NVIDIA_VISIBLE_DEVICES=1          a Job on a cluster given by kubeconfig
+    run ./train.py --on local -- --epochs 3                                            here, in an environment of its own
+    run ./train.py --on vm --stack S --start --stop-after                              on the stack's virtual machine
+    run ./train.py --on cluster --stack S                                              a job of the stack's Azure ML workspace
+
+A script is put into an image together with its requirements, a workload or a folder with a Dockerfile is sent whole; the stack's
+registry builds it, once for each content. On a pool without containers a script runs with the node's own Python. What it writes
+comes to standard output while it runs. Minutes and cost come to standard error at its end. Ctrl-C stops it, in Azure too; on a
+pool it asks first whether to leave it running, on a cluster it removes the Job. Here, on a machine and on a cluster of Azure ML
+it is said first which GPU is seen: its name, compute capability, memory clock, PCI bus, total and free memory; or that none is.
+
+$AZ_BATCH_... among the words behind -- is filled in on the node, such as $AZ_BATCH_TASK_WORKING_DIR, below which --output looks.
+
+Exit codes: that of the container, or of the first task that failed; 2 the command line is wrong, or the stack can't take it:
+nothing was started; 124 it took longer than --timeout and was stopped; 125 the run failed and not what it ran, such as an image
+that can't be built; 130 stopped by Ctrl-C. A program may end with these codes too: the last lines on standard error say which.
+"""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
+from azure_gpu_operations.run import options as run_options
+from azure_gpu_operations.run.ended import EndedFromOutsideError
+from azure_gpu_operations.run.preparing import PREPARES
+from azure_gpu_operations.run.target import Asked, resolve
+from azure_gpu_operations.stack_options import PROJECT_FOLDER
+
+TIMED_OUT = 124  # as `timeout` has it
+FAILED_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
+INTERRUPTED = 130  # as a shell has it for Ctrl-C
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a script, a workload or an image here, or on the stack's GPU job, pool, cluster, edge or machine",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f"python -m operations run [TARGET] --on {{{','.join(run_options.PLACES)}}} [--stack STACK] [options] "
+        "[-- ARGUMENT ...]",
+    )
+    parser.set_defaults(run=run, failure_code=FAILED_RUN)
+    run_options.add(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    before = signal.signal(signal.SIGTERM, _interrupt)  # who ends us from outside means what runs in Azure too
+    try:
+        return _run(options)
+    except KeyboardInterrupt:  # before there was an execution to stop
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(options: argparse.Namespace) -> int:
+    asked = Asked(
+        options.target or "",
+        options.requirements or run_options.beside(options),
+        options.base or "",
+        tuple(options.env),
+        tuple(options.secret_env),
+        options.timeout,
+    )
+    target, problems = resolve(asked, PROJECT_FOLDER, os.environ)
+    problems += run_options.problems(options)
+    found, more = run_options.view(options)
+    problems += more
+    start, more = PREPARES[options.on](options, found, target)
+    problems += more
+    if errors(problems) or start is None:
+        return _refused(problems)
+    for warning in problems:
+        print(f"warning: {warning}", file=sys.stderr)
+
+    from azure_gpu_operations.run.errors import WrongRunError
+
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)  # what is wrong with a sign-in is said in a line
+    try:
+        return start()
+    except WrongRunError as error:
+        return _refused(error.problems)
+
+
+def _refused(problems: Sequence[Problem]) -> int:
+    heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    print(f"error: {heading}, nothing was started:", file=sys.stderr)
+    for problem in problems:
+        print(f"  - {problem}", file=sys.stderr)
+    return WRONG_COMMAND_LINE
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise EndedFromOutsideError

@@ -1,0 +1,111 @@
+"""Build contexts: the files that an image is built from, packed so that the same files always give the same bytes and the same
+tag.
+
+In: a script with its requirements, or the files of a folder. Out: a `Context`, whose tag is the hash of its content as
+`formats.build_context` computes it over a folder; `archive`, the tar.gz that a registry takes. Pure.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import tarfile
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from azure_gpu.formats.build_context import HASH_DIGITS
+
+BASE_IMAGE = "python:3.11-slim"
+DOCKERFILE = "Dockerfile"
+HASH_ARGUMENT = "CONTEXT_HASH"  # a workload's Dockerfile checks by it that what arrived is what was sent
+USER_ID = 10001  # of no user that an image has: nothing in the container runs as root
+REQUIREMENTS = "requirements.txt"
+# A folder of one's own to work in: the user has no home in the image, and libraries keep caches there.
+_SCRIPT_DOCKERFILE = """\
+FROM {base}
+ENV PYTHONUNBUFFERED=1 HOME=/work NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+WORKDIR /app
+{install}RUN mkdir --mode=0777 /work
+COPY {script} ./
+WORKDIR /work
+USER {user}
+ENTRYPOINT ["python", "/app/{script}"]
+"""
+INSTALL = """\
+COPY {requirements} ./
+RUN pip install --no-cache-dir --root-user-action=ignore -r {requirements}
+"""
+
+
+class Context(NamedTuple):
+    """The files of one build, by path with `/`, and what the image is called in its registry."""
+
+    repository: str
+    files: Mapping[str, bytes]
+    described: str
+    executable: frozenset[str] = frozenset()  # those of its files that may be run; the tag says nothing of it
+    script: str = ""  # which of its files is the user's script; "": it is a folder
+
+    @property
+    def tag(self) -> str:
+        """The same files have the same tag: an image of this name needn't be built again."""
+        return content_hash(self.files)
+
+    @property
+    def image(self) -> str:
+        """Its name inside the registry."""
+        return f"{self.repository}:{self.tag}"
+
+
+def of_folder(name: str, files: Mapping[str, bytes], executable: frozenset[str] = frozenset()) -> Context:
+    """A workload, or any folder with a Dockerfile. A workload's image is called as the stack's own build calls it."""
+    return Context(_repository(name), files, f"the folder {name}", executable)
+
+
+def of_script(name: str, script: str, requirements: str, base: str) -> Context:
+    """A script alone, with a Dockerfile that installs its requirements and runs it as a user without rights."""
+    file = _file_name(name)
+    install = INSTALL.format(requirements=REQUIREMENTS) if requirements.strip() else ""
+    files = {
+        DOCKERFILE: _SCRIPT_DOCKERFILE.format(base=base, install=install, script=file, user=USER_ID).encode(),
+        file: script.encode(),
+    }
+    if install:
+        files[REQUIREMENTS] = requirements.encode()
+    return Context(f"run/{_repository(name.removesuffix('.py'))}", files, name, script=file)
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """As `formats.build_context.context_hash` over a folder with these files."""
+    total = hashlib.sha256()
+    for path in sorted(files, key=os.fsencode):
+        digest = hashlib.sha256(files[path]).hexdigest()
+        total.update(f"{digest}  ./".encode() + os.fsencode(path) + b"\n")
+    return total.hexdigest()[:HASH_DIGITS]
+
+
+def archive(context: Context) -> bytes:
+    """The context as tar.gz. The same files give the same bytes: no times, no owners, one order."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in sorted(context.files, key=os.fsencode):
+            entry = tarfile.TarInfo(path)
+            entry.size = len(context.files[path])
+            entry.mode = 0o755 if path in context.executable else 0o644
+            tar.addfile(entry, io.BytesIO(context.files[path]))
+    return packed.getvalue()
+
+
+def _file_name(name: str) -> str:
+    """The script's name in the image. White space and quotes would have to be escaped in a Dockerfile."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)
+    return f"script_{plain}" if plain.startswith((".", "-")) or plain in (DOCKERFILE, REQUIREMENTS) else plain
+
+
+def _repository(name: str) -> str:
+    """A word that a registry takes: lowercase letters and digits, with single '_', '.' or '-' between them."""
+    return re.sub(r"[^a-z0-9]+", lambda found: "_" if found[0] == "_" else "-", name.lower()).strip("-_") or "script"

@@ -1,0 +1,144 @@
+"""The log of a running execution, line by line, as the service streams it.
+
+In: a `Jobs` client, a job and an execution. Out: the container's own lines, each once, however often the stream breaks off.
+
+What the stream is like, by public code that reads it (not documented by the service): plain text; each line with the time at
+which the container wrote it and the stream's name, `2026-10-09T21:15:44.4795058Z stdout F line 1`; first, lines of the
+service's own, `2026-10-09T21:16:02.38246  Connecting to the container 'c'...`; and a container that is silent for long has its
+stream closed, so that whoever follows opens it again.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import requests
+
+from azure_gpu.formats import arm_ids
+from azure_gpu_operations.job_client import Jobs
+from azure_gpu_operations.jobs import Job
+
+MOST_LINES = 300  # the service's own limit for `tailLines`, as the Azure CLI checks it
+CONNECT_SECONDS = 15
+SILENCE_SECONDS = 300  # after which the stream is opened again
+
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?"
+_CONTAINER_LINE = re.compile(rf"{_TIME} (?:stdout|stderr) [FP] ?(.*)", re.DOTALL)
+_SERVICE_LINE = re.compile(
+    rf"(?:{_TIME}\s+)?(?:Connecting to the container|Successfully Connected to container|Connecting to stream)"
+)
+
+
+class LogStream:
+    """One execution's log. `read` may be called again and again; it goes on behind what it gave before."""
+
+    def __init__(self, jobs: Jobs, job: Job, execution: str) -> None:
+        self._jobs = jobs
+        self._job = job
+        self._execution = execution
+        self._given: deque[str] = deque(maxlen=MOST_LINES)
+        self._token = ""
+        self._left = False
+        self.given = 0  # lines
+        self.cut = False  # lines are missing, because more than MOST_LINES were written while nobody read
+
+    def read(self, *, follow: bool) -> Iterator[str]:
+        """The lines that there are, and with `follow` those that come, until the stream ends. Nothing where there is no
+        container yet.
+
+        requests' exceptions where the stream breaks off, or is refused.
+        """
+        address = self._address()
+        if not address:
+            return
+        known = set(self._given)
+        opened = ""  # when the first line came
+        tail = 0  # lines that were there when the stream was opened
+        met = False  # whether one of them was given before
+        for line in self._lines(address, follow=follow):
+            if self._left:
+                return
+            opened = opened or datetime.now(UTC).isoformat()
+            tail += line < opened  # both begin with an instant in UTC
+            if line in known:  # sent before: each line carries the time at which it was written
+                met = True
+                continue
+            self.cut = self.cut or (tail == MOST_LINES and not met)
+            known.clear()
+            self._given.append(line)
+            text = plain(line)
+            if text is not None:
+                self.given += 1
+                yield text
+
+    def leave(self) -> "LogStream":
+        """Lets a `read` in which another thread waits give nothing more, and returns a stream that goes on behind it.
+
+        The thread itself can't be woken: who closes an answer waits for whoever reads it.
+        """
+        self._left = True
+        other = LogStream(self._jobs, self._job, self._execution)
+        other._given.extend(self._given)
+        other.given, other.cut = self.given, self.cut
+        return other
+
+    def _lines(self, address: str, *, follow: bool) -> Iterator[str]:
+        asked = {"follow": str(follow).lower(), "tailLines": str(MOST_LINES), "output": "text"}
+        self._token = self._token or self._jobs.log_token(self._job)
+        with requests.get(
+            address,
+            params=asked,
+            headers={"Authorization": f"Bearer {self._token}"},
+            stream=True,
+            timeout=(CONNECT_SECONDS, SILENCE_SECONDS),
+        ) as answer:
+            if answer.status_code == 401:
+                self._token = ""  # it has run out; the next try gets another
+            answer.raise_for_status()
+            answer.encoding = "utf-8"
+            # In chunks a line comes when it was written; without them only byte by byte, as else a full buffer is waited for.
+            size: Any = None if getattr(answer.raw, "chunked", False) else 1
+            for line in answer.iter_lines(chunk_size=size):
+                yield line.decode("utf-8", errors="replace")
+
+    def _address(self) -> str:
+        """Where the first container of the newest replica streams its log; "" while there is none."""
+        replicas = self._jobs.replicas(self._job, self._execution)
+        if not replicas:
+            return ""
+        replica = max(replicas, key=lambda each: str((each.get("properties") or {}).get("createdTime") or ""))
+        container = container_of(replica, self._job)
+        return container and stream_address(self._job, self._execution, replica["name"], container)
+
+
+def plain(line: str) -> str | None:
+    """What the container wrote; None for a line of the service's own."""
+    found = _CONTAINER_LINE.fullmatch(line)
+    if found:
+        return found[1]
+    return None if _SERVICE_LINE.match(line) else line
+
+
+def container_of(replica: dict[str, Any], job: Job) -> str:
+    """The first container's name, "" while the replica has none that started."""
+    names = [str(each.get("name", "")) for each in (replica.get("properties") or {}).get("containers") or []]
+    wanted = str(job.containers[0]["name"]) if job.containers else ""
+    return wanted if wanted in names else names[0] if names else ""
+
+
+def stream_address(job: Job, execution: str, replica: str, container: str) -> str:
+    """As `az containerapp job logs show` makes it: the host of the job's event stream, and a path without `/providers`."""
+    endpoint = urlsplit(str(job.properties.get("eventStreamEndpoint") or ""))
+    parsed = arm_ids.parse(job.id)
+    if not endpoint.netloc or parsed is None:
+        return ""
+    # What stands before `/subscriptions` is the endpoint's own.
+    base = f"{endpoint.scheme}://{endpoint.netloc}{endpoint.path.partition('/subscriptions/')[0]}"
+    parts = [
+        *("subscriptions", parsed.subscription, "resourceGroups", parsed.resource_group, "jobs", parsed.name),
+        *("executions", execution, "replicas", replica, "containers", container, "logstream"),
+    ]
+    return f"{base}/{'/'.join(quote(part, safe='') for part in parts)}"

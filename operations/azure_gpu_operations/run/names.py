@@ -1,0 +1,19 @@
+"""What a run is called where several runs lie beside each other.
+
+In: a target. Out: a name that Batch and Kubernetes take: at most 63 lowercase letters, digits and hyphens.
+"""
+
+import re
+import secrets as random
+from datetime import UTC, datetime
+
+from azure_gpu_operations.run.target import Target
+
+STAMP = "%Y%m%d-%H%M%S"
+
+
+def of_run(target: Target) -> str:
+    """With the time, and an end that keeps two runs of the same second apart."""
+    word = target.context.repository if target.context else target.image or "command"
+    plain = re.sub(r"[^a-z0-9]+", "-", word.lower().rpartition("/")[2]).strip("-")[-30:].strip("-")
+    return f"run-{plain}-{datetime.now(UTC).strftime(STAMP)}-{random.token_hex(2)}"

@@ -1,0 +1,222 @@
+"""A job on a pool followed to its end: what its tasks wait for, the output of a single task, the count of many.
+
+In: the account, the job, its tasks, and functions that show output and say a line about it. Out: an `End`; KeyboardInterrupt
+passes through. A pool under a formula is asked to look at it at once, so that nobody waits for its interval.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import requests
+from azure.batch import models
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from azure_gpu.formats.task_file import Task
+from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.batch.account import BatchAccount, Counts
+from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of, word
+from azure_gpu_operations.run import asking
+from azure_gpu_operations.run.on_batch import waiting
+from azure_gpu_operations.run.on_batch.tail import Tail
+
+POLL_SECONDS = 2.0
+EVALUATE_SECONDS = 35.0  # Batch takes a formula every 30 seconds
+TOO_FEW_TIMES = 3
+PROGRESS_SECONDS = 10.0  # between two lines that only count
+
+Say = Callable[[str], None]
+
+
+class End(NamedTuple):
+    """How it ended."""
+
+    tasks: tuple[models.BatchTask, ...] = ()
+    nodes: Mapping[str, bool] = {}  # that were seen in the pool, by their id: dedicated, or Spot
+    hopeless: str = ""  # why it was given up
+    is_gone: bool = False  # somebody has deleted the job
+
+
+class Follower:
+    """One job. `pool_name` is the stack's name for the pool, `prepares` whether the job has a preparation task."""
+
+    def __init__(
+        self,
+        account: BatchAccount,
+        job_id: str,
+        pool_name: str,
+        pool_id: str,
+        tasks: Sequence[Task],
+        *,
+        prepares: bool,
+        show: Say,
+        show_error: Say,
+        say: Say,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._account = account
+        self._job = job_id
+        self._pool_name, self._pool = pool_name, pool_id
+        self._tasks = {task.id.lower(): task for task in tasks}
+        self._prepares = prepares
+        self._needed = max(task.nodes for task in tasks)
+        only = tasks[0].id if len(tasks) == 1 else ""
+        files = {"stdout.txt": show, "stderr.txt": show_error} if only else {}
+        self._only = only
+        self._tails = [Tail(account, job_id, only, name, shown) for name, shown in files.items()]
+        self._say, self._sleep, self._clock = say, sleep, clock
+        self._said = ""
+        self._counted: Counts | None = None
+        self._counted_at = clock()
+        self._evaluated_at: float | None = None
+        self._too_few = 0  # evaluations in a row that gave some nodes and not enough
+        self._retried = 0
+        self.nodes: dict[str, bool] = {}
+
+    def follow(self) -> End:
+        """To the end of the job, or until there is no hope."""
+        return asking.until_found(
+            self._look,
+            unasked="Batch can't be asked about the job",
+            unknown=f"the job {self._job} may still run and cost",
+            say=self._say,
+            poll_seconds=POLL_SECONDS,
+            sleep=self._sleep,
+            clock=self._clock,
+        )
+
+    def finish(self) -> int:
+        """Shows what the only task wrote at its end. How many lines there were in all."""
+        for tail in self._tails:
+            try:
+                tail.finish()
+            except (AzureError, AzureCoreError, requests.RequestException):
+                continue  # the node may be gone; what was shown stays
+        return sum(tail.lines for tail in self._tails)
+
+    def _look(self) -> End | None:
+        return self._look_at_one() if self._only else self._look_at_many()
+
+    def _look_at_one(self) -> End | None:
+        task = self._account.task(self._job, self._only)
+        if task is None:
+            return End(nodes=self.nodes, is_gone=True)
+        state = word(task.state)
+        if state == "completed":
+            return End((task,), self.nodes)
+        info = task.execution_info
+        if info is not None and info.retry_count > self._retried:
+            self._retried = info.retry_count
+            self._say(f"the task failed and is tried again ({self._retried})")
+        if state == "running":
+            self._see_nodes()
+            for tail in self._tails:
+                tail.read()
+            return None
+        if state == "preparing":
+            self._once("the node prepares the task: its files or its image come onto it")
+        return self._wait(state)
+
+    def _look_at_many(self) -> End | None:
+        counts = self._account.counts(self._job)
+        if counts is None:
+            return End(nodes=self.nodes, is_gone=True)
+        self._count(counts)
+        if counts.over >= len(self._tasks):
+            return End(tuple(self._account.tasks(self._job)), self.nodes)
+        if counts.running:
+            self._see_nodes()
+            reason = "" if counts.over else self._preparation()
+            return End(tuple(self._account.tasks(self._job)), self.nodes, hopeless=reason) if reason else None
+        if counts.failed:
+            tasks = self._account.tasks(self._job)
+            if all(task.id.lower() in self._blocked(tasks) for task in tasks if word(task.state) == "active"):
+                return End(tuple(tasks), self.nodes)
+        return self._wait("active")
+
+    def _wait(self, state: str) -> End | None:
+        """Says what it waits for; an End where that never comes."""
+        found = self._account.pool(self._pool)
+        if found is None:
+            return End(nodes=self.nodes, hopeless=f"the pool {self._pool_name} isn't there any more")
+        pool, nodes = facts_of(found), self._account.nodes(self._pool)
+        self._note(nodes)
+        if state == "active":
+            self._once(waiting.sentence(self._pool_name, pool, nodes, self._needed))
+        reason = waiting.hopeless(self._pool_name, pool, nodes)
+        if not reason:
+            reason = self._preparation()
+        if reason:
+            return End(tuple(self._account.tasks(self._job)), self.nodes, hopeless=reason)
+        if pool.formula and pool.is_steady and pool.target < self._needed:
+            return self._evaluate(found, pool)
+        self._too_few = 0
+        return None
+
+    def _preparation(self) -> str:
+        if not self._prepares:
+            return ""
+        failed = waiting.preparation_failed(self._account.preparations(self._job))
+        if failed is None:
+            return ""
+        info = failed.job_preparation_task_execution_info
+        told = f" with exit code {info.exit_code}" if info is not None and info.exit_code is not None else ""
+        return f"the job's preparation failed{told} on a node of the pool {self._pool_name}"
+
+    def _evaluate(self, found: models.BatchPool, pool: PoolFacts) -> End | None:
+        """An End where the formula knows of the task, since it gives it nodes, and gives too few of them again and again."""
+        now = self._clock()
+        if self._evaluated_at is not None and now - self._evaluated_at < EVALUATE_SECONDS:
+            return None
+        self._too_few = self._too_few + 1 if pool.target else 0
+        if self._too_few > TOO_FEW_TIMES:
+            return End(tuple(self._account.tasks(self._job)), self.nodes, waiting.too_few(self._pool_name, pool, self._needed))
+        self._evaluated_at = now
+        self._account.evaluate_now(found)
+        return None
+
+    def _see_nodes(self) -> None:
+        if not self.nodes:
+            self._note(self._account.nodes(self._pool))
+
+    def _note(self, nodes: Sequence[models.BatchNode]) -> None:
+        self.nodes |= {node.id: node.is_dedicated is not False for node in nodes}
+
+    def _once(self, text: str) -> None:
+        if text != self._said:
+            self._said = text
+            self._say(text)
+
+    def _count(self, counts: Counts) -> None:
+        """A line where something has changed, not more often than people read."""
+        if counts == self._counted or counts == Counts(active=len(self._tasks)):
+            return
+        due = self._clock() - self._counted_at >= PROGRESS_SECONDS or counts.over >= len(self._tasks) or self._counted is None
+        if not due:
+            return
+        self._counted, self._counted_at = counts, self._clock()
+        failed = f", {counts.failed} failed" if counts.failed else ""
+        runs = f", {counts.running} running" if counts.running else ""
+        self._say(f"{counts.over} of {len(self._tasks)} tasks{failed}{runs}")
+
+    def _blocked(self, tasks: Sequence[models.BatchTask]) -> frozenset[str]:
+        """The tasks that wait for one that has failed, or for one that waits for such."""
+        dead = {task.id.lower() for task in tasks if word(task.state) == "completed" and failed(task)}
+        dead = {each for each in dead if self._tasks.get(each) is None or self._tasks[each].on_failure_dependents != "satisfy"}
+        blocked: set[str] = set()
+        changed = True
+        while changed:
+            new = {
+                key
+                for key, task in self._tasks.items()
+                if key not in blocked and any(each.lower() in dead | blocked for each in task.depends_on)
+            }
+            changed = bool(new)
+            blocked |= new
+        return frozenset(blocked)
+
+
+def failed(task: models.BatchTask) -> bool:
+    info = task.execution_info
+    return info is not None and word(info.result) == "failure"

@@ -1,0 +1,198 @@
+"""A Job followed to its end: what its pod waits for, its log, the pod after it where one is taken away.
+
+In: a cluster's API, the Job's names, and functions that show output and say a line about it. Out: an `End`; KeyboardInterrupt
+passes through.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.objects import (
+    JOB_LABEL,
+    EventSeen,
+    JobSeen,
+    NodeSeen,
+    PodSeen,
+    by_age,
+    events_of,
+    job_of,
+    node_of,
+    pod_of,
+)
+from azure_gpu_operations.explain import pod_rules
+from azure_gpu_operations.explain.cluster_facts import PodCase
+from azure_gpu_operations.run import asking
+from azure_gpu_operations.run.on_cluster import waiting
+from azure_gpu_operations.run.on_cluster.outcome import main
+from azure_gpu_operations.run.on_cluster.plan import CONTAINER
+from azure_gpu_operations.run.on_cluster.pod_log import Logs, PodLog
+
+POLL_SECONDS = 1.0
+HINT_SECONDS = 90.0  # after which somebody who waits hears of `explain`, once
+DRAIN_SECONDS = 10.0  # how long the log may go on after the container has ended
+
+Say = Callable[[str], None]
+
+
+class Api(Logs, Protocol):
+    """What is asked of a cluster."""
+
+    def get(self, path: str) -> dict[str, Any] | None: ...
+
+    def items(self, path: str, **query: str) -> list[dict[str, Any]]: ...
+
+
+class End(NamedTuple):
+    """How it ended."""
+
+    job: JobSeen | None = None  # None: it isn't there any more
+    pods: tuple[PodSeen, ...] = ()
+    nodes: Mapping[str, NodeSeen] = {}  # on which pods were, as far as this login may read nodes
+    hopeless: str = ""  # why it was given up
+    fix: str = ""  # for that
+    lines: int = 0  # of log
+
+
+class Follower:
+    """One Job."""
+
+    def __init__(
+        self,
+        api: Api,
+        namespace: str,
+        name: str,
+        *,
+        show: Say,
+        say: Say,
+        hint: str = "",
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._api, self._namespace, self._name, self._hint = api, namespace, name, hint
+        self._show, self._say, self._sleep, self._clock = show, say, sleep, clock
+        self._pods: dict[str, PodSeen] = {}
+        self._nodes: dict[str, NodeSeen] = {}
+        self._no_nodes = False
+        self._logs: dict[str, PodLog] = {}
+        self._told_lost: set[str] = set()
+        self._said = ""
+        self._state: tuple[str, str] = ("", "")
+        self._state_at = clock()
+
+    @property
+    def path(self) -> str:
+        return f"/apis/batch/v1/namespaces/{self._namespace}/jobs/{self._name}"
+
+    def follow(self) -> End:
+        """To the end of the Job, or until there is no hope."""
+        return asking.until_found(
+            self._look,
+            unasked="the cluster can't be asked about the job",
+            unknown=f"the job {self._name} may still run and cost",
+            say=self._say,
+            poll_seconds=POLL_SECONDS,
+            sleep=self._sleep,
+            clock=self._clock,
+        )
+
+    def leave(self) -> tuple[list[PodSeen], dict[str, NodeSeen]]:
+        """Shows nothing more. What was seen until now."""
+        for log in self._logs.values():
+            log.leave()
+        return by_age(self._pods.values()), self._nodes
+
+    def _look(self) -> End | None:
+        body = self._api.get(self.path)
+        if body is None:
+            return End(None, tuple(by_age(self._pods.values())), self._nodes, lines=self._drain())
+        job = job_of(body)
+        query = {"labelSelector": f"{JOB_LABEL}={self._name}"}
+        found = [pod_of(each) for each in self._api.items(f"/api/v1/namespaces/{self._namespace}/pods", **query)]
+        self._pods |= {pod.name: pod for pod in found}
+        pods = by_age(self._pods.values())
+        there = {pod.name for pod in found}
+        for pod in pods:
+            self._tell_lost(pod, pod.name in there, is_last=pod is pods[-1] and job.is_over)
+            self._see_node(pod)
+            self._start_log(pod)
+        if job.is_over:
+            return End(job, tuple(pods), self._nodes, lines=self._drain())
+        current = pods[-1] if pods else None
+        return self._wait(job, current if current is not None and current.name in there else None, pods)
+
+    def _wait(self, job: JobSeen, pod: PodSeen | None, pods: list[PodSeen]) -> End | None:
+        if pod is not None and (pod.is_over or (pod.phase == "Running" and not _is_held_up(pod))):
+            return None
+        events = self._events(pod.name) if pod is not None else ()
+        job_events = self._events(self._name) if pod is None else ()
+        text = waiting.sentence(pod, events, job_events)
+        if text and text != self._said:
+            self._said = text
+            self._say(text)
+        waited = self._since(pod)
+        if self._hint and waited >= HINT_SECONDS:
+            self._say(f"it waits still; why, looked at closely: {self._hint}")
+            self._hint = ""
+        reason = waiting.hopeless(pod, events, waited, pods)
+        if not reason:
+            return None
+        fix = pod_rules.explain(PodCase(pods[-1], events)).fix
+        return End(job, tuple(pods), self._nodes, reason, fix, self._drain())
+
+    def _since(self, pod: PodSeen | None) -> float:
+        """Seconds for which the pod's container has waited for the same thing: two words for one wait count as one."""
+        held = next((each.reason for each in pod.containers if each.state == "waiting"), "") if pod is not None else ""
+        kind = "pull" if held in waiting.PULL_FAILS else held
+        state = (pod.name if pod is not None else "", kind)
+        if state != self._state:
+            self._state, self._state_at = state, self._clock()
+        return self._clock() - self._state_at
+
+    def _events(self, name: str) -> tuple[EventSeen, ...]:
+        path = f"/api/v1/namespaces/{self._namespace}/events"
+        return events_of(self._api.items(path, fieldSelector=f"involvedObject.name={name}"))
+
+    def _tell_lost(self, pod: PodSeen, is_there: bool, *, is_last: bool) -> None:
+        """A pod that is taken away, by its node or with it. The Job makes another one."""
+        if is_last or pod.name in self._told_lost or not (pod.disruption or (not is_there and not pod.is_over)):
+            return
+        self._told_lost.add(pod.name)
+        node = self._nodes.get(pod.node)
+        spot = ", a Spot node" if node is not None and node.is_spot else ""
+        why = f" ({pod.reason}: {pod.message})" if pod.reason == "Evicted" else ""
+        where = f" from the node {pod.node}{spot}" if pod.node else ""
+        self._say(f"the pod {pod.name} was taken away{where}{why}; the job starts again in another one")
+
+    def _see_node(self, pod: PodSeen) -> None:
+        if not pod.node or pod.node in self._nodes or self._no_nodes:
+            return
+        try:
+            body = self._api.get(f"/api/v1/nodes/{pod.node}")
+        except ClusterError as error:
+            if not error.is_refusal:
+                raise
+            self._no_nodes = True  # a user of one namespace, as edges have them
+            return
+        if body is not None:
+            self._nodes[pod.node] = node_of(body)
+
+    def _start_log(self, pod: PodSeen) -> None:
+        container = main(pod)
+        if container is None or container.state not in ("running", "terminated") or pod.name in self._logs:
+            return
+        if container.began is None:
+            return  # it never started, and has written nothing
+        self._say(f"pod {pod.name} runs on node {pod.node}")
+        self._logs[pod.name] = PodLog(self._api, self._namespace, pod.name, CONTAINER, self._show)
+        self._logs[pod.name].start()
+
+    def _drain(self) -> int:
+        for log in self._logs.values():
+            log.finish(DRAIN_SECONDS)
+        return sum(log.lines for log in self._logs.values())
+
+
+def _is_held_up(pod: PodSeen) -> bool:
+    return any(each.state == "waiting" for each in pod.containers)

@@ -1,0 +1,91 @@
+"""How a run on a cluster ended, in an exit code and in words.
+
+In: the Job and all pods that it had, prices of the nodes they were on. Out: an exit code, lines, minutes and cost. Pure. What a
+run costs are its nodes while it ran on them, whoever shares them.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from azure_gpu.catalog.prices.price_book import Price
+from azure_gpu_operations.clusters.objects import ContainerSeen, JobSeen, PodSeen, by_age
+from azure_gpu_operations.job_cost import UNKNOWN, money
+from azure_gpu_operations.run.command import FAILED_RUN, TIMED_OUT
+from azure_gpu_operations.run.on_cluster.plan import CONTAINER
+
+DEADLINE = "DeadlineExceeded"
+
+
+class Outcome(NamedTuple):
+    code: int
+    words: str  # how it ended
+    why: str = ""  # what is more than an exit code
+
+
+def of_job(job: JobSeen, pods: Sequence[PodSeen], timeout_minutes: float | None) -> Outcome:
+    """By the newest pod: those before it were taken away."""
+    if job.failure == DEADLINE:
+        limit = "" if timeout_minutes is None else f" ({timeout_minutes:g} minutes)"
+        return Outcome(TIMED_OUT, f"stopped when its time was over{limit}")
+    pod = by_age(pods)[-1] if pods else None
+    container = main(pod) if pod is not None else None
+    code = container.exit_code if container is not None else None
+    if container is not None and code is not None:
+        words = f"{'succeeded' if code == 0 else 'failed'}, exit code {code}"
+        return Outcome(code, words, _beside_the_code(container))
+    if job.is_complete:
+        return Outcome(0, "succeeded, exit code 0")
+    if pod is not None and (pod.reason or pod.message):
+        return Outcome(FAILED_RUN, "failed", ": ".join(part for part in (pod.reason, pod.message) if part))
+    return Outcome(FAILED_RUN, "failed", job.failure_message or job.failure or "the cluster doesn't say why")
+
+
+def main(pod: PodSeen) -> ContainerSeen | None:
+    return next((each for each in pod.containers if each.name == CONTAINER), None)
+
+
+class Use(NamedTuple):
+    """What a run used of its cluster."""
+
+    seconds: float | None
+    usd: Decimal | None  # None: a price isn't known
+    price: Price | None  # of its last node
+
+
+def use_of(pods: Sequence[PodSeen], prices: Mapping[str, Price | None], now: datetime) -> Use:
+    """Each pod from its container's beginning to its end. `prices`: of an hour of a node, by its name."""
+    seconds, usd, shown = 0.0, Decimal(0), None
+    known, ran = True, False
+    for pod in by_age(pods):
+        container = main(pod)
+        if container is None or container.began is None:
+            continue
+        ran = True
+        took = max(0.0, ((container.ended or now) - container.began).total_seconds())
+        seconds += took
+        price = prices.get(pod.node)
+        shown = price or shown
+        known = known and price is not None
+        if price is not None:
+            usd += price.usd_hour * Decimal(str(took)) / 3600
+    return Use(seconds if ran else None, usd if known and ran else None, shown)
+
+
+def summary(use: Use, today: date) -> str:
+    """`2.3 minutes, 0.04 USD for its node at 0.53 USD/hour (list price of 2026-08-01)`."""
+    if use.seconds is None:
+        return "nothing ran"
+    minutes = f"{use.seconds / 60:.{1 if use.seconds >= 60 else 2}f} minutes"
+    if use.usd is None or use.price is None:
+        return f"{minutes}, {UNKNOWN}"
+    return f"{minutes}, {money(use.usd)} for its node at {use.price.text(today)}"
+
+
+def _beside_the_code(container: ContainerSeen) -> str:
+    if container.reason == "OOMKilled":
+        return "it used more memory than it may (OOMKilled)"
+    if container.reason in ("", "Error", "Completed"):
+        return ""
+    return container.sentence

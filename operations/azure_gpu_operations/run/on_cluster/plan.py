@@ -1,0 +1,115 @@
+"""What is sent to a cluster for a run: a Job of one pod, and a Secret that goes with it.
+
+In: what is wanted, where it goes, its image. Out: objects of the Kubernetes API. Pure.
+
+The Job is made suspended where there are secrets: it gets its Secret, which belongs to it, and only then starts. A pod that is
+taken away, as those on Spot nodes are, is replaced and isn't counted as a failure; a program that fails isn't tried again.
+"""
+
+import base64
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from azure_gpu.catalog.services.aks.pool import LABEL as POOL_LABEL
+from azure_gpu_operations.clusters.objects import Taint
+from azure_gpu_operations.run.context import USER_ID
+from azure_gpu_operations.run.on_cluster.placing import Placement
+from azure_gpu_operations.run.on_cluster.wanted import Wanted
+
+CONTAINER = "main"
+MANAGED_BY = ("app.kubernetes.io/managed-by", "azure-gpu")
+STACK_LABEL = "azure-gpu/stack"
+RUN_LABEL = "azure-gpu/run"
+KEPT_SECONDS = 24 * 3600  # an ended Job that nobody has removed
+_NOT_WHILE_IT_RUNS = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+
+
+def job(name: str, namespace: str, stack: str, image: str, wanted: Wanted, placement: Placement) -> dict[str, Any]:
+    labels = {MANAGED_BY[0]: MANAGED_BY[1], STACK_LABEL: stack, RUN_LABEL: name}
+    spec: dict[str, Any] = {
+        "backoffLimit": 0,
+        "podFailurePolicy": {
+            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+        },
+        "ttlSecondsAfterFinished": KEPT_SECONDS,
+        "suspend": bool(wanted.target.secrets),
+        "template": {
+            "metadata": {"labels": labels, "annotations": dict(_NOT_WHILE_IT_RUNS)},
+            "spec": _pod(name, image, wanted, placement),
+        },
+    }
+    if wanted.timeout_minutes is not None:
+        spec["activeDeadlineSeconds"] = max(1, math.ceil(wanted.timeout_minutes * 60))
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+def secret(name: str, namespace: str, stack: str, values: Mapping[str, str], job_uid: str) -> dict[str, Any]:
+    """Removed with the Job, whoever removes that."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid, "blockOwnerDeletion": False}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {MANAGED_BY[0]: MANAGED_BY[1], STACK_LABEL: stack, RUN_LABEL: name},
+            "ownerReferences": [owner],
+        },
+        "type": "Opaque",
+        "immutable": True,
+        "data": {key: base64.b64encode(value.encode()).decode("ascii") for key, value in values.items()},
+    }
+
+
+def _pod(name: str, image: str, wanted: Wanted, placement: Placement) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [_container(name, image, wanted, placement)],
+    }
+    if wanted.target.context is not None and wanted.target.context.script:
+        spec["securityContext"] |= {"runAsNonRoot": True, "runAsUser": USER_ID}  # as its own Dockerfile says
+    if placement.pool:
+        spec["nodeSelector"] = {POOL_LABEL: placement.pool}
+    if placement.taints:
+        spec["tolerations"] = [_toleration(taint) for taint in placement.taints]
+    if placement.with_host:
+        spec |= {"hostIPC": True, "hostPID": True}
+    if wanted.pull_secret:
+        spec["imagePullSecrets"] = [{"name": wanted.pull_secret}]
+    return spec
+
+
+def _container(name: str, image: str, wanted: Wanted, placement: Placement) -> dict[str, Any]:
+    values = {**placement.environment, **wanted.target.environment}
+    environment: list[dict[str, Any]] = [{"name": key, "value": _literal(value)} for key, value in values.items()]
+    environment += [{"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": key}}} for key in wanted.target.secrets]
+    found: dict[str, Any] = {
+        "name": CONTAINER,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    if wanted.arguments:
+        found["args"] = [_literal(word) for word in wanted.arguments]
+    if environment:
+        found["env"] = environment
+    if placement.resource and placement.gpus:
+        found["resources"] = {"limits": {placement.resource: str(placement.gpus)}}
+    return found
+
+
+def _literal(word: str) -> str:
+    """Kubernetes fills in $(NAME) in arguments and values; a word of the user's is meant as it stands."""
+    return word.replace("$(", "$$(")
+
+
+def _toleration(taint: Taint) -> dict[str, str]:
+    told = (
+        {"key": taint.key, "operator": "Equal", "value": taint.value} if taint.value else {"key": taint.key, "operator": "Exists"}
+    )
+    return {**told, "effect": taint.effect} if taint.effect else told

@@ -1,0 +1,59 @@
+"""What a run on a cluster is asked to do.
+
+In: the words of the command line. Out: a `Wanted` and every problem that shows without asking anybody. Pure.
+"""
+
+import re
+from typing import NamedTuple
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations.clusters.places import AKS
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack_view import StackView
+
+MOST_GPUS = 16  # of one node: no size has more
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_LABEL_FORM = "lowercase letters, digits and '-', at most 63"
+
+
+class Said(NamedTuple):
+    """The words of the command line that are about clusters alone."""
+
+    pool: str = ""
+    gpus: int | None = None
+    namespace: str = ""
+    pull_secret: str = ""
+    target: str = ""  # as it was written, also where it can't be run
+
+
+class Wanted(NamedTuple):
+    """One Job of one pod."""
+
+    target: Target
+    arguments: tuple[str, ...] = ()
+    gpus: int = 1
+    pool: str = ""
+    pull_secret: str = ""  # of the namespace; "": those of its service account
+    timeout_minutes: float | None = None
+
+
+def resolve(
+    said: Said, target: Target, arguments: list[str], timeout_minutes: float | None, view: StackView | None, kind: str
+) -> tuple[Wanted, list[Problem]]:
+    problems: list[Problem] = []
+    if target.context is None and not target.image and not said.target:
+        fix = "name a script, a workload, a folder or an image"
+        problems.append(Problem("TARGET", "nothing says what the cluster is to run", fix=fix))
+    gpus = 1 if said.gpus is None else said.gpus
+    if not 0 <= gpus <= MOST_GPUS:
+        problems.append(Problem("--gpus", "it is out of range", value=gpus, allowed=f"0 to {MOST_GPUS}"))
+    if said.pool and kind != AKS:
+        problems.append(Problem("--pool", "an edge has no pools", value=said.pool, fix="leave it out"))
+    for path, word in (("--namespace", said.namespace), ("--pull-secret", said.pull_secret)):
+        if word and not _LABEL.fullmatch(word):
+            problems.append(Problem(path, "this can't be a name in a cluster", value=word, allowed=_LABEL_FORM))
+    if view is not None and target.context is not None and not view.registry:
+        message = f"the stack has no registry, so nothing can be built for {'the cluster' if kind == AKS else 'the edge'}"
+        fix = "add `registry: create` to the stack's foundation, or name an image that the cluster can pull"
+        problems.append(Problem("--stack", message, value=view.name, fix=fix))
+    return Wanted(target, tuple(arguments), gpus, said.pool, said.pull_secret, timeout_minutes), problems

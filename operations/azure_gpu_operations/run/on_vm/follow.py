@@ -1,0 +1,124 @@
+"""A run-command followed to its end: its output while it runs, from the blobs that the machine writes it to.
+
+In: a signed-in `Arm`, the run-command's ARM id, a function that reads its blobs, and functions that show output and say a line
+about it. Out: an `End`; KeyboardInterrupt passes through.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from azure_gpu_operations.jobs import instant
+from azure_gpu_operations.run import asking, gpu_confirmation
+from azure_gpu_operations.run.blob_tail import BlobTail
+from azure_gpu_operations.virtual_machines import API_VERSION
+
+POLL_SECONDS = 1.0
+DRAIN_SECONDS = 10.0  # how long output may come after the program has ended
+OVER = ("Succeeded", "Failed", "TimedOut", "Canceled")
+TIMED_OUT = "TimedOut"
+
+Say = Callable[[str], None]
+ReadBlob = Callable[[str, int], bytes | None]  # of a stream, from a byte on
+
+
+class Api(Protocol):
+    """What is asked of ARM."""
+
+    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None: ...
+
+
+class End(NamedTuple):
+    """How it ended."""
+
+    state: str = ""  # one of OVER; "": it isn't there any more
+    exit_code: int | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    message: str = ""  # the service's own
+    output: str = ""  # the last of it, as the service has it
+    error: str = ""
+    streamed: bool = False  # whether the blobs said anything
+
+    @property
+    def seconds(self) -> float | None:
+        if self.started is None or self.ended is None:
+            return None
+        return max(0.0, (self.ended - self.started).total_seconds())
+
+
+class Follower:
+    """One run-command."""
+
+    def __init__(
+        self,
+        arm: Api,
+        command_id: str,
+        read: ReadBlob,
+        *,
+        show: Say,
+        show_error: Say,
+        say: Say,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._arm, self._id, self._say, self._sleep, self._clock = arm, command_id, say, sleep, clock
+        self._show_error = show_error
+        self._tails = (
+            BlobTail(lambda at: read("stdout", at), show),
+            BlobTail(lambda at: read("stderr", at), self._error),
+        )
+
+    def follow(self) -> End:
+        return self._drained(
+            asking.until_found(
+                self._look,
+                unasked="Azure can't be asked about the run",
+                unknown="the program may still run",
+                say=self._say,
+                poll_seconds=POLL_SECONDS,
+                sleep=self._sleep,
+                clock=self._clock,
+            )
+        )
+
+    def _look(self) -> End | None:
+        """Its end; None while it runs."""
+        body = self._arm.get(self._id, API_VERSION, **{"$expand": "instanceView"})
+        found = End() if body is None else end_of(body)
+        for tail in self._tails:
+            tail.more()
+        return found if body is None or found.state in OVER else None
+
+    def _drained(self, end: End) -> End:
+        """What came at the very end: the machine writes its output every few seconds."""
+        waited = 0.0
+        while waited < DRAIN_SECONDS and not self._has_all(end):
+            self._sleep(POLL_SECONDS)
+            waited += POLL_SECONDS
+            for tail in self._tails:
+                tail.more()
+        for tail in self._tails:
+            tail.finish()
+        return end._replace(streamed=any(tail.found for tail in self._tails))
+
+    def _has_all(self, end: End) -> bool:
+        """Whether what the service has as the last of the output was read."""
+        return all(tail.ends_with(text) for tail, text in zip(self._tails, (end.output, end.error), strict=True))
+
+    def _error(self, line: str) -> None:
+        gpu_confirmation.pass_on(line, self._show_error, self._say)
+
+
+def end_of(body: Mapping[str, Any]) -> End:
+    view = (body.get("properties") or {}).get("instanceView") or {}
+    return End(
+        state=str(view.get("executionState") or ""),
+        exit_code=view.get("exitCode"),
+        started=instant(view.get("startTime")),
+        ended=instant(view.get("endTime")),
+        message=str(view.get("executionMessage") or ""),
+        output=str(view.get("output") or ""),
+        error=str(view.get("error") or ""),
+    )

@@ -1,0 +1,138 @@
+"""Builds a context in the stack's registry, as `az acr build` does: upload, ask for a run, wait for it, and show its log where
+it fails.
+
+In: a signed-in `Arm`, the registry's id, a `Context`. Out: the image's whole name; BuildFailedError with the log's last lines. An
+image that the registry has built from the same content before is taken as it is.
+
+Sources: azure-cli, command_modules/acr (build.py, _archive_utils.py: the order of requests, the block blob of the upload); REST
+reference of Microsoft.ContainerRegistry 2019-06-01-preview, "Schedule Run", "Runs". azure-mgmt-containerregistry 15 has no
+methods for them any more.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import requests
+
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.run.context import DOCKERFILE, HASH_ARGUMENT, Context, archive
+
+API_VERSION = "2019-06-01-preview"
+REGISTRY_VERSION = "2023-01-01-preview"
+POLL_SECONDS = 2.0
+UPLOAD_SECONDS = 300
+LOG_SECONDS = 30
+LIMIT_SECONDS = 3600  # the service's own default for a run
+LAST_LINES = 25
+_ENDED = frozenset({"Succeeded", "Failed", "Canceled", "Error", "Timeout"})
+
+Say = Callable[[str], None]
+
+
+class BuildFailedError(Exception):
+    """A build that ended without an image. The text has the log's last lines."""
+
+
+class Registry:
+    """One container registry."""
+
+    def __init__(self, arm: Arm, registry_id: str, server: str) -> None:
+        self._arm = arm
+        self._id = registry_id
+        self.server = server
+
+    def built_before(self, context: Context) -> bool:
+        """Whether a run of this registry has pushed an image of this name and tag."""
+        wanted = (context.repository, context.tag)
+        return any((each.get("repository"), each.get("tag")) == wanted for each in self._images())
+
+    def build(self, context: Context, say: Say, *, sleep: Callable[[float], None] = time.sleep) -> str:
+        """The image's whole name when it is there."""
+        image = f"{self.server}/{context.image}"
+        if self.built_before(context):
+            say(f"{image} was built before")
+            return image
+        run_id = self._schedule(context, self._upload(context))
+        say(f"building {image} in the registry (run {run_id})")
+        run = self._wait(run_id, sleep)
+        if run.get("status") != "Succeeded":
+            raise BuildFailedError(self._failure(context, run_id, run))
+        return image
+
+    def _images(self) -> Iterator[dict[str, Any]]:
+        for run in self._arm.values(f"{self._id}/runs", API_VERSION):
+            properties = run.get("properties") or {}
+            if properties.get("status") == "Succeeded":
+                yield from properties.get("outputImages") or []
+
+    def _upload(self, context: Context) -> str:
+        """Where the registry finds the context from then on."""
+        place = self._arm.post(f"{self._id}/listBuildSourceUploadUrl", API_VERSION)
+        answer = requests.put(
+            place["uploadUrl"], data=archive(context), headers={"x-ms-blob-type": "BlockBlob"}, timeout=UPLOAD_SECONDS
+        )
+        if answer.status_code not in (200, 201):  # never its address: that holds the right to write there
+            raise AzureError(f"the registry's store refused the upload: HTTP {answer.status_code}", answer.status_code)
+        return place["relativePath"]
+
+    def _schedule(self, context: Context, source: str) -> str:
+        request = {
+            "type": "DockerBuildRequest",
+            "sourceLocation": source,
+            "dockerFilePath": DOCKERFILE,
+            "imageNames": [context.image],
+            "isPushEnabled": True,
+            "platform": {"os": "Linux", "architecture": "amd64"},
+            "arguments": [{"name": HASH_ARGUMENT, "value": context.tag}],
+            "timeout": LIMIT_SECONDS,
+        }
+        return self._arm.post(f"{self._id}/scheduleRun", API_VERSION, request)["properties"]["runId"]
+
+    def _wait(self, run_id: str, sleep: Callable[[float], None]) -> dict[str, Any]:
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while True:
+            run = ((self._arm.get(f"{self._id}/runs/{run_id}", API_VERSION)) or {}).get("properties") or {}
+            if run.get("status") in _ENDED or time.monotonic() >= deadline:
+                return run
+            sleep(POLL_SECONDS)
+
+    def _failure(self, context: Context, run_id: str, run: dict[str, Any]) -> str:
+        lines = self._log(run_id)
+        shown = "\n".join(f"  {line}" for line in lines[-LAST_LINES:])
+        said = run.get("runErrorMessage") or ""
+        state = run.get("status") or "Unknown"
+        heading = f"{context.described} can't be built: run {run_id} of the registry ended as {state}"
+        cause = cause_of(lines)
+        parts = [heading + (f"; {cause}" if cause else f": {said.splitlines()[0]}" if said and not shown else "")]
+        return "\n".join([*parts, "last lines of its log:", shown] if shown else parts)
+
+    def _log(self, run_id: str) -> list[str]:
+        """Its lines; none where they can't be had, because the failure itself matters more."""
+        try:
+            address = self._arm.post(f"{self._id}/runs/{run_id}/listLogSasUrl", API_VERSION)["logLink"]
+            answer = requests.get(address, timeout=LOG_SECONDS)
+            answer.raise_for_status()
+        except (AzureError, requests.RequestException, KeyError):
+            return []
+        return [line.rstrip() for line in answer.content.decode("utf-8", errors="replace").splitlines()]
+
+
+# pip's words, and uv's, which installs on the embedded Azure: requirements that no set of packages satisfies.
+_UNRESOLVED = (
+    "No matching distribution found",
+    "Could not find a version that satisfies",
+    "ResolutionImpossible",
+    "conflicting dependencies",
+    "No solution found when resolving",
+    "Invalid requirement",
+    "Couldn't parse requirement",
+)
+
+
+def cause_of(lines: list[str]) -> str:
+    """What a build's log says of its failure, where it is one that people meet often; else ""."""
+    text = "\n".join(lines)
+    if any(words in text for words in _UNRESOLVED):
+        return "the requirements can't be installed; correct the requirements file"
+    return ""

@@ -1,0 +1,19 @@
+"""The registry of a stack, in which runs build.
+
+In: a signed-in `Arm` and a stack's view. Out: a `Registry`; WrongRunError where it is gone.
+"""
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.run.errors import WrongRunError
+from azure_gpu_operations.run.registry_build import REGISTRY_VERSION, Registry
+from azure_gpu_operations.stack_view import StackView
+
+
+def of_stack(arm: Arm, view: StackView) -> Registry:
+    body = arm.get(view.registry, REGISTRY_VERSION)
+    if body is None:
+        fix = f"run `pulumi refresh --stack {view.name}` and `pulumi up --stack {view.name}`"
+        message = "the stack's registry isn't there: somebody has deleted it"
+        raise WrongRunError([Problem("--stack", message, view.registry, fix=fix)])
+    return Registry(arm, view.registry, str(body["properties"]["loginServer"]))

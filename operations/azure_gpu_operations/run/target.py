@@ -1,0 +1,214 @@
+"""What a user asked to run: a workload of this repository, a folder with a Dockerfile, a script, an image, or nothing of these.
+
+In: the words of the command line and the project's folder. Out: a `Target` and every problem with what was said. Reads folders
+and files, and asks nobody.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from azure_gpu.catalog import spelling
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats import image_reference
+from azure_gpu.formats.build_context import BuildContextError, context_files
+from azure_gpu_operations.run import requirements_text
+from azure_gpu_operations.run.context import BASE_IMAGE, DOCKERFILE, Context, of_folder, of_script
+
+LONGEST_TIMEOUT_MINUTES = 60 * 24 * 7
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Azure names of variables that a container gets may hold dots and hyphens too; a shell can't set such, so they aren't taken here.
+_VARIABLE_FORM = "letters, digits and '_', not beginning with a digit"
+
+
+class Asked(NamedTuple):
+    """The words of the command line."""
+
+    target: str = ""
+    requirements: str = ""
+    base: str = ""
+    environment: tuple[str, ...] = ()  # KEY=VALUE
+    secret_environment: tuple[str, ...] = ()  # KEY
+    timeout_minutes: float | None = None
+
+
+class Target(NamedTuple):
+    """What the job's container runs. `context` where it has to be built, `image` where it is there already, or neither."""
+
+    context: Context | None = None
+    image: str = ""
+    environment: Mapping[str, str] = {}
+    secrets: Mapping[str, str] = {}  # never shown
+
+    @property
+    def described(self) -> str:
+        return self.context.described if self.context else f"image {self.image}" if self.image else "the job's own image"
+
+
+def resolve(asked: Asked, project: Path, process_environment: Mapping[str, str]) -> tuple[Target, list[Problem]]:
+    """The target and every problem. A target with problems can't be run."""
+    environment, problems = _environment(asked.environment)
+    secrets, more = _secrets(asked.secret_environment, process_environment)
+    problems += more
+    problems += _both_kinds(environment, secrets)
+    problems += _timeout(asked.timeout_minutes)
+    if asked.base:
+        problems += image_reference.check(asked.base, "--base")
+    context, image, more = _what(asked, project)
+    return Target(context, image, environment, secrets), [*problems, *more]
+
+
+def workloads(project: Path) -> dict[str, Path]:
+    """The workloads of this repository: folders with a Dockerfile."""
+    return {file.parent.name: file.parent for file in sorted((project / "workloads").glob(f"*/{DOCKERFILE}"))}
+
+
+def _what(asked: Asked, project: Path) -> tuple[Context | None, str, list[Problem]]:
+    known = workloads(project)
+    text = asked.target
+    path = Path(text).expanduser()
+    if text and text not in known and _is_script(text, path):
+        context, problems = _script(asked, path)
+        return context, "", problems
+    problems = _only_for_scripts(asked)
+    if not text:
+        return None, "", problems
+    if text in known or path.is_dir():
+        context, more = _folder(known.get(text, path), text)
+        return context, "", [*problems, *more]
+    if re.search(r"[/:@]", text):
+        return None, text, [*problems, *image_reference.check(text, "TARGET")]
+    return None, "", [*problems, _unknown(text, known)]
+
+
+def _is_script(text: str, path: Path) -> bool:
+    """A path: it says so by its beginning or its ending, or a file lies there."""
+    return text.endswith(".py") or (text.startswith((".", "/", "~")) and not path.is_dir()) or path.is_file()
+
+
+def _script(asked: Asked, path: Path) -> tuple[Context | None, list[Problem]]:
+    problems: list[Problem] = []
+    script, more = _read("TARGET", path, "the script")
+    problems += more
+    if script is not None and path.suffix != ".py":
+        problems.append(
+            Problem(
+                path="TARGET",
+                message="only Python scripts are turned into an image",
+                value=asked.target,
+                allowed="a file that ends in .py",
+                fix="name a folder with it and a Dockerfile; on a pool without containers write a command behind --",
+            )
+        )
+    requirements: str | None = ""
+    if asked.requirements:
+        requirements, more = _read("--requirements", Path(asked.requirements).expanduser(), "the requirements file")
+        problems += more
+        problems += requirements_text.check(requirements or "", asked.base or BASE_IMAGE)
+    if problems or script is None or requirements is None:
+        return None, problems
+    return of_script(path.name, script, requirements, asked.base or BASE_IMAGE), []
+
+
+def _folder(folder: Path, text: str) -> tuple[Context | None, list[Problem]]:
+    if not (folder / DOCKERFILE).is_file():
+        fix = f"write a {DOCKERFILE} into it, or name a script"
+        return None, [Problem("TARGET", f"the folder has no {DOCKERFILE}", value=text, fix=fix, code=Code.NOT_FOUND)]
+    try:
+        files = {name: (folder / name).read_bytes() for name in context_files(folder)}
+    except (BuildContextError, OSError) as error:
+        return None, [Problem("TARGET", f"the folder can't be sent as it is: {error}", value=text)]
+    executable = frozenset(name for name in files if os.access(folder / name, os.X_OK))
+    return of_folder(folder.resolve().name, files, executable), []
+
+
+def _only_for_scripts(asked: Asked) -> list[Problem]:
+    given = {"--requirements": asked.requirements, "--base": asked.base}
+    return [
+        Problem(option, "only a script takes it", value=value, fix="leave it out, or name a script such as ./train.py")
+        for option, value in given.items()
+        if value
+    ]
+
+
+def _unknown(text: str, known: Mapping[str, Path]) -> Problem:
+    close = spelling.nearest(text, known, 1)
+    return Problem(
+        path="TARGET",
+        message="there is no workload of this name",
+        value=text,
+        allowed=f"{', '.join(known) or 'no workload'}, a script such as ./train.py, or an image with its registry or tag",
+        fix=f"did you mean {close[0]}?" if close else f"if it is an image, write docker.io/library/{text}:latest",
+        code=Code.NOT_FOUND,
+    )
+
+
+def _read(where: str, path: Path, what: str) -> tuple[str | None, list[Problem]]:
+    """A text file, or why it can't be read."""
+    if not path.exists():
+        return None, [Problem(where, f"{what} isn't there", value=str(path), fix=_near(path), code=Code.NOT_FOUND)]
+    try:
+        return path.read_text(encoding="utf-8"), []
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "it isn't UTF-8 text" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
+        return None, [Problem(where, f"{what} can't be read: {reason}", value=str(path))]
+
+
+def _near(path: Path) -> str:
+    folder = path.parent if path.parent.is_dir() else None
+    if folder is None:
+        return f"there is no folder {path.parent}"
+    # Without their endings: those make any two short names alike.
+    there = {each.stem: each.name for each in sorted(folder.iterdir()) if each.suffix == path.suffix}
+    close = spelling.nearest(path.stem, sorted(there), 1)
+    return f"did you mean {folder / there[close[0]]}?" if close else f"paths start at {Path.cwd()}"
+
+
+def _environment(given: Iterable[str]) -> tuple[dict[str, str], list[Problem]]:
+    values: dict[str, str] = {}
+    problems: list[Problem] = []
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            problems.append(Problem("--env", "it has no value", value=name, allowed="KEY=VALUE", fix=f"write {name}=..."))
+        elif not _VARIABLE.fullmatch(name):
+            problems.append(Problem("--env", "this can't be a variable's name", value=name, allowed=_VARIABLE_FORM))
+        elif name in values:
+            problems.append(Problem("--env", "it is given twice", value=name, fix="give it once"))
+        values[name] = value
+    return values, problems
+
+
+def _secrets(given: Iterable[str], process_environment: Mapping[str, str]) -> tuple[dict[str, str], list[Problem]]:
+    values: dict[str, str] = {}
+    problems: list[Problem] = []
+    for text in given:
+        name, equals, _ = text.partition("=")
+        if equals:  # the value isn't shown: it is a secret, though one that the shell's history has now
+            message = "a secret's value doesn't belong on a command line"
+            problems.append(Problem("--secret-env", message, value=name, fix=f"set {name} in the environment, write {name}"))
+        elif not _VARIABLE.fullmatch(name):
+            problems.append(Problem("--secret-env", "this can't be a variable's name", value=name, allowed=_VARIABLE_FORM))
+        elif not process_environment.get(name):
+            message = "this variable isn't set, or is empty"
+            problems.append(Problem("--secret-env", message, value=name, fix=f"export {name} first", code=Code.NOT_FOUND))
+        else:
+            values[name] = process_environment[name]
+    return values, problems
+
+
+def _both_kinds(environment: Mapping[str, str], secrets: Mapping[str, str]) -> list[Problem]:
+    return [
+        Problem("--secret-env", "--env gives the same variable", value=name, fix="give it once")
+        for name in secrets
+        if name in environment
+    ]
+
+
+def _timeout(minutes: float | None) -> list[Problem]:
+    if minutes is None or 0 < minutes <= LONGEST_TIMEOUT_MINUTES:
+        return []
+    allowed = f"minutes, more than 0 and at most {LONGEST_TIMEOUT_MINUTES}"
+    return [Problem("--timeout", "it is out of range", value=minutes, allowed=allowed)]

@@ -1,0 +1,119 @@
+"""`python -m operations shell`: the Azure CLI beside a stack, so that a document's `az` commands run as they are written.
+
+    shell                                 your shell, with `az` signed in where the environment says (ARM_*)
+    shell --stack dev                     where that stack lives
+    shell --stack dev -- az group list    one command instead; its exit code is returned
+
+`az` and kubectl have configurations of their own in the state folder: your own `~/.azure` and `~/.kube` are neither read nor
+written. `az` is signed in with the service principal of ARM_CLIENT_ID and ARM_CLIENT_SECRET; without a secret, `az login` in that
+shell stays there. With --stack, kubectl has a context for each cluster of the stack, called as its file calls it, and asks as who
+`az` is signed in as; for others `az aks get-credentials`, then `kubelogin convert-kubeconfig -l azurecli`. The Azure CLI is
+installed on first use, into the cache, unless a recent one is on PATH; kubectl and kubelogin are those on PATH, else those that
+`make kubernetes` has built. Linux and macOS.
+
+Exit codes: the command's or the shell's own; 1 no shell could be opened, 2 the command line is wrong, 127 no such command.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from azure_gpu.formats import stack_file
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.shell import connections, environment
+from azure_gpu_operations.shell.messages import ShellError
+from azure_gpu_operations.stack_options import PROJECT_FOLDER, WHERE, file_of, stack_of
+
+STATE = ".local"
+NO_SUCH_COMMAND = 127
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser(
+        "shell",
+        help="your shell with the Azure CLI and kubectl, signed in to where a stack lives",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--stack", help="the stack's name (default: none, the environment says where)")
+    parser.add_argument(
+        "--config-folder",
+        type=Path,
+        help=f"{WHERE}, and where the configuration of `az` is kept (default: {STATE} in it)",
+    )
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="run this instead of a shell")
+
+
+def run(options: argparse.Namespace) -> int:
+    try:
+        if os.name != "posix":
+            raise ShellError("a shell can be opened on Linux and macOS alone; here take `az login` and `az` itself")
+        if options.config_folder and not options.config_folder.is_dir():
+            raise ShellError(f"there is no folder {options.config_folder}")
+        from azure_gpu_operations.shell import cli, kubectl  # here: they lock files as only those systems do
+        from azure_gpu_operations.shell.sign_in import sign_in
+
+        found = connections.connection(_configuration(options), os.environ)
+        az = cli.folder_of_az(os.environ, _say)
+        state = (options.config_folder or PROJECT_FOLDER / STATE).resolve()
+        folder = environment.configuration_folder(state, found)
+        clients = kubectl.folder_of_kubectl(os.environ)
+        shell = environment.variables(os.environ, folder, az, found, clients, _kubeconfig(options, folder))
+        signed_in = sign_in(shell, found, os.environ.get("ARM_CLIENT_SECRET", ""), _say)
+    except (ShellError, stack_file.StackFileError, OSError) as error:
+        _say(f"error: {error}")
+        return 1
+    words = options.words[1:] if options.words[:1] == ["--"] else options.words
+    if not words or not signed_in:
+        _say(_where(found, signed_in))
+    return _become(words or [os.environ.get("SHELL") or "/bin/sh"], shell)
+
+
+def _configuration(options: argparse.Namespace) -> dict[str, str]:
+    """The stack's file. Not its state, for which the engine would have to be asked: both name the same Azure."""
+    if options.stack is None:
+        return {}
+    file = file_of(options)
+    if not file.exists():
+        raise ShellError(f"there is no {file}")
+    return stack_file.configuration(file.read_text(encoding="utf-8"))
+
+
+def _kubeconfig(options: argparse.Namespace, folder: Path) -> Path | None:
+    """Into the stack's clusters, where its file has some: only then the engine is asked which."""
+    from azure_gpu_operations.shell import kubectl  # here, as in `run`
+
+    if kubectl.CLUSTERS_KEY not in _configuration(options):
+        return None
+    return kubectl.write_kubeconfig(stack_of(options), folder, _say)
+
+
+def _where(found: Connection, signed_in: bool) -> str:
+    cloud = connections.cloud_of(found)
+    where = cloud.endpoint or cloud.name
+    if signed_in:
+        return f"`az` is signed in to {where}, and keeps that to this shell; `exit` leaves it"
+    tenant = f" --tenant {found.tenant_id}" if found.tenant_id else ""
+    choose = f", then `az account set --subscription {found.subscription_id}`" if found.subscription_id else ""
+    return (
+        f"`az` is not signed in to {where}, as ARM_CLIENT_SECRET isn't set; `az login{tenant}`{choose}, seen by this "
+        'command\'s shells alone; for the local stack it is set by `eval "$(make -s env)"`'
+    )
+
+
+def _become(words: Sequence[str], shell: dict[str, str]) -> int:
+    """Puts the command in this process's place: it gets the terminal's signals itself, and its exit code is the caller's."""
+    sys.stdout.flush()
+    try:
+        os.execvpe(words[0], list(words), shell)  # noqa: S606
+    except OSError as error:
+        _say(f"error: {words[0]}: {error.strerror}")
+        return NO_SUCH_COMMAND
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

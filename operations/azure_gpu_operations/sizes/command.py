@@ -1,0 +1,237 @@
+"""The command line of `sizes`.
+
+    sizes [--gpu A100] [--gpus 2] [--gpu-memory 80] [--region westeurope] [--service aks] …   cheapest first
+    sizes --instead-of SIZE [--rdma] …    what replaces a size
+    sizes show SIZE [--region R]          everything about one size, with its sources
+    sizes retiring [--within 180d]        what retires soon, and what to use instead
+
+Exit codes: 0 answered, 1 nothing fits or the size isn't known, 2 the command line is wrong or no size could ever fit it.
+"""
+
+import argparse
+import json
+import re
+import sys
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from azure_gpu.catalog import offers, regions, search
+from azure_gpu.catalog.lifecycle import WARNING_DAYS
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Code
+from azure_gpu.catalog.search import Wish
+from azure_gpu.catalog.size_use import TAKES_SIZES, Service
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Driver, Size
+from azure_gpu.formats.dates import days_later
+from azure_gpu_operations.command_line import day
+from azure_gpu_operations.console import console
+from azure_gpu_operations.sizes import facts, tables
+
+_NUMBER = r"[0-9]{1,9}"  # more digits are a slip of the keyboard
+_SHOWN = 60  # characters
+
+
+def register(commands: Any) -> None:
+    """Adds `sizes` to the commands of `python -m operations`."""
+    sizes = commands.add_parser("sizes", help="GPU sizes by what they have, cheapest first; everything about one; what retires")
+    _filters(sizes)
+    _common(sizes)
+    sizes.set_defaults(run=_search)
+    verbs = sizes.add_subparsers(dest="verb", metavar="show | retiring")
+    show = verbs.add_parser("show", help="everything about one size, with its sources")
+    show.add_argument("size", help="such as Standard_NC4as_T4_v3 or nc4as_t4_v3")
+    _common(show)
+    show.set_defaults(run=_show)
+    retiring = verbs.add_parser("retiring", help="what retires soon, and what to use instead")
+    retiring.add_argument(
+        "--within",
+        type=_days,
+        default=WARNING_DAYS,
+        metavar="180d",
+        help=f"days from the day asked about (default {WARNING_DAYS}d)",
+    )
+    _common(retiring)
+    retiring.set_defaults(run=_retiring)
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    # A verb's own options must not undo with their defaults what stands before the verb.
+    parser.add_argument("--region", default=argparse.SUPPRESS, help="Azure region, such as westeurope")
+    parser.add_argument("--as-of", type=day, default=argparse.SUPPRESS, help="the day to judge at, YYYY-MM-DD (default: today)")
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="for programs")
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--service", type=str.lower, choices=[service.value for service in TAKES_SIZES], default=Service.VIRTUAL_MACHINES.value
+    )
+    parser.add_argument("--gpu", default="", help="GPU model in whole words: A100, H100 NVL")
+    parser.add_argument("--gpus", type=_count, help="number of GPUs: 2, 1/6, or 2+ for at least two")
+    parser.add_argument("--gpu-memory", type=_whole, help="GiB on each GPU, at least")
+    parser.add_argument("--vcpus", type=_whole, help="at least")
+    parser.add_argument("--needs", type=_driver, help=f"what the software calls: {', '.join(Driver)}")
+    parser.add_argument("--rdma", action="store_true", help="with InfiniBand")
+    parser.add_argument("--mig", action="store_true", help="whose GPUs can be cut into MIG instances")
+    parser.add_argument("--spot", action="store_true", help="by Spot prices")
+    parser.add_argument("--max-price", type=_amount, help="USD an hour, at most")
+    parser.add_argument("--instead-of", metavar="SIZE", help="what replaces this size")
+    parser.add_argument("--why", action="store_true", help="also the reason for each size left out")
+
+
+def _search(options: argparse.Namespace) -> int:
+    count, at_least = options.gpus or (None, False)
+    wish = Wish(
+        service=Service(options.service),
+        region=_region(options),
+        gpu=options.gpu,
+        gpus=count,
+        at_least=at_least,
+        gpu_memory_gib=options.gpu_memory,
+        vcpus=options.vcpus,
+        needs=options.needs,
+        rdma=options.rdma,
+        mig=options.mig,
+        spot=options.spot,
+        most_usd_hour=options.max_price,
+    )
+    if options.instead_of is not None:
+        size = SIZES.find(options.instead_of)
+        if size is None:
+            return _unknown(options.instead_of)
+        wish = search.like(size, wish)
+    impossible = search.check(wish)
+    if impossible:
+        for problem in impossible:
+            print(f"error: {problem}", file=sys.stderr)
+        return 2
+    found = search.search(wish, _as_of(options), prices=packaged())
+    shown = facts.answer(found, _as_of(options))
+    if _json(options):
+        print(json.dumps(shown, indent=2))
+    else:
+        tables.show_answer(console(), shown, options.why)
+    return 0 if found.found else 1
+
+
+def _show(options: argparse.Namespace) -> int:
+    size = SIZES.find(options.size)
+    if size is None:
+        return _unknown(options.size)
+    region = _region(options)
+    if _is_wrong(region):
+        return 2
+    known = facts.whole(size, _as_of(options), region, packaged())
+    if _json(options):
+        print(json.dumps(known, indent=2))
+    else:
+        tables.show_size(console(), known)
+    return 0
+
+
+def _retiring(options: argparse.Namespace) -> int:
+    as_of, region = _as_of(options), _region(options)
+    if _is_wrong(region):
+        return 2
+    until = days_later(as_of, options.within)
+    rows = [row for size in SIZES for row in _ends(size, as_of, until, region)]
+    rows.sort(key=lambda row: (row["end"], row["size"]))
+    if _json(options):
+        print(json.dumps(rows, indent=2))
+    else:
+        tables.show_retiring(console(), rows, until.isoformat())
+    return 0
+
+
+def _ends(size: Size, as_of: date, until: date, region: str) -> list[dict[str, Any]]:
+    """A row for each last day of the size from `as_of` to `until`: everywhere, and in regions with a day of their own."""
+    ends = {"everywhere": size.lifecycle.end} if not region else {region: size.lifecycle.end_in(region)}
+    if not region:
+        ends |= size.lifecycle.end_elsewhere
+    return [
+        {
+            "size": size.name,
+            "end": end.day.isoformat(),
+            "days": (end.day - as_of).days,
+            "where": where,
+            "instead": _instead(size, days_later(end.day, 1), "" if where == "everywhere" else where),
+            "source": str(end),
+        }
+        for where, end in ends.items()
+        if end is not None and as_of <= end.day <= until
+    ]
+
+
+def _instead(size: Size, day: date, region: str) -> list[str]:
+    use = offers.use_of(size, Service.VIRTUAL_MACHINES, region, rdma=size.rdma)
+    problems = offers.check(use, day, prices=packaged())
+    return [name for problem in problems if problem.code is Code.RETIRED for name in problem.instead]
+
+
+def _is_wrong(region: str) -> bool:
+    """Says so where the region isn't known. No region is none that is wrong."""
+    wrong = regions.check(region, "region") if region else []
+    for problem in wrong:
+        print(f"error: {problem}", file=sys.stderr)
+    return bool(wrong)
+
+
+def _unknown(name: str) -> int:
+    print(f"error: {SIZES.unknown(name, 'size')}", file=sys.stderr)
+    return 1
+
+
+def _as_of(options: argparse.Namespace) -> date:
+    return getattr(options, "as_of", None) or datetime.now(UTC).date()
+
+
+def _region(options: argparse.Namespace) -> str:
+    return regions.normalise(getattr(options, "region", ""))
+
+
+def _json(options: argparse.Namespace) -> bool:
+    return getattr(options, "json", False)
+
+
+def _days(text: str) -> int:
+    match = re.fullmatch(rf"({_NUMBER})d?", text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no number of days; write 180d")
+    return int(match[1])
+
+
+def _whole(text: str) -> int:
+    if re.fullmatch(rf"-?{_NUMBER}", text.strip()) is None:
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no whole number")
+    return int(text)
+
+
+def _count(text: str) -> tuple[Fraction, bool]:
+    match = re.fullmatch(rf"({_NUMBER}(?:/[1-9]\d{{0,8}})?)(\+?)", text.strip(), re.ASCII)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no number of GPUs; write 2, 1/6 or 2+")
+    return Fraction(match[1]), bool(match[2])
+
+
+def _driver(text: str) -> Driver:
+    for driver in Driver:
+        if driver.value.lower() == text.strip().lower():
+            return driver
+    raise argparse.ArgumentTypeError(f"{text!r} is no kind of driver; write one of {', '.join(Driver)}")
+
+
+def _amount(text: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no amount of USD")
+    return amount
+
+
+def _short(text: str) -> str:
+    """What was given, for a message: its beginning is enough to find the slip."""
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -1,0 +1,29 @@
+"""The options that name a stack: `--stack NAME`, and `--config-folder DIR` where its file doesn't lie in the project's folder.
+
+In: an argparse parser, what it read. Out: the option, the stack's configuration file, the stack.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from azure_gpu_operations.stack import Stack
+
+PROJECT_FOLDER = Path(__file__).resolve().parents[2]
+WHERE = "where Pulumi.<stack>.yaml lies (default: the project's own folder)"
+
+
+def add_config_folder(parser: Any) -> None:
+    parser.add_argument("--config-folder", type=Path, help=WHERE)
+
+
+def file_of(options: argparse.Namespace, name: str = "") -> Path:
+    """The configuration file of the stack `name`, else of the one that the options name, wherever it lies."""
+    folder: Path = options.config_folder or PROJECT_FOLDER
+    return folder.resolve() / f"Pulumi.{name or options.stack}.yaml"
+
+
+def stack_of(options: argparse.Namespace, name: str = "") -> Stack:
+    """The stack `name`, else the one that the options name."""
+    own = file_of(options, name) if options.config_folder else None
+    return Stack(PROJECT_FOLDER, name or options.stack, own)

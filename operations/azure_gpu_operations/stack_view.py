@@ -1,0 +1,117 @@
+"""What a stack says of itself: its outputs and where it lives, read from its state in one go.
+
+In: a `Stack`. Out: a `StackView`, with the resource ids of what runs in it. No request to Azure.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog import spelling
+from azure_gpu_operations.connection import Connection, connection_of
+from azure_gpu_operations.stack import EngineError, Stack
+
+_ROOT_TYPE = "pulumi:pulumi:Stack"
+_GROUP_TYPE = "azure-native:resources:ResourceGroup"
+# Components by the one resource of theirs that a name means.
+_MADE = {
+    "azuregpu:index:MlEndpoint": "azure-native:machinelearningservices:OnlineEndpoint",
+    "azuregpu:index:GpuVm": "azure-native:compute:VirtualMachine",
+    "azuregpu:index:MlWorkspace": "azure-native:machinelearningservices:Workspace",
+}
+_NO_STACK = "no stack named"  # in the engine's message
+
+
+class StackView(NamedTuple):
+    """The exports of `__main__.py` at the top of the project. Names are the ones that the stack file uses."""
+
+    name: str
+    connection: Connection
+    resource_group: str = ""
+    groups: Mapping[str, str] = {}  # container groups: ARM id by name
+    jobs: Mapping[str, str] = {}  # Container Apps jobs: ARM id by name
+    pools: Mapping[str, str] = {}  # Batch pools: ARM id by name
+    clusters: Mapping[str, str] = {}  # AKS clusters: ARM id by name
+    gpu_pools: Mapping[str, Mapping[str, Any]] = {}  # of clusters, by their name and the pool's: resource, tolerates, …
+    edges: Mapping[str, str] = {}  # clusters given by kubeconfig: what they are called in it, by name
+    namespaces: Mapping[str, str] = {}  # of clusters and edges, where the stack has said one
+    registry: str = ""  # ARM id; "" where the stack has none
+    batch_account: str = ""  # ARM id; "" where the stack has none
+    storage: str = ""  # ARM id of its storage account; "" where it has none
+    endpoints: Mapping[str, str] = {}  # online endpoints of Azure ML: ARM id by name
+    scoring_uris: Mapping[str, str] = {}  # of the endpoints, where requests go
+    vms: Mapping[str, str] = {}  # virtual machines: ARM id by name
+    ml_workspace: str = ""  # ARM id; "" where the stack has none
+    ml_computes: Mapping[str, str] = {}  # of the workspace: ARM id by name
+    expires_at: Mapping[str, str | None] = {}  # RFC 3339; None: no end
+    hourly_cost: Mapping[str, float | None] = {}  # USD; None: not known
+    idle_cost: Mapping[str, float | None] = {}  # of clusters without a GPU node, of endpoints with the least instances
+
+    @property
+    def resources(self) -> dict[str, str]:
+        """Everything that runs in Azure: ARM id by name."""
+        first = self.ml_computes  # an attached cluster or machine has its own name, and is meant by it
+        return {**first, **self.groups, **self.jobs, **self.pools, **self.clusters, **self.endpoints, **self.vms}
+
+    def nearest(self, name: str) -> tuple[str, ...]:
+        """Names of the stack that a misspelt one may have meant."""
+        return spelling.nearest(name, sorted({**self.resources, **self.edges}), 2)
+
+
+def view(stack: Stack) -> StackView:
+    """The view of a stack that was brought up. EngineError where there is none, or where nothing of it is in Azure yet."""
+    try:
+        deployment = stack.deployment()
+    except EngineError as error:
+        if _NO_STACK in str(error):
+            raise EngineError(f"there is no stack {stack.name}; `pulumi stack ls` lists those that are there") from error
+        raise
+    found = of_deployment(stack.name, deployment)
+    if found is None:
+        raise EngineError(f"stack {stack.name} has nothing in Azure yet; bring it up first: pulumi up --stack {stack.name}")
+    return found
+
+
+def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
+    """The view that an exported deployment holds; None where it has no provider of Azure."""
+    connection = connection_of(deployment)
+    if connection is None:
+        return None
+    resources = deployment.get("resources") or []
+    roots = [resource for resource in resources if resource["type"] == _ROOT_TYPE]
+    outputs = (roots[-1].get("outputs") if roots else None) or {}
+    # A stack whose first update failed has no outputs, but the group in which it failed.
+    groups = [str(resource.get("id") or "").rsplit("/", 1)[-1] for resource in resources if resource["type"] == _GROUP_TYPE]
+    endpoints, machines, workspaces = (_made(resources, component) for component in _MADE)
+    return StackView(
+        name=name,
+        connection=connection,
+        resource_group=outputs.get("resource_group") or (groups[0] if groups else ""),
+        groups=outputs.get("container_groups") or {},
+        jobs=outputs.get("jobs") or {},
+        pools=outputs.get("pools") or {},
+        clusters=outputs.get("clusters") or {},
+        gpu_pools=outputs.get("gpu_pools") or {},
+        edges={name: str(said or "") for name, said in (outputs.get("edges") or {}).items()},
+        namespaces=outputs.get("namespaces") or {},
+        registry=outputs.get("registry") or "",
+        batch_account=outputs.get("batch_account") or "",
+        storage=outputs.get("storage") or "",
+        endpoints={**endpoints, **(outputs.get("endpoints") or {})},
+        scoring_uris=outputs.get("scoring_uris") or {},
+        vms={**machines, **(outputs.get("vms") or {})},
+        ml_workspace=outputs.get("ml_workspace") or next(iter(workspaces.values()), ""),
+        ml_computes=outputs.get("ml_computes") or {},
+        expires_at=outputs.get("expires_at") or {},
+        hourly_cost=outputs.get("hourly_cost") or {},
+        idle_cost=outputs.get("idle_cost") or {},
+    )
+
+
+def _made(resources: Iterable[Mapping[str, Any]], component: str) -> dict[str, str]:
+    """ARM id by the component's name: of what is there although the update that made it failed, and so is in no output."""
+    found: dict[str, str] = {}
+    for resource in resources:
+        around = str(resource.get("parent") or "")
+        if resource["type"] == _MADE[component] and resource.get("id") and around.split("::")[-2:-1] == [component]:
+            found[around.rsplit("::", 1)[-1]] = str(resource["id"])
+    return found

@@ -1,0 +1,149 @@
+"""Virtual machines as ARM tells of them: whether one runs, what its extensions and run-commands came to, its shutdown.
+
+In: a signed-in `Arm` and a machine's ARM id. Out: `Machine`.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from azure_gpu.formats import azure_types
+from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.jobs import instant
+
+API_VERSION = "2024-11-01"
+MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type
+SCHEDULES_VERSION = "2018-09-15"
+
+
+class Extension(NamedTuple):
+    """One extension of a machine."""
+
+    name: str
+    type: str = ""
+    state: str = ""  # succeeded, failed, transitioning
+    message: str = ""
+
+
+class RunCommand(NamedTuple):
+    """A run-command that stands on a machine as a resource of its own."""
+
+    name: str
+    state: str = ""  # Pending, Running, Succeeded, Failed, TimedOut, Canceled
+    exit_code: int | None = None
+    output: str = ""
+    error: str = ""
+    message: str = ""
+    ended: datetime | None = None
+
+
+class Shutdown(NamedTuple):
+    """When a machine is deallocated each day."""
+
+    time: str = ""  # HH:MM; "" for no such schedule
+    zone: str = ""
+
+
+class Machine(NamedTuple):
+    """One machine."""
+
+    id: str
+    name: str
+    state: str = ""  # of provisioning
+    power: str = ""  # running, stopped, deallocated, …
+    since: datetime | None = None  # it has this power
+    size: str = ""
+    location: str = ""
+    windows: bool = False
+    spot: bool = False
+    disk_type: str = ""  # of the system's disk
+    disk_gib: int | None = None
+    created: datetime | None = None
+    messages: tuple[str, ...] = ()  # the service's own
+    extensions: tuple[Extension, ...] = ()
+    commands: tuple[RunCommand, ...] = ()
+    shutdown: Shutdown = Shutdown()
+    tags: Mapping[str, str] = {}
+
+
+def get(arm: Arm, machine_id: str, *, whole: bool = True) -> Machine | None:
+    """None where it isn't there. Not `whole`: without its run-commands and its shutdown, each of which is asked for."""
+    body = arm.get(machine_id, API_VERSION)
+    if body is None:
+        return None
+    view = arm.get(f"{machine_id}/instanceView", API_VERSION) or {}
+    machine = machine_of(body, view)
+    if not whole:
+        return machine
+    commands = tuple(command_of(each) for each in _run_commands(arm, machine_id))
+    return machine._replace(commands=commands, shutdown=_shutdown(arm, machine_id))
+
+
+def _run_commands(arm: Arm, machine_id: str) -> Iterator[dict[str, Any]]:
+    """With what they came to, which a list doesn't tell."""
+    for each in arm.values(f"{machine_id}/runCommands", API_VERSION):
+        command = f"{machine_id}/runCommands/{each['name']}"
+        yield arm.get(command, API_VERSION, **{"$expand": "instanceView"}) or each
+
+
+def machine_of(body: Mapping[str, Any], view: Mapping[str, Any]) -> Machine:
+    """Pure."""
+    properties = body.get("properties") or {}
+    disk = (properties.get("storageProfile") or {}).get("osDisk") or {}
+    statuses = view.get("statuses") or []
+    power = next((each for each in statuses if str(each.get("code")).startswith("PowerState/")), {})
+    failed = [each for each in statuses if "/failed" in str(each.get("code") or "").lower()]
+    return Machine(
+        id=str(body.get("id") or ""),
+        name=str(body.get("name") or ""),
+        state=str(properties.get("provisioningState") or ""),
+        power=str(power.get("code") or "").partition("/")[2],
+        since=instant(power.get("time")),
+        size=str((properties.get("hardwareProfile") or {}).get("vmSize") or ""),
+        location=str(body.get("location") or ""),
+        windows=disk.get("osType") == "Windows",
+        spot=properties.get("priority") in ("Spot", "Low"),
+        disk_type=str((disk.get("managedDisk") or {}).get("storageAccountType") or ""),
+        disk_gib=disk.get("diskSizeGB"),
+        created=instant(properties.get("timeCreated")),
+        messages=tuple(_words(each) for each in failed),
+        extensions=tuple(_extension(each) for each in view.get("extensions") or []),
+        tags=dict(body.get("tags") or {}),
+    )
+
+
+def command_of(body: Mapping[str, Any]) -> RunCommand:
+    """Pure."""
+    view = (body.get("properties") or {}).get("instanceView") or {}
+    return RunCommand(
+        name=str(body.get("name") or ""),
+        state=str(view.get("executionState") or ""),
+        exit_code=view.get("exitCode"),
+        output=str(view.get("output") or ""),
+        error=str(view.get("error") or ""),
+        message=str(view.get("executionMessage") or ""),
+        ended=instant(view.get("endTime")),
+    )
+
+
+def _extension(view: Mapping[str, Any]) -> Extension:
+    statuses = [*(view.get("statuses") or []), *(view.get("substatuses") or [])]
+    code = next((str(each.get("code")) for each in statuses if str(each.get("code")).startswith("ProvisioningState/")), "")
+    words = "; ".join(text for each in statuses if (text := str(each.get("message") or "").strip()))
+    state = code.split("/")[1] if "/" in code else ""
+    return Extension(str(view.get("name") or ""), str(view.get("type") or ""), state, words)
+
+
+def _words(status: Mapping[str, Any]) -> str:
+    return f"{str(status.get('code') or '').rpartition('/')[2]}: {status.get('message') or ''}".strip(": ")
+
+
+def _shutdown(arm: Arm, machine_id: str) -> Shutdown:
+    """Its own schedule: Azure knows it by the machine's name alone."""
+    group, name = machine_id.split("/providers/")[0], machine_id.rsplit("/", 1)[-1]
+    body = arm.get(f"{group}/providers/Microsoft.DevTestLab/schedules/shutdown-computevm-{name}", SCHEDULES_VERSION)
+    properties = (body or {}).get("properties") or {}
+    time = str((properties.get("dailyRecurrence") or {}).get("time") or "")
+    if properties.get("status") != "Enabled" or len(time) != 4:
+        return Shutdown()
+    return Shutdown(f"{time[:2]}:{time[2:]}", str(properties.get("timeZoneId") or ""))

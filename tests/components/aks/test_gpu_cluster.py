@@ -1,0 +1,249 @@
+"""What a cluster registers with the engine, beyond the inputs that the cases show."""
+
+import json
+import re
+from typing import Any
+
+import pulumi
+import pytest
+
+from azure_gpu.aks import pools as cluster_pools
+from azure_gpu.aks.args import GpuClusterSettings
+from azure_gpu.aks.cluster import GpuCluster
+from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
+from azure_gpu.aks.spec import GpuClusterArgs, GpuClusterSpec, resolve
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.refusal import Refused
+from tests.components.recording import DEPLOYER, KEYS, PROJECT, STACK, Recorded, Registration, declare, readable
+from tests.components.settings_of import STACK_ARGS
+
+CLUSTER = "azure-native:containerservice:ManagedCluster"
+POOL = "azure-native:containerservice:AgentPool"
+ROLE = "azure-native:authorization:RoleAssignment"
+PROVIDER = "pulumi:providers:kubernetes"
+SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
+T4: dict[str, Any] = {"size": "Standard_NC4as_T4_v3"}
+ARGS: GpuClusterArgs = {
+    "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
+    "resource_group_name": "group",
+    "resource_group": "group",
+    "gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3"}},
+    "expires_after": "2026-12-31",
+}
+
+
+def declared(*, preview: bool = False, **changed: Any) -> Recorded:
+    return declare(lambda: GpuCluster("gpus", {**ARGS, **changed}), preview=preview)
+
+
+def pool(**changed: Any) -> Registration:
+    return declared(gpu_pools={"t4": {**T4, **changed}}).one(POOL)
+
+
+def resolved(**changed: Any) -> GpuClusterSpec:
+    context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
+    said: GpuClusterSettings = {"gpu_pools": ARGS["gpu_pools"], "expires_after": "2026-12-31", **changed}
+    return resolve("gpus", said, context)[0]
+
+
+def name_of(**changed: Any) -> str:
+    """The agent pool's name in Azure."""
+    return resolved(gpu_pools={"t4": {**T4, **changed}}).pools["t4"].azure_name("")
+
+
+@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
+def test_two_clusters_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
+    def build() -> None:
+        GpuCluster("one", ARGS)
+        GpuCluster("two", ARGS)
+
+    recorded = declare(build, preview=preview)
+    urns = [registration.urn for registration in recorded.registrations]
+    assert len(urns) == len(set(urns))
+    assert len({registration.inputs["resourceName"] for registration in recorded.of_type(CLUSTER)}) == 2
+    assert len(recorded.of_type(POOL)) == 2
+
+
+# What AKS changes on a pool that exists, with its properties beside it; all else is in REPLACING_POOL.
+IN_PLACE: dict[str, Any] = {
+    "max_nodes": 5,
+    "min_nodes": 1,
+    "labels": {"a": "b"},
+    "max_surge": "2",
+    "drain_minutes": 45,
+    "tags": {"a": "b"},
+    "sharing": {"strategy": "time-slicing", "replicas": 2},
+}
+REPLACES: dict[str, Any] = {
+    "size": "Standard_NC8as_T4_v3",
+    "driver": "none",
+    "spot": {"enabled": True},
+    "taints": ["a=b:NoSchedule"],
+    "zones": ["1"],
+    "os_sku": "AzureLinux",
+    "os_disk_gb": 200,
+    "max_pods": 60,
+}
+
+
+@pytest.mark.parametrize("key", IN_PLACE)
+def test_what_aks_changes_in_place_keeps_the_pools_name(key: str) -> None:
+    assert name_of() == name_of(**{key: IN_PLACE[key]})
+
+
+@pytest.mark.parametrize("key", REPLACES)
+def test_what_aks_does_not_change_gives_the_pool_another_name(key: str) -> None:
+    after = name_of(**{key: REPLACES[key]})
+    assert name_of() != after
+    assert re.fullmatch(r"t4[0-9a-f]{4}", after)
+
+
+def test_the_new_pool_is_there_before_the_old_one_goes() -> None:
+    declared_pool = pool()
+    assert declared_pool.inputs["agentPoolName"] == name_of()
+    assert not declared_pool.delete_before_replace
+    assert declared_pool.replace_on_changes == REPLACING_POOL
+
+
+def test_a_name_with_no_room_for_a_hash_is_kept_and_the_old_pool_goes_first() -> None:
+    recorded = declared(gpu_pools={"traininggpus": T4, "training": T4})
+    first, beside = sorted(recorded.of_type(POOL), key=lambda each: not each.delete_before_replace)
+    assert (first.inputs["agentPoolName"], first.delete_before_replace) == ("traininggpus", True)
+    assert (len(beside.inputs["agentPoolName"]), beside.delete_before_replace) == (12, False)
+    other = resolved(gpu_pools={"traininggpus": {"size": "Standard_NC8as_T4_v3"}})
+    assert other.pools["traininggpus"].azure_name("") == "traininggpus"
+
+
+def test_the_same_written_otherwise_is_the_same_pool() -> None:
+    one = pool(zones=["1", "2"], labels={"a": "1", "b": "2"}, driver="install", sharing={"strategy": "none"})
+    other = pool(size="standard_nc4as_t4_V3", zones=["2", "1"], labels={"b": "2", "a": "1"})
+    assert one.inputs == other.inputs
+
+
+def test_a_subnet_is_part_of_a_pools_name_also_where_another_resource_gives_it() -> None:
+    plain = declared(subnet_id=SUBNET).one(POOL).inputs["agentPoolName"]
+
+    def wired() -> None:
+        GpuCluster("gpus", {**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)})
+
+    assert declare(wired).one(POOL).inputs["agentPoolName"] == plain != name_of()
+
+
+def test_no_gpu_pool_is_inside_the_cluster_and_each_goes_with_it() -> None:
+    recorded = declared(gpu_pools={"t4": T4, "more": T4})
+    cluster = recorded.one(CLUSTER)
+    assert [each["name"] for each in cluster.inputs["agentPoolProfiles"]] == ["system"]
+    assert cluster.delete_before_replace
+    assert cluster.replace_on_changes == REPLACING_CLUSTER
+    assert not any("vmSize" in path for path in REPLACING_CLUSTER)  # a cluster never goes for another size of its system pool
+    assert {each.deleted_with for each in recorded.of_type(POOL)} == {cluster.urn}
+
+
+def test_pools_send_no_number_of_nodes_which_is_the_autoscalers() -> None:
+    assert "count" not in pool(min_nodes=1).inputs
+
+
+def test_the_provider_waits_for_the_role_and_a_new_kubeconfig_replaces_nothing() -> None:
+    recorded = declared()
+    cluster, role, provider = recorded.one(CLUSTER), recorded.one(ROLE), recorded.one(PROVIDER)
+    assert provider.inputs["clusterIdentifier"] == "/id-of/gpus-cluster"
+    assert provider.replace_with == [cluster.urn]
+    assert {provider.inputs[key] for key in ("deleteUnreachable", "upsertExistingObjects")} <= {True, "true"}
+    assert {role.urn, recorded.one(POOL).urn} <= set(provider.dependencies)
+    assert role.after_create == ["gpus-until-the-role-works"]
+    assert set(role.after_create) <= recorded.hooks.keys()
+    of_kubernetes = [each for each in recorded.registrations if each.type.startswith("kubernetes:")]
+    assert of_kubernetes
+    assert all(each.provider.startswith(provider.urn) for each in of_kubernetes)
+
+
+@pytest.mark.parametrize(
+    ("login", "arguments"),
+    [
+        ("azurecli", ["--login", "azurecli"]),
+        ("spn", ["--login", "spn", "--use-azurerm-env-vars"]),
+        ("workloadidentity", ["--login", "workloadidentity"]),
+    ],
+    ids=["azurecli", "spn", "workloadidentity"],
+)
+def test_the_kubeconfig_runs_kubelogin_and_holds_no_secret(login: str, arguments: list[str]) -> None:
+    recorded = declared(access={"login": login})
+    provider = recorded.one(PROVIDER)
+    config = json.loads(provider.inputs["kubeconfig"])
+    [cluster], [user] = config["clusters"], config["users"]
+    assert cluster["cluster"] == {
+        "server": "https://theirs.hcp.westeurope.azmk8s.io:443",
+        "certificate-authority-data": "Y2E=",
+    }
+    run = user["user"]["exec"]
+    assert run["command"] == "kubelogin"
+    assert run["args"] == ["get-token", *arguments, "--server-id", "6dae42f8-4368-4678-94ff-3960e28e3630"]
+    assert run["interactiveMode"] == "Never"
+    assert "kubelogin" in readable(provider.wire)  # nothing of it is secret
+    kind = "User" if login == "azurecli" else "ServicePrincipal"
+    assert (recorded.one(ROLE).inputs["principalId"], recorded.one(ROLE).inputs["principalType"]) == (DEPLOYER, kind)
+
+
+def test_the_kubeconfig_of_a_cluster_without_entra_is_a_secret_and_no_role_is_assigned() -> None:
+    existing = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/platform/providers"
+    answers = {**KEYS, "azure-native:containerservice:getManagedCluster": {"location": "eastus"}}
+    args: GpuClusterArgs = {
+        "stack": ARGS["stack"],
+        "resource_group_name": "group",
+        "existing": f"{existing}/Microsoft.ContainerService/managedClusters/theirs",
+        "expires_after": "2026-12-31",
+    }
+    recorded = declare(lambda: GpuCluster("theirs", args), lookups=answers)
+    assert recorded.of_type(CLUSTER) == recorded.of_type(POOL) == recorded.of_type(ROLE) == []
+    provider = recorded.one(PROVIDER)
+    # What is on it stays there, so that neither a refresh nor a destroy may forget it, and nothing of others is taken over.
+    assert {provider.inputs.get(key) for key in ("deleteUnreachable", "upsertExistingObjects")} <= {False, "false"}
+    assert "theirs.hcp" in provider.inputs["kubeconfig"]
+    assert "theirs.hcp" not in readable(provider.wire)
+
+
+def test_without_the_right_to_assign_roles_the_commands_are_printed() -> None:
+    recorded = declared(assign_roles=False, preview=True)
+    assert recorded.of_type(ROLE) == []
+    [said] = [line for line in recorded.log if "an administrator has to run" in line]
+    assert f"--assignee-object-id {DEPLOYER} --assignee-principal-type User" in said
+    assert "--role 'Azure Kubernetes Service RBAC Cluster Admin'" in said
+    assert "/resourceGroups/group/providers/Microsoft.ContainerService/managedClusters/azure-gpu-vision-test-gpus" in said
+
+
+def test_a_preview_says_what_the_cluster_costs_while_nothing_runs() -> None:
+    log = "\n".join(declared(preview=True).log)
+    assert "while nothing runs it costs 0.192 USD/hour" in log
+    assert "2023-12-18" in log
+    assert declared().log == []
+
+
+def test_costs_count_the_nodes_that_stay_and_those_that_there_can_be() -> None:
+    spec = resolved(tier="standard", gpu_pools={"t4": {**T4, "min_nodes": 1, "max_nodes": 3}})
+    # East US: 0.10 for the tier, 0.192 for the system node, 0.526 for each T4 node.
+    assert spec.idle_hourly_cost == pytest.approx(0.10 + 0.192 + 0.526)
+    assert spec.hourly_cost == pytest.approx(0.10 + 0.192 + 3 * 0.526)
+    assert resolved(system_pool={"size": "Standard_D8lds_v5"}).idle_hourly_cost is None
+    assert "Standard_D8lds_v5 in eastus" in resolved(system_pool={"size": "Standard_D8lds_v5"}).idle_cost.text(
+        resolved().context.day
+    )
+
+
+def test_nothing_is_put_onto_a_cluster_that_is_to_stay_empty() -> None:
+    recorded = declared(on_cluster=False)
+    assert recorded.of_type(PROVIDER) == []
+    assert not [each for each in recorded.registrations if each.type.startswith("kubernetes:")]
+
+
+def test_a_cluster_that_cannot_be_had_raises_before_anything_is_declared() -> None:
+    with pytest.raises(Refused) as refused:
+        declared(system_pool={"size": "Standard_NC4as_T4_v3"})
+    assert [problem.path for problem in refused.value.problems] == ["clusters.gpus.system_pool.size"]
+
+
+def test_gpu_pools_say_by_what_their_nodes_are_selected() -> None:
+    outputs = next(each for urn, each in declared().outputs.items() if "GpuCluster" in urn)
+    [(name, said)] = outputs["gpu_pools"].items()
+    assert (name, said["label"], said["resource"]) == ("t4", f"{cluster_pools.NODE_POOL}=t4", "nvidia.com/gpu")
+    assert said["tolerates"] == ["sku=gpu:NoSchedule"]
+    assert said["name"].startswith("t4")

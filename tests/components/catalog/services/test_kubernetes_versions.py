@@ -1,0 +1,110 @@
+"""Kubernetes versions on AKS. Expectations are literals of Microsoft's table, as read on 2026-08-05 and on 2024-10-30."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.aks import kubernetes_versions
+from azure_gpu.catalog.services.aks.kubernetes_versions import check
+
+TODAY = date(2026, 11, 20)
+
+
+def only(problems: list[Problem]) -> Problem:
+    (problem,) = problems
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("version", "first", "last", "lts"),
+    [
+        ("1.33", date(2025, 6, 1), date(2026, 7, 31), date(2027, 7, 31)),
+        ("1.34", date(2025, 11, 1), date(2026, 11, 30), date(2027, 11, 30)),
+        ("1.35", date(2026, 3, 1), date(2027, 3, 31), date(2028, 3, 31)),
+        ("1.36", date(2026, 6, 1), date(2027, 6, 30), date(2028, 6, 30)),
+        ("1.27", date(2023, 7, 1), date(2024, 7, 31), date(2025, 7, 31)),
+        ("1.30", date(2024, 7, 1), date(2025, 7, 31), date(2026, 7, 31)),
+    ],
+)
+def test_a_version_is_taken_in_its_months_and_no_longer(version: str, first: date, last: date, lts: date) -> None:
+    def codes(day: date, plan: bool = False) -> list[Code]:
+        return [problem.code for problem in check(version, day, "version", lts=plan)]
+
+    assert codes(first) == []
+    assert codes(last) == [Code.RETIRING]
+    assert codes(last.replace(year=last.year + 3)) == [Code.RETIRED]
+    assert codes(first.replace(year=first.year - 1)) == [Code.NOT_OFFERED]
+    assert codes(lts, plan=True) == [Code.RETIRING]
+    assert codes(lts.replace(year=lts.year + 1), plan=True) == [Code.RETIRED]
+    day_after = date.fromordinal(last.toordinal() + 1)
+    assert codes(day_after) == [Code.RETIRED]
+    assert codes(day_after, plan=True) == []
+
+
+def test_1_33_is_refused_today_with_what_works_and_the_plan_that_keeps_it() -> None:
+    problem = only(check("1.33.4", TODAY, "cluster.kubernetes_version"))
+    assert (problem.code, problem.severity, problem.path) == (Code.RETIRED, Severity.ERROR, "cluster.kubernetes_version")
+    assert "2026-07-31" in problem.message
+    assert "last day taken" in problem.source
+    assert problem.instead == ("1.36", "1.35", "1.34")
+    assert "2027-07-31" in problem.fix
+
+
+def test_1_34_is_in_its_last_month() -> None:
+    problem = only(check("1.34", TODAY, "version"))
+    assert (problem.code, problem.severity) == (Code.RETIRING, Severity.WARNING)
+    assert "10 days" in problem.message
+
+
+def test_1_37_was_only_planned() -> None:
+    problem = only(check("1.37", TODAY, "version"))
+    assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
+    assert "planned" in problem.message
+
+
+def test_a_version_later_than_the_table_is_unknown_and_one_before_it_long_retired() -> None:
+    later = only(check("1.52", TODAY, "version"))
+    assert (later.code, later.severity) == (Code.UNKNOWN, Severity.WARNING)
+    earlier = only(check("1.13.5", TODAY, "version"))
+    assert (earlier.code, earlier.severity) == (Code.RETIRED, Severity.ERROR)
+    assert only(check("1.13.5", date(2019, 5, 2), "version")).severity is Severity.WARNING
+
+
+def test_long_term_support_of_which_no_source_tells_is_not_refused() -> None:
+    assert only(check("1.31", TODAY, "version", lts=True)).code is Code.UNKNOWN
+    assert only(check("1.31", TODAY, "version")).code is Code.RETIRED
+
+
+@pytest.mark.parametrize("version", ["", "v1.35", "1", "1.35.2.1", "latest", "1.35-rc1", "1.3 5"])
+def test_what_is_no_version_is_said_to_be_none(version: str) -> None:
+    problem = only(check(version, TODAY, "version"))
+    assert (problem.code, problem.value) == (Code.INVALID, version)
+
+
+def test_the_usual_version_is_the_newest_but_one() -> None:
+    assert kubernetes_versions.default(TODAY) == "1.35"
+    assert kubernetes_versions.default(date(2026, 4, 1)) == "1.34"
+    assert kubernetes_versions.default(date(2019, 5, 2)) == ""
+
+
+def test_a_table_of_ones_own_can_be_given() -> None:
+    versions = tuple(version for version in kubernetes_versions.VERSIONS if version.name == "1.33")
+    assert only(check("1.36", TODAY, "version", versions=versions)).code is Code.UNKNOWN
+    assert only(check("1.36", TODAY, "version", versions=())).code is Code.UNKNOWN
+
+
+@given(st.text(max_size=12) | st.from_regex(r"\A1\.[0-9]{1,2}\Z"), st.dates(date(2015, 1, 1), date(2035, 1, 1)), st.booleans())
+def test_no_version_and_no_day_raises(version: str, as_of: date, lts: bool) -> None:
+    for problem in check(version, as_of, "version", lts=lts):
+        assert problem.path == "version"
+        assert problem.message
+
+
+@given(st.sampled_from([f"1.{minor}" for minor in range(10, 38)]), st.dates(date(2024, 8, 1), date(2035, 1, 1)))
+def test_what_is_retired_stays_retired(version: str, as_of: date) -> None:
+    if any(problem.code is Code.RETIRED for problem in check(version, as_of, "version")):
+        later = as_of.replace(year=as_of.year + 1, day=1)
+        assert any(problem.code is Code.RETIRED for problem in check(version, later, "version"))

@@ -1,0 +1,160 @@
+"""The rows fit together: no row contradicts another, every successor exists, and every retired size leads to one that is sold."""
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.sizes import SIZES, hpc, nc, nc_rtx, nd, nd_restricted, ng_np, nv
+from azure_gpu.catalog.sizes.model import Series, Size, same_family
+from azure_gpu.catalog.sources import Dated, Source
+
+TODAY = date(2026, 11, 20)
+ROWS = (*nc.ROWS, *nc_rtx.ROWS, *nd.ROWS, *nd_restricted.ROWS, *nv.ROWS, *ng_np.ROWS, *hpc.ROWS)
+SERIES = {size.series.name: size.series for size in SIZES}
+
+each_size = pytest.mark.parametrize("size", list(SIZES), ids=lambda size: size.name)
+each_series = pytest.mark.parametrize("series", list(SERIES.values()), ids=lambda series: series.name)
+
+
+def test_no_two_rows_have_one_name() -> None:
+    assert len({row.name.lower() for row in ROWS}) == len(ROWS) == len(SIZES) == 161
+
+
+def test_no_two_series_have_one_name_nor_that_of_a_size() -> None:
+    assert len({id(size.series) for size in SIZES}) == len(SERIES)
+    assert not {name.lower() for name in SERIES} & {size.name.lower() for size in SIZES}
+
+
+@each_series
+def test_a_series_has_sources_and_the_driver_of_its_gpu(series: Series) -> None:
+    assert series.sources
+    assert bool(series.drivers) == (series.gpu is not None)
+    if series.gpu is not None and series.gpu.mig:
+        assert series.gpu.mig_source is not None
+
+
+def sources_of(lifecycle: Lifecycle) -> list[Source]:
+    single = (lifecycle.seen, lifecycle.general, lifecycle.announced, lifecycle.end, lifecycle.doubt)
+    return [source for source in (*single, *lifecycle.end_elsewhere.values(), *lifecycle.also_given) if source is not None]
+
+
+@each_size
+def test_every_source_says_where_it_was_read_and_no_reading_lies_in_the_future(size: Size) -> None:
+    for source in (*size.series.sources, *sources_of(size.lifecycle)):
+        assert source.where
+        assert date(2017, 9, 14) <= source.day
+        assert source.dated is Dated.VALID_FROM or source.day <= TODAY
+
+
+@each_size
+def test_a_lifecycle_runs_forward(size: Size) -> None:
+    lifecycle = size.lifecycle
+    assert lifecycle.general is None or lifecycle.preview
+    assert lifecycle.announced is None or lifecycle.end is not None
+    days = [source.day for source in (lifecycle.seen, lifecycle.general, lifecycle.end) if source is not None]
+    assert days == sorted(days)
+    if lifecycle.end is not None and lifecycle.announced is not None:
+        assert lifecycle.seen.day <= lifecycle.announced.day <= lifecycle.end.day
+        assert all(exception.day > lifecycle.end.day for exception in lifecycle.end_elsewhere.values())
+        assert all(other.day != lifecycle.end.day for other in lifecycle.also_given)
+
+
+def test_gpu_memory_is_that_of_the_whole_gpus_together() -> None:
+    for size in SIZES:
+        if size.gpu is not None and size.gpu_count is not None and size.gpu_memory_gib is not None:
+            assert size.gpu_memory_gib == size.gpu.memory_gib * size.gpu_count, size.name
+
+
+def test_only_these_sizes_have_a_gpu_but_no_known_gpu_memory() -> None:
+    assert {size.name for size in SIZES if size.gpu is not None and size.gpu_memory_gib is None} == {
+        *("Standard_NC8ads_A10_v4", "Standard_NC16ads_A10_v4", "Standard_NC32ads_A10_v4"),
+        "Standard_NV24r",
+        *("Standard_NV12hs_v3", "Standard_NV24ms_v3", "Standard_NV32ms_v3"),
+        *("Standard_NV4ahs_v4", "Standard_NV8ahs_v4", "Standard_NV16ahs_v4", "Standard_NV32ahs_v4"),
+    }
+
+
+@each_size
+def test_counts_are_plausible(size: Size) -> None:
+    assert size.name.startswith("Standard_")
+    assert (size.vcpus is None) == (size.quota_vcpus is None)
+    if size.vcpus is not None and size.quota_vcpus is not None:
+        assert 0 < size.vcpus <= size.quota_vcpus
+        constrained = "-" in size.name
+        assert (size.vcpus < size.quota_vcpus) == constrained
+    assert size.memory_gib is None or size.memory_gib > 0
+    if size.gpu is None:
+        assert size.gpu_count in (0, None)
+    if size.gpu_count == 0:
+        assert size.gpu_memory_gib == 0
+
+
+@each_size
+def test_every_successor_is_a_size_or_a_series_of_the_catalog(size: Size) -> None:
+    for name in (*size.successors, *size.series.successors):
+        assert SIZES.find(name) is not None or name in SERIES
+        assert name not in (size.name, size.series.name)
+        found = SIZES.find(name)
+        assert found is None or found.name == name  # as it is spelt
+
+
+def followed(size: Size, day: date) -> set[str]:
+    """Names of the sizes that its successors lead to on that day, through those that have retired."""
+    waiting = [*size.successors, *size.series.successors]
+    visited: set[str] = set()
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in visited:
+            continue
+        visited.add(name)
+        for candidate in SIZES:
+            if name not in (candidate.name, candidate.series.name):
+                continue
+            if candidate.lifecycle.status(day) is Status.RETIRED:
+                waiting += [*candidate.successors, *candidate.series.successors]
+            else:
+                reached.add(candidate.name)
+    return reached
+
+
+ENDING = {size.name: (size, size.lifecycle.end.day) for size in SIZES if size.lifecycle.end is not None}
+each_ending_size = pytest.mark.parametrize(("size", "last_day"), ENDING.values(), ids=ENDING)
+
+
+@each_ending_size
+def test_a_size_with_a_last_day_leads_to_one_that_is_sold_today(size: Size, last_day: date) -> None:
+    assert followed(size, TODAY)
+    assert followed(size, last_day + timedelta(days=1))
+
+
+@each_ending_size
+def test_no_successor_had_retired_when_the_size_did(size: Size, last_day: date) -> None:
+    names = {*size.successors, *size.series.successors}
+    successors = [other for other in SIZES if names & {other.name, other.series.name}]
+    assert not [other.name for other in successors if other.lifecycle.status(last_day) is Status.RETIRED]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Standard NCASv3_T4 Family", "standardncasv3_t4family", True),
+        ("standard NDAMSv4_A100Family", "Standard NDAMSv4_A100 Family", True),
+        ("StandardNCadsH100v5Family", "standardNCADSH100v5Family", True),  # as Azure ML spells it
+        ("standardNDSH100v5Family", "standardNDSH200v5Family", False),
+        ("standardNCSv2Family", "standardNCSv3Family", False),
+        ("standardNVFamily", "", False),
+    ],
+)
+def test_quota_families_are_compared_without_case_and_spaces(one: str, other: str, same: bool) -> None:
+    assert same_family(one, other) is same
+
+
+@given(st.sampled_from(list(SIZES)), st.dates(date(2010, 1, 1), date(2035, 1, 1)), st.text(max_size=20))
+def test_every_size_answers_for_every_day_and_region(size: Size, day: date, region: str) -> None:
+    status = size.lifecycle.status(day, region)
+    end = size.lifecycle.end_in(region)
+    assert (status is Status.RETIRED) == (end is not None and day > end.day)

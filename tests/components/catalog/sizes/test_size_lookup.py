@@ -1,0 +1,99 @@
+"""Sizes are found however people spell them, and a misspelt name gets the nearest."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azure_gpu.catalog.problems import Code, Severity
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
+
+NAMES = sorted(size.name for size in SIZES)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "name"),
+    [
+        ("Standard_NC6", "Standard_NC6"),
+        ("NC6", "Standard_NC6"),
+        ("nc6", "Standard_NC6"),
+        ("NC6 Standard", "Standard_NC6"),  # the portal of 2018, as in the article on Batch
+        ("Standard NC6", "Standard_NC6"),
+        ("  standard_nc6\n", "Standard_NC6"),
+        ("standard_nc24RS_v3", "Standard_NC24rs_v3"),
+        ("Standard NC24rs v3", "Standard_NC24rs_v3"),
+        ("STANDARD_NC6_PROMO", "Standard_NC6_Promo"),
+        ("nc4as  t4  v3", "Standard_NC4as_T4_v3"),
+        ("Standard NC6s v3 (6 vcpus, 112 GiB memory)", "Standard_NC6s_v3"),  # today's portal
+        ("hb120-16RS_V2", "Standard_HB120-16rs_v2"),
+    ],
+)
+def test_a_size_is_found_by_any_spelling(spelt: str, name: str) -> None:
+    size = SIZES.find(spelt)
+    assert size is not None
+    assert size.name == name
+
+
+@pytest.mark.parametrize("name", ["", " ", "Standard_", "standard", "NC", "Standard_D4s_v3", "NC6s_v9", "(", "NC\u20076"])
+def test_what_is_no_known_size_is_not_found(name: str) -> None:
+    assert SIZES.find(name) is None
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("NC4as_T4v3", "Standard_NC4as_T4_v3"),
+        ("Standard_NC24ads_A100", "Standard_NC24ads_A100_v4"),
+        ("nv36adms_a10v5", "Standard_NV36adms_A10_v5"),
+        ("ND96isr_H100_v6", "Standard_ND96isr_H100_v5"),
+        ("Standard_NC6s-v3", "Standard_NC6s_v3"),
+    ],
+)
+def test_a_misspelt_name_gets_the_nearest_first(misspelt: str, meant: str) -> None:
+    problem = SIZES.unknown(misspelt, "pool.size")
+    assert problem.instead[0] == meant
+    assert f"write {meant}" in problem.fix
+    assert (problem.path, problem.value) == ("pool.size", misspelt)
+    assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
+
+
+@pytest.mark.parametrize("name", ["Standard_D4s_v3", "Standard_E8s_v5", "no such thing", "", "(6 vcpus)"])
+def test_a_name_like_no_other_gets_the_command_that_lists_all(name: str) -> None:
+    problem = SIZES.unknown(name, "size")
+    assert problem.instead == ()
+    assert problem.fix == "`az vm list-skus` shows every size"
+
+
+def test_at_most_so_many_names_are_offered_as_asked_for() -> None:
+    assert len(SIZES.nearest("NC24ads_A100_v5")) == 3
+    assert SIZES.nearest("NC24ads_A100_v5", most=1) == ("Standard_NC24ads_A100_v4",)
+
+
+@given(st.text(max_size=80))
+def test_no_text_makes_the_lookup_raise(name: str) -> None:
+    size = SIZES.find(name)
+    assert size is None or size.name.lower() == normalise(name).lower()
+    assert all(near in NAMES for near in SIZES.unknown(name, "size").instead)
+
+
+@given(st.text(max_size=80))
+def test_normalising_twice_changes_nothing_more(name: str) -> None:
+    once = normalise(name)
+    assert once.startswith(PREFIX)
+    assert normalise(once) == once
+
+
+@given(
+    st.sampled_from(NAMES),
+    st.sampled_from(["{0}", "Standard_{0}", "Standard {0}", "standard_{0}", "{0} Standard", "  {0} ", "Standard {0} (8 vcpus)"]),
+    st.sampled_from([str, str.upper, str.lower, str.swapcase]),
+    st.booleans(),
+)
+def test_every_size_is_found_in_every_form(name: str, form: str, case: Callable[[str], str], spaces: bool) -> None:
+    bare = name.removeprefix("Standard_")
+    spelt = form.format(bare.replace("_", " ") if spaces else bare)
+    size = SIZES.find(case(spelt))
+    assert size is not None
+    assert size.name == name

@@ -1,0 +1,165 @@
+"""Images on the drivers of services and on GPUs. Expectations are literals of the first document and of NVIDIA's tables."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azure_gpu.catalog.container_cuda import check_container, check_container_on_driver, cuda_at
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.container_instances import CUDA_BY_DATE
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.gpus import A100_80, GB200, H100, K80, M60, MI300X, P100, T4, V100, V710
+from azure_gpu.catalog.sizes.model import Gpu, Vendor
+from azure_gpu.catalog.sources import Dated, Source
+
+DOCUMENT = Source("the document of 2019-04-17", Dated.OBSERVED, date(2019, 4, 17))
+OWN = Source("a test", Dated.OBSERVED, date(2026, 1, 1))
+GPUS = list({size.gpu.model: size.gpu for size in SIZES if size.gpu}.values())
+
+
+def only(problems: list[Problem]) -> Problem:
+    (problem,) = problems
+    return problem
+
+
+# --- images on a service's driver: the first document, Container Instances with CUDA 9.0 on 2019-04-17 ---
+
+
+def on_container_instances(image: str, as_of: date, gpu: Gpu | None = K80) -> list[Problem]:
+    found = cuda_at(CUDA_BY_DATE, as_of)
+    assert found is not None
+    source, highest = found
+    return check_container(
+        image, service="Container Instances", highest_cuda=highest, source=source, gpu=gpu, path="containers.main.image"
+    )
+
+
+DOCUMENTED = [
+    "nvidia/cuda:9.0-base-ubuntu16.04",
+    "tensorflow/tensorflow:1.12.0-gpu-py3",
+    "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1",
+    "microsoft/samples-tf-mnist-demo:gpu",
+]
+
+
+@pytest.mark.parametrize("image", DOCUMENTED)
+def test_the_first_documents_images_run_at_its_date(image: str) -> None:
+    assert on_container_instances(image, date(2019, 4, 17)) == []
+
+
+@pytest.mark.parametrize("image", ["nvidia/cuda:10.1-base", "tensorflow/tensorflow:1.13.1-gpu-py3", "nvidia/cuda:9.1-base"])
+def test_an_image_with_a_newer_cuda_version_is_refused_at_that_date(image: str) -> None:
+    problem = only(on_container_instances(image, date(2019, 4, 17)))
+    assert (problem.code, problem.severity, problem.path) == (Code.WRONG_DRIVER, Severity.ERROR, "containers.main.image")
+    assert "Container Instances runs CUDA up to 9.0" in problem.message
+    assert "2019-04-17" in problem.source
+    assert "CUDA 9.0 or older" in problem.fix
+
+
+def test_the_second_sample_of_the_first_document_is_taken_on_its_v100_with_a_warning() -> None:
+    problem = only(on_container_instances("microsoft/samples-tf-mnist-demo:gpu", date(2019, 4, 17), gpu=V100))
+    assert problem.severity is Severity.WARNING  # CUDA 8.0 is older than Volta
+
+
+def test_the_same_image_runs_at_the_date_of_the_last_text() -> None:
+    assert on_container_instances("nvidia/cuda:11.8.0-base-ubuntu22.04", date(2025, 11, 17)) == []
+    assert (
+        only(on_container_instances("nvidia/cuda:12.0.0-base-ubuntu22.04", date(2025, 11, 17), gpu=V100)).code
+        is Code.WRONG_DRIVER
+    )
+
+
+def test_before_the_first_text_that_text_counts() -> None:
+    assert cuda_at(((DOCUMENT, "9.0"),), date(2017, 1, 1)) == (DOCUMENT, "9.0")
+    assert cuda_at((), date(2017, 1, 1)) is None
+
+
+def test_an_unknown_image_or_service_is_let_through() -> None:
+    assert on_container_instances("example.azurecr.io/train:1", date(2019, 4, 17)) == []
+    image = "nvidia/cuda:12.4.1-base-ubuntu22.04"
+    assert check_container(image, service="Batch", highest_cuda="", source=OWN, gpu=None, path="image") == []
+
+
+# --- images on GPUs ---
+
+
+@pytest.mark.parametrize(
+    ("image", "gpu"),
+    [
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", K80),
+        ("nvidia/cuda:13.0.0-base-ubuntu24.04", V100),
+        ("nvidia/cuda:13.0.0-base-ubuntu24.04", P100),
+        ("nvidia/cuda:13.0.0-base-ubuntu24.04", M60),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", MI300X),
+        ("nvidia/cuda:9.0-base-ubuntu16.04", V710),
+    ],
+)
+def test_an_image_whose_cuda_version_does_not_build_for_the_gpu_is_refused(image: str, gpu: Gpu) -> None:
+    problem = only(check_container(image, service="AKS", highest_cuda="13.0", source=OWN, gpu=gpu, path="image"))
+    assert (problem.code, problem.severity) == (Code.WRONG_DRIVER, Severity.ERROR)
+    assert gpu.model in problem.message
+
+
+@pytest.mark.parametrize(
+    ("image", "gpu"),
+    [
+        ("nvidia/cuda:11.8.0-base-ubuntu22.04", K80),
+        ("nvidia/cuda:12.9.1-base-ubuntu24.04", V100),
+        ("nvidia/cuda:13.0.0-base-ubuntu24.04", T4),
+        ("nvidia/cuda:13.0.0-base-ubuntu24.04", H100),
+        ("nvidia/cuda:11.8.0-base-ubuntu22.04", H100),
+        ("nvidia/cuda:12.9.1-base-ubuntu24.04", GB200),
+    ],
+)
+def test_an_image_whose_cuda_version_builds_for_the_gpu_is_taken(image: str, gpu: Gpu) -> None:
+    assert check_container(image, service="AKS", highest_cuda="13.0", source=OWN, gpu=gpu, path="image") == []
+
+
+@pytest.mark.parametrize(("image", "gpu"), [("nvidia/cuda:9.0-base", A100_80), ("nvidia/cuda:11.4.3-base-ubuntu20.04", H100)])
+def test_an_image_that_is_older_than_the_gpu_is_warned_of(image: str, gpu: Gpu) -> None:
+    problem = only(check_container(image, service="AKS", highest_cuda="13.0", source=OWN, gpu=gpu, path="image"))
+    assert (problem.code, problem.severity) == (Code.WRONG_DRIVER, Severity.WARNING)
+    assert "may start slowly or not run" in problem.message
+
+
+# --- images on a driver of a known version ---
+
+
+def test_an_image_needs_a_driver_that_runs_its_cuda_version() -> None:
+    refused = only(check_container_on_driver("nvidia/cuda:12.4.1-base-ubuntu22.04", driver="470.82.01", gpu=T4, path="image"))
+    assert refused.code is Code.WRONG_DRIVER
+    assert "driver 470.82.01 runs CUDA up to 11.4" in refused.message
+    assert "driver 525.60.13 or later" in refused.fix
+    assert check_container_on_driver("nvidia/cuda:11.8.0-base-ubuntu22.04", driver="470.82.01", gpu=T4, path="image") == []
+    assert check_container_on_driver("nvidia/cuda:13.0.0-base-ubuntu24.04", driver="580.159.04", gpu=T4, path="image") == []
+    assert check_container_on_driver("nvidia/cuda:9.0-base", driver="411.82", windows=True, gpu=K80, path="image") == []
+    newer = check_container_on_driver("nvidia/cuda:10.1-base", driver="411.82", windows=True, gpu=K80, path="image")
+    assert "driver 418.96 or later" in only(newer).fix
+
+
+@pytest.mark.parametrize("driver", ["", "newest", "304.137"])
+def test_an_unknown_driver_is_let_through(driver: str) -> None:
+    assert check_container_on_driver("nvidia/cuda:13.0.0-base-ubuntu24.04", driver=driver, gpu=None, path="image") == []
+
+
+# --- whatever is asked ---
+
+IMAGES = st.one_of(st.text(max_size=30), st.sampled_from([*DOCUMENTED, "nvidia/cuda:13.0.0-base-ubuntu24.04"]))
+
+
+@given(IMAGES, st.text(max_size=6), st.sampled_from(GPUS) | st.none())
+def test_no_image_raises(image: str, version: str, gpu: Gpu | None) -> None:
+    found = [
+        *check_container(image, service="AKS", highest_cuda=version, source=OWN, gpu=gpu, path="image"),
+        *check_container_on_driver(image, driver=version, gpu=gpu, path="image"),
+    ]
+    assert all(problem.code is Code.WRONG_DRIVER and problem.path == "image" and problem.source for problem in found)
+
+
+def test_a_gpu_of_amd_never_runs_cuda() -> None:
+    for gpu in GPUS:
+        found = check_container("nvidia/cuda:12.4.1-base", service="x", highest_cuda="13.1", source=OWN, gpu=gpu, path="image")
+        refused = [problem for problem in found if problem.severity is Severity.ERROR]
+        assert bool(refused) is (gpu.vendor is Vendor.AMD or gpu.architecture == "Kepler")

@@ -1,0 +1,153 @@
+"""The data against itself: every fact has a source and a sane date, no row contradicts another, and every successor is one.
+
+All tables are found by walking the catalog's modules, so that a new table is held to the same rules.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from datetime import date
+
+import pytest
+
+from azure_gpu import catalog
+from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.machine_learning import sizes as machine_learning
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+
+MODULES = [importlib.import_module(module.name) for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog.")]
+SERIES = {size.series.name: size.series for size in SIZES}
+FIRST_DAY = date(2015, 1, 1)  # older than every source; a date before it is a slip
+
+
+def parts(value: object) -> Iterator[object]:
+    """The value, and everything inside it."""
+    yield value
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from parts(key)
+            yield from parts(inner)
+    elif isinstance(value, tuple | list | set | frozenset):
+        for inner in value:
+            yield from parts(inner)
+
+
+def everything() -> Iterator[tuple[str, object]]:
+    for module in MODULES:
+        for name, value in vars(module).items():
+            for part in parts(value):
+                yield f"{module.__name__}.{name}", part
+    for size in SIZES:
+        for part in parts(size):
+            yield f"catalog.sizes: {size.name}", part
+
+
+ALL = list(everything())
+
+
+def test_every_source_says_where_and_has_a_sane_day() -> None:
+    sources = [(where, part) for where, part in ALL if isinstance(part, Source)]
+    assert len({part for _, part in sources}) > 100
+    wrong = [
+        (where, part)
+        for where, part in sources
+        if not part.where.strip()
+        or part.day < FIRST_DAY
+        or (part.dated is Dated.OBSERVED and part.day > FACTS_DAY)  # nobody has read a page of tomorrow
+    ]
+    assert wrong == []
+
+
+def test_no_lifecycle_ends_before_it_begins_or_is_announced_after_its_end() -> None:
+    wrong = [
+        (where, part)
+        for where, part in ALL
+        if isinstance(part, Lifecycle)
+        and (
+            (part.end and part.seen.dated is Dated.VALID_FROM and part.end.day < part.seen.day)
+            or (part.end and part.announced and part.announced.day > part.end.day)
+            or (part.general and not part.preview)
+            or (part.general and part.general.day < part.seen.day)
+            or any(part.end and source.day == part.end.day for source in part.also_given)
+        )
+    ]
+    assert wrong == []
+
+
+def test_every_size_and_series_has_a_source() -> None:
+    assert [name for name, series in SERIES.items() if not series.sources] == []
+
+
+def test_no_fact_is_told_twice_in_different_words_under_one_name() -> None:
+    for module in MODULES:
+        facts: tuple[Fact, ...] = getattr(module, "FACTS", ())
+        names = [(fact.name, fact.source) for fact in facts]
+        assert len(names) == len(set(names)), module.__name__
+        assert [fact for fact in facts if not fact.value.strip()] == []
+
+
+def named(size: Size) -> list[Size]:
+    names = [*size.successors, *size.series.successors]
+    return [other for name in names for other in SIZES if other.name == name or other.series.name == name]
+
+
+def test_every_successor_that_a_guide_names_is_known() -> None:
+    unknown = {
+        name
+        for size in SIZES
+        for name in (*size.successors, *size.series.successors)
+        if SIZES.find(name) is None and name not in SERIES
+    }
+    assert unknown == set()
+
+
+def test_no_successor_was_itself_retired_when_its_predecessor_went() -> None:
+    """A guide may name what has gone since; it may not have named what was gone already."""
+    for size in SIZES:
+        end = size.lifecycle.end
+        if end is None or not named(size):
+            continue
+        living = [other for other in named(size) if other.lifecycle.status(end.day) is not Status.RETIRED]
+        assert living, size.name
+
+
+@pytest.mark.parametrize("table", [batch.SERIES, machine_learning.COMPUTE_SERIES], ids=["batch", "machine-learning"])
+def test_a_service_ends_no_series_after_the_machines_themselves(table: Mapping[str, Lifecycle]) -> None:
+    late = {
+        name: (lifecycle.end.day, SERIES[name].lifecycle.end)
+        for name, lifecycle in table.items()
+        if lifecycle.end is not None
+        and name in SERIES
+        and (machine_end := SERIES[name].lifecycle.end) is not None
+        and lifecycle.end.day > machine_end.day
+    }
+    assert late == {}
+
+
+@pytest.mark.parametrize("table", [batch.SERIES, machine_learning.COMPUTE_SERIES], ids=["batch", "machine-learning"])
+def test_every_series_that_a_service_names_is_known(table: Mapping[str, Lifecycle]) -> None:
+    assert table.keys() - SERIES.keys() == set()
+
+
+def test_no_size_is_in_the_catalog_twice_and_families_agree_within_a_series() -> None:
+    names = [size.name.lower() for size in SIZES]
+    assert len(names) == len(set(names)) == 161
+    by_name: dict[str, set[str]] = {}
+    for size in SIZES:
+        by_name.setdefault(size.series.name, set()).add(size.series.quota_family)
+    assert {name: families for name, families in by_name.items() if len(families) > 1} == {}
+
+
+def test_prices_are_positive_and_spot_is_never_dearer() -> None:
+    book = packaged()
+    for size in SIZES:
+        for region in book.regions_of(size.name):
+            price, spot = book.on_demand(size.name, region), book.spot(size.name, region)
+            assert price is None or price.usd_hour > 0
+            assert spot is None or spot.usd_hour > 0
+            assert price is None or spot is None or spot.usd_hour <= price.usd_hour, (size.name, region)

@@ -1,0 +1,298 @@
+"""What is known of prices. Expectations are literals of the price lists, not what the catalog says."""
+
+import csv
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azure_gpu.catalog.prices import VM_PRICES, Price, PriceBook, container_apps, notes, packaged, price_table
+from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow, packaged_meters
+from azure_gpu.catalog.prices.price_table import PriceRow
+
+FACTS = Path(__file__).parents[4] / "shared" / "azure-facts" / "gpu_prices.csv"
+LISTED = date(2026, 6, 18)  # the day of the newer price list
+
+# The list prices of 2026-06-18 in USD per hour, on demand: eastus, eastus2, southcentralus, westeurope, swedencentral, and the
+# number of regions with a price.
+REGIONS = ("eastus", "eastus2", "southcentralus", "westeurope", "swedencentral")
+HEADLINES = [
+    ("NC4as_T4_v3", ("0.526", "0.526", "0.631", "0.658", "0.558"), 29),
+    ("NC24ads_A100_v4", ("3.673", "3.673", "4.408", "4.775", "4.775"), 27),
+    ("NC40ads_H100_v5", ("6.98", "6.98", "8.38", "9.08", "9.074"), 27),
+    ("ND96amsr_A100_v4", ("32.77", "32.77", "39.324", "40.962", "40.962"), 29),
+    ("ND96isr_H100_v5", ("98.32", "98.32", "117.968", "127.816", "127.816"), 23),
+    ("ND96isr_H200_v5", (None, "84.80", None, None, "110.272"), 28),
+    ("ND96isr_MI300X_v5", (None, "48.00", None, None, "67.20"), 17),
+    ("ND128isr_NDR_GB200_v6", ("108.16", "108.16", None, None, None), 19),
+    ("NV36ads_A10_v5", ("3.20", "3.20", "3.84", "4.16", "4.16"), 36),
+    ("NV28adms_V710_v5", ("2.40", None, "2.88", "3.12", None), 7),
+    ("NC72ds_xl_RTXPRO6000BSE_v6", ("2.83", "2.83", "3.396", "4.05", "3.68"), 14),
+]
+
+
+def shipped() -> PriceBook:
+    """The packaged prices as they were gathered; later refreshes add rows of their own source."""
+    rows = price_table.read(VM_PRICES.read_text(encoding="utf-8"))
+    return PriceBook(row for row in rows if row.source != price_table.API)
+
+
+@pytest.mark.parametrize(("size", "prices", "regions"), HEADLINES)
+def test_the_newest_price_on_demand_is_that_of_the_list(size: str, prices: tuple[str | None, ...], regions: int) -> None:
+    book = shipped()
+    for region, expected in zip(REGIONS, prices, strict=True):
+        price = book.on_demand(size, region)
+        if expected is None:
+            assert price is None
+        else:
+            assert price is not None
+            assert (price.usd_hour, price.day) == (Decimal(expected), LISTED)
+    assert len(book.regions_of(size)) == regions
+
+
+def test_a_spot_price_is_known_where_the_older_list_has_one() -> None:
+    spot = shipped().spot("Standard_NC12", "westus2")
+    assert spot is not None
+    assert (spot.usd_hour, spot.day) == (Decimal("0.198"), date(2024, 8, 27))
+    assert "skypilot" in spot.source
+
+
+@pytest.mark.parametrize("size", ["NC40ads_H100_v5", "ND96isr_H200_v5", "ND96isr_MI300X_v5", "NV6ads_A10_v5"])
+def test_where_no_spot_price_is_known_there_is_none(size: str) -> None:
+    book = shipped()
+    assert book.regions_of(size)
+    assert all(book.spot(size, region) is None for region in book.regions_of(size))
+
+
+@pytest.mark.parametrize("size", ["ND40s_v3", "ND96is_H200_v5", "NC6s_v2", "no_such_size", ""])
+def test_an_unknown_price_is_none_and_never_0(size: str) -> None:
+    book = shipped()
+    assert book.regions_of(size) == ()
+    assert (book.on_demand(size, "eastus"), book.spot(size, "eastus")) == (None, None)
+
+
+@pytest.mark.parametrize("size", ["NC4as_T4_v3", "Standard_NC4as_T4_v3", "standard_nc4AS_t4_V3"])
+@pytest.mark.parametrize("region", ["westeurope", "West Europe"])
+def test_size_and_region_may_be_spelt_in_any_way(size: str, region: str) -> None:
+    price = shipped().on_demand(size, region)
+    assert price is not None
+    assert price.usd_hour == Decimal("0.658")
+
+
+def test_the_windows_price_of_the_confidential_h100_is_not_taken_for_linux() -> None:
+    price = shipped().on_demand("NCC40ads_H100_v5", "eastus2")
+    assert price is not None
+    assert price.usd_hour == Decimal("6.98")  # the Windows machine costs 8.82
+
+
+def test_every_gathered_row_is_in_the_file_and_none_beside_them() -> None:
+    if not FACTS.exists():
+        pytest.skip(f"{FACTS} isn't there: the gathered prices lie beside the checkout only where the project is built")
+    short = {"Azure/karpenter-provider-azure": "karpenter", "skypilot-catalog": "skypilot"}
+    gathered: set[tuple[str, str, str, str, str, str]] = set()
+    with FACTS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            source, day = short[row["source"].split(" ")[0]], row["as_of"]
+            if len(day) == 40:  # a commit in place of a day
+                source, day = "skypilot-undated", "2024-08-27"
+            gathered.add((row["size_name"], row["region"], row["usd_hour"], row["usd_hour_spot"], day, source))
+    lines = VM_PRICES.read_text(encoding="utf-8").splitlines()[1:]
+    packed = {tuple(line.split(",")) for line in lines if not line.endswith(",api")}
+    assert len(gathered) == 1616
+    assert packed == gathered
+
+
+def test_the_file_is_as_the_refresh_would_write_it() -> None:
+    text = VM_PRICES.read_text(encoding="utf-8")
+    assert price_table.write(price_table.read(text)) == text
+
+
+def test_the_packaged_book_is_read_once() -> None:
+    assert packaged() is packaged()
+    assert packaged().on_demand("NC4as_T4_v3", "eastus") is not None
+
+
+# --- what a price is worth ---
+
+
+@pytest.mark.parametrize(("age", "stale"), [(0, False), (180, False), (181, True), (-1, False)])
+def test_a_price_is_stale_after_180_days(age: int, stale: bool) -> None:
+    price = Price(Decimal("3.673"), LISTED, "a list")
+    assert price.stale(LISTED + timedelta(days=age)) is stale
+
+
+def test_a_price_says_its_day_and_what_to_mind() -> None:
+    price = Price(Decimal("3.673"), LISTED, "a list")
+    assert price.text(date(2026, 11, 20)) == "3.673 USD/hour (list price of 2026-06-18)"
+    assert price.text(date(2027, 1, 1)) == "3.673 USD/hour (list price of 2026-06-18, stale: 197 days old)"
+    assert price.text(date(2019, 6, 1)) == "3.673 USD/hour (list price of 2026-06-18, read after 2019-06-01)"
+    assert price.observed_later(date(2019, 6, 1))
+    assert not price.observed_later(LISTED)
+
+
+def test_the_newest_of_several_prices_counts_and_each_kind_has_its_own() -> None:
+    book = PriceBook.from_csv(
+        f"{price_table.HEADER}\n"
+        "Standard_NC6,eastus,0.9,0.1,2024-08-27,skypilot\n"
+        "Standard_NC6,eastus,0.8,,2026-06-18,karpenter\n"
+        "Standard_NC6,eastus,0.7,,2025-01-01,api\n"
+    )
+    price, spot = book.on_demand("NC6", "eastus"), book.spot("NC6", "eastus")
+    assert price is not None
+    assert spot is not None
+    assert (price.usd_hour, spot.usd_hour) == (Decimal("0.8"), Decimal("0.1"))
+
+
+# --- malformed files ---
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Standard_NC6,eastus,0.9,,2026-06-18", "has 5 fields, expected 6"),
+        ("Standard_NC6,eastus,0,,2026-06-18,api", "usd_hour is '0'"),
+        ("Standard_NC6,eastus,-1,,2026-06-18,api", "usd_hour is '-1'"),
+        ("Standard_NC6,eastus,NaN,,2026-06-18,api", "usd_hour is 'NaN'"),
+        ("Standard_NC6,eastus,Infinity,,2026-06-18,api", "usd_hour is 'Infinity'"),
+        ("Standard_NC6,eastus,cheap,,2026-06-18,api", "usd_hour is 'cheap'"),
+        ("Standard_NC6,eastus,0.9,free,2026-06-18,api", "usd_hour_spot is 'free'"),
+        ("Standard_NC6,eastus,,,2026-06-18,api", "has no price"),
+        ("Standard_NC6,eastus,0.9,,2026-02-30,api", "as_of is '2026-02-30'"),
+        ("Standard_NC6,eastus,0.9,,yesterday,api", "as_of is 'yesterday'"),
+        ("Standard_NC6,eastus,0.9,,2026-06-18,hearsay", "source is 'hearsay'"),
+        ("NC6,eastus,0.9,,2026-06-18,api", "'NC6' in 'eastus'"),
+        ("Standard_NC6,East US,0.9,,2026-06-18,api", "'Standard_NC6' in 'East US'"),
+        ("Standard_NC4,eastus,0.9,,2026-06-18,api\nstandard_NC4,eastus,0.9,,2026-06-18,api", "'standard_NC4'"),
+        ("Standard_NC4,eastus,1,,2026-06-18,api\nStandard_nc4,eastus,1,,2026-06-18,api", "twice"),
+    ],
+)
+def test_a_malformed_row_is_named_with_its_line_and_value(line: str, said: str) -> None:
+    text = f"{price_table.HEADER}\nStandard_NC12,eastus,0.9,,2026-06-18,api\n{line}\n"
+    number = 2 + len(line.splitlines())
+    with pytest.raises(ValueError, match=f"line {number}: ") as raised:
+        PriceBook.from_csv(text)
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["", "size,region\n", "Standard_NC6,eastus,0.9,,2026-06-18,api\n"])
+def test_a_file_without_its_header_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="line 1: the header is"):
+        PriceBook.from_csv(text)
+
+
+_AMOUNT = st.decimals("0.000001", "1000", places=6).filter(bool)
+_ROWS = st.lists(
+    st.builds(
+        PriceRow,
+        st.sampled_from(["Standard_NC6", "Standard_ND96isr_H100_v5"]),
+        st.sampled_from(["eastus", "westeurope"]),
+        _AMOUNT,
+        st.none() | _AMOUNT,
+        st.dates(date(2019, 1, 1), date(2030, 1, 1)),
+        st.sampled_from(list(price_table.SOURCES)),
+    ),
+    unique_by=lambda row: (row.size, row.region, row.source),
+)
+
+
+@given(_ROWS)
+def test_what_is_written_is_read_again(rows: list[PriceRow]) -> None:
+    assert set(price_table.read(price_table.write(rows))) == set(rows)
+
+
+# --- notes ---
+
+NOT_SIZES = {
+    "NC8lds_xl_RTXPRO6000BSE_v6", "NC16lds_xl_RTXPRO6000BSE_v6", "NC32ds_xl_RTXPRO6000BSE_v6", "NC32lds_xl_RTXPRO6000BSE_v6",
+    "NC64ds_xl_RTXPRO6000BSE_v6", "NC64lds_xl_RTXPRO6000BSE_v6", "NC132ds_xl_RTXPRO6000BSE_v6", "NC132lds_xl_RTXPRO6000BSE_v6",
+    "NC264ds_xl_RTXPRO6000BSE_v6", "NC264lds_xl_RTXPRO6000BSE_v6", "NC324ds_xl_RTXPRO6000BSE_v6", "NC324lds_xl_RTXPRO6000BSE_v6",
+    "ND40s_v2", "ND96asr_A100_v4", "ND96is_noIB_H100_v5", "NG32adms_V620", "ND128isrf_NDR_GB200_v6", "NM16ads_MA35D",
+}  # fmt: skip
+
+
+def test_18_priced_names_are_no_size_and_say_so() -> None:
+    assert {name.removeprefix("Standard_") for name in notes.NOT_SIZES} == NOT_SIZES
+    assert len(NOT_SIZES) == 18
+    for name in NOT_SIZES:
+        assert shipped().regions_of(name)
+        assert notes.about(name.lower())[0].name == f"Standard_{name}"
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        ("NC6_Promo", "factor of 2.2 to 3"),
+        ("nc144ds_xl_rtxpro6000bse_v6", "cost the same as the lds size"),
+        ("NV36ads_A10_v5", "exactly a quarter"),
+        ("NC4as_T4_v3", ""),
+        ("NC36ds_xl_RTXPRO6000BSE_v6", ""),
+    ],
+)
+def test_doubtful_prices_say_why(size: str, said: str) -> None:
+    found = [fact.value for fact in notes.about(size)]
+    assert any(said in value for value in found) if said else found == []
+
+
+def test_the_sizes_whose_spot_is_a_quarter_are_those_in_doubt() -> None:
+    rows = price_table.read(VM_PRICES.read_text(encoding="utf-8"))
+    quarter = {
+        row.size for row in rows if row.source == "skypilot" and row.usd_hour_spot and row.usd_hour_spot * 4 == row.usd_hour
+    }
+    assert quarter
+    assert all(any("quarter" in fact.value for fact in notes.about(size)) for size in quarter)
+
+
+# --- Container Apps ---
+
+
+def test_a_t4_replica_in_east_us_costs_its_gpu_its_vcpus_and_its_memory() -> None:
+    price = packaged_meters().hourly_cost(Decimal(8), Decimal(56), Meter.T4, "East US")
+    assert price is not None
+    assert price.usd_hour == Decimal("1.5588")  # (0.000073 + 8 x 0.000024 + 56 x 0.000003) x 3600
+    assert price.day >= date(2026, 8, 1)
+
+
+def test_an_a100_replica_in_east_us_costs_more() -> None:
+    price = packaged_meters().hourly_cost(Decimal(24), Decimal(220), Meter.A100, "eastus")
+    assert price is not None
+    assert price.usd_hour == Decimal("6.354")  # (0.000529 + 24 x 0.000024 + 220 x 0.000003) x 3600
+
+
+def rows_of(*meters: Meter) -> list[MeterRow]:
+    return [MeterRow(one, "westeurope", Decimal("0.001"), date(2026, 1, 1), "api") for one in meters]
+
+
+@pytest.mark.parametrize("missing", [Meter.T4, Meter.VCPU, Meter.MEMORY])
+def test_where_one_meter_is_not_known_nothing_is(missing: Meter) -> None:
+    wanted = (Meter.T4, Meter.VCPU, Meter.MEMORY)
+    assert MeterPrices(rows_of(*wanted)).hourly_cost(Decimal(1), Decimal(1), Meter.T4, "westeurope") is not None
+    rest = MeterPrices(rows_of(*(one for one in wanted if one is not missing)))
+    assert rest.hourly_cost(Decimal(1), Decimal(1), Meter.T4, "westeurope") is None
+    assert rest.hourly_cost(Decimal(1), Decimal(1), Meter.T4, "eastus") is None
+
+
+def test_the_day_of_a_replicas_price_is_that_of_its_oldest_meter() -> None:
+    rows = [*rows_of(Meter.T4, Meter.VCPU), MeterRow(Meter.MEMORY, "westeurope", Decimal("0.001"), date(2025, 5, 5), "gludd")]
+    price = MeterPrices(rows).hourly_cost(Decimal(1), Decimal(2), Meter.T4, "westeurope")
+    assert price is not None
+    assert (price.usd_hour, price.day) == (Decimal("14.4"), date(2025, 5, 5))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("H100,eastus,0.1,2026-01-01,api", "meter is 'H100'"),
+        ("T4,eastus,0,2026-01-01,api", "usd_second is '0'"),
+        ("T4,eastus,,2026-01-01,api", "has no price"),
+        ("T4,eastus,0.1,today,api", "as_of is 'today'"),
+        ("T4,eastus,0.1,2026-01-01,hearsay", "source is 'hearsay'"),
+        ("T4,eastus", "has 2 fields, expected 5"),
+    ],
+)
+def test_a_malformed_meter_is_named_with_its_line_and_value(line: str, said: str) -> None:
+    with pytest.raises(ValueError, match="line 2: ") as raised:
+        container_apps.read(f"{container_apps.HEADER}\n{line}\n")
+    assert said in str(raised.value)

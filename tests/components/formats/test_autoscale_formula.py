@@ -1,0 +1,379 @@
+"""Autoscale formulas: the documentation's own formulas and results, operators, functions and samples."""
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from azure_gpu.formats.autoscale_formula import Evaluation, Targets, as_text, evaluate, parse, results_of
+from tests.support.measured import Measured, Series, steady, values
+
+# Of the results that the documentation shows: a Thursday evening.
+NOW = datetime(2016, 10, 13, 19, 18, 47, 805_000, tzinfo=UTC)
+
+
+def run(text: str, measured: dict[str, Series] | None = None, now: datetime = NOW, targets: Targets | None = None) -> Evaluation:
+    formula, errors = parse(text)
+    assert formula is not None, errors
+    return evaluate(formula, Measured(measured), now, targets=targets or Targets())
+
+
+def value(expression: str, measured: dict[str, Series] | None = None) -> str:
+    """The text of one expression's value."""
+    done = run(f"x = {expression};", measured)
+    assert done.error is None, done.error
+    return as_text({"x": done.results["x"]}).removeprefix("x=")
+
+
+def fault(text: str, measured: dict[str, Series] | None = None) -> str:
+    done = run(text, measured)
+    assert done.error is not None
+    assert (done.dedicated, done.spot, done.deallocation) == (0, 0, "requeue")
+    return str(done.error)
+
+
+def test_the_documentations_workday_gives_the_result_that_it_shows() -> None:
+    done = run(
+        """
+        $curTime = time();
+        $workHours = $curTime.hour >= 8 && $curTime.hour < 18;
+        $isWeekday = $curTime.weekday >= 1 && $curTime.weekday <= 5;
+        $isWorkingWeekdayHour = $workHours && $isWeekday;
+        $TargetDedicatedNodes = $isWorkingWeekdayHour ? 20:10;
+        """
+    )
+    assert as_text(done.results) == (
+        "$TargetDedicatedNodes=10;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue;"
+        "$curTime=2016-10-13T19:18:47.805Z;$isWeekday=1;$isWorkingWeekdayHour=0;$workHours=0"
+    )
+
+
+def test_a_recorded_run_of_a_pool_is_repeated() -> None:
+    """A pool's autoScaleRun of 2025-04-24, published with its formula: 29 of 30 samples were there."""
+    now = datetime(2025, 4, 24, 11, 34, 37, 971_000, tzinfo=UTC)
+    done = run(
+        """
+        // Get pending tasks for the past 15 minutes.
+        $samples = $ActiveTasks.GetSamplePercent(TimeInterval_Minute * 15);
+        $tasks = $samples < 70 ? max(0,$ActiveTasks.GetSample(1)) : max( $ActiveTasks.GetSample(1),
+            avg($ActiveTasks.GetSample(TimeInterval_Minute * 15)));
+        $targetVMs = $tasks > 0? $tasks:max(0, $TargetDedicatedNodes/2);
+        cappedPoolSize = 3;
+        $TargetDedicatedNodes = max(1, min($targetVMs, cappedPoolSize));
+        // Set node deallocation mode - keep nodes active only until tasks finish
+        $NodeDeallocationOption = taskcompletion;
+        """,
+        {"$ActiveTasks": steady(0, now, missing_minutes=0.5)},
+        now,
+        Targets(dedicated=1),
+    )
+    assert as_text(done.results) == (
+        "$TargetDedicatedNodes=1;$TargetLowPriorityNodes=0;$NodeDeallocationOption=taskcompletion;"
+        "$samples=96.6667;$targetVMs=0.5;$tasks=0;cappedPoolSize=3"
+    )
+
+
+def test_the_documentations_pending_tasks_grow_the_pool_and_are_capped() -> None:
+    text = """
+        startingNumberOfVMs = 1;
+        maxNumberofVMs = 25;
+        pendingTaskSamplePercent = $PendingTasks.GetSamplePercent(180 * TimeInterval_Second);
+        pendingTaskSamples = pendingTaskSamplePercent < 70 ? startingNumberOfVMs
+            : avg($PendingTasks.GetSample(180 * TimeInterval_Second));
+        $TargetDedicatedNodes=min(maxNumberofVMs, pendingTaskSamples);
+        $NodeDeallocationOption = taskcompletion;
+    """
+    assert run(text).dedicated == 1  # no samples yet
+    assert run(text, {"$PendingTasks": steady(7, NOW)}).dedicated == 7
+    assert run(text, {"$PendingTasks": steady(400, NOW)}).dedicated == 25
+    assert run(text, {"$PendingTasks": steady(0, NOW)}).dedicated == 0
+    assert run(text, {"$PendingTasks": steady(0, NOW)}).deallocation == "taskcompletion"
+
+
+def test_the_documentations_preempted_nodes_are_replaced() -> None:
+    text = """
+        maxNumberofVMs = 25;
+        $TargetDedicatedNodes = min(maxNumberofVMs, $PreemptedNodeCount.GetSample(180 * TimeInterval_Second));
+        $TargetLowPriorityNodes = min(maxNumberofVMs , maxNumberofVMs - $TargetDedicatedNodes);
+        $NodeDeallocationOption = taskcompletion;
+    """
+    done = run(text, {"$PreemptedNodeCount": steady(3, NOW)})
+    assert (done.dedicated, done.spot) == (3, 22)
+
+
+def test_the_documentations_initial_size_holds_ten_minutes_and_then_follows_the_tasks() -> None:
+    text = """
+        $TargetDedicatedNodes = 4;
+        lifespan         = time() - time("Thu, 13 Oct 2016 19:00:00 GMT");
+        span             = TimeInterval_Minute * 60;
+        startup          = TimeInterval_Minute * 10;
+        ratio            = 50;
+        $TargetDedicatedNodes = (lifespan > startup ? (max($RunningTasks.GetSample(span, ratio),
+            $ActiveTasks.GetSample(span, ratio)) == 0 ? 0 : $TargetDedicatedNodes) : 4);
+    """
+    idle = {"$RunningTasks": steady(0, NOW), "$ActiveTasks": steady(0, NOW)}
+    assert run(text, idle).dedicated == 0
+    assert run(text, idle, datetime(2016, 10, 13, 19, 9, tzinfo=UTC)).dedicated == 4
+    assert run(text, {**idle, "$RunningTasks": values([0] * 100 + [1] + [0] * 10, NOW)}).dedicated == 4
+    few = run(text, {"$RunningTasks": steady(0, NOW, 5), "$ActiveTasks": steady(0, NOW, 5)}, targets=Targets(dedicated=9))
+    assert few.error is not None
+    assert few.dedicated == 9  # nothing changes
+
+
+def test_the_documentations_share_of_cpu_grows_and_shrinks_the_pool() -> None:
+    text = """
+        $totalDedicatedNodes = (min($CPUPercent.GetSample(TimeInterval_Minute * 10)) > 0.7) ?
+            ($CurrentDedicatedNodes * 1.1) : $CurrentDedicatedNodes;
+        $totalDedicatedNodes = (avg($CPUPercent.GetSample(TimeInterval_Minute * 60)) < 0.2) ?
+            ($CurrentDedicatedNodes * 0.9) : $totalDedicatedNodes;
+        $TargetDedicatedNodes = min(400, $totalDedicatedNodes);
+    """
+    nodes = {"$CurrentDedicatedNodes": steady(100, NOW, 1)}
+    assert run(text, {**nodes, "$CPUPercent": steady(0.9, NOW)}).dedicated == 110
+    assert run(text, {**nodes, "$CPUPercent": steady(0.1, NOW)}).dedicated == 90
+    assert run(text, {**nodes, "$CPUPercent": steady(0.5, NOW)}).dedicated == 100
+
+
+def test_another_time_zone_is_added_as_the_documentation_does() -> None:
+    assert value("(time() + (-6 * TimeInterval_Hour)).hour") == "13"
+    assert value("(-6 * TimeInterval_Hour + time()).day") == "13"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 + 2 * 3", "7"),
+        ("(1 + 2) * 3", "9"),
+        ("10 - 4 - 3", "3"),
+        ("8 / 4 / 2", "1"),
+        ("-2 * -3", "6"),
+        ("- -2", "2"),
+        ("!0 + !5", "1"),
+        ("1 < 2 == 1", "1"),
+        ("1 || 0 && 0", "1"),
+        ("0 ? 1 : 1 ? 2 : 3", "2"),
+        ("2 >= 2", "1"),
+        ("2 != 2", "0"),
+        (".5 + 1.25", "1.75"),
+        ("1e3", "1000"),
+        ("2 / 3", "0.666667"),
+        ("vec(1, 2, 3) * 2", "[2,4,6]"),
+        ("vec(1, 2) + vec(3, 4)", "[4,6]"),
+        ("vec(4) / 8", "[0.5]"),
+        ('"b" > "a"', "1"),
+        ('"text"', "text"),
+        ("time() == time()", "1"),
+        ("TimeInterval_Day == TimeInterval_Hour * 24", "1"),
+        ("TimeInterval_Week / 7 > TimeInterval_Hour", "1"),
+        ("TimeInterval_Second - TimeInterval_Millisecond * 1000 == TimeInterval_Zero", "1"),
+        ("TimeInterval_Microsecond == 10 * TimeInterval_100ns", "1"),
+        ("-TimeInterval_Second < TimeInterval_Zero", "1"),
+        ("time() - time() == TimeInterval_Zero", "1"),
+    ],
+)
+def test_operators_go_by_rank_and_from_left_to_right(text: str, expected: str) -> None:
+    assert value(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("avg(vec(1, 2, 3))", "2"),
+        ("avg(1, 2, 3)", "2"),
+        ("avg(vec(1, 2, 3), 7)", "3.25"),  # as the documentation has it: avg(1, 2, 3, 7)
+        ("len(vec(1, 2), 3)", "3"),
+        ("len()", "0"),
+        ("sum(vec(1, 2), 3)", "6"),
+        ("max(1, vec(7, 2))", "7"),
+        ("min(4, vec(7, 2))", "2"),
+        ("range(3, vec(9, 1))", "8"),
+        ("norm(3, 4)", "5"),
+        ("std(2, 4, 4, 4, 5, 5, 7, 9)", "2.13809"),  # of a sample: divided by 7
+        ("lg(8)", "3"),
+        ("lg(vec(8, 2))", "[3,1]"),
+        ("lg(8, 2)", "[3,1]"),
+        ("lg(vec(8))", "[3]"),
+        ("ln(1)", "0"),
+        ("log(1000)", "3"),
+        ("ceil(2.1)", "3"),
+        ("ceil(-2.1)", "-2"),
+        ("floor(vec(2.9, -2.1))", "[2,-3]"),
+        ("round(2.5)", "3"),
+        ("round(-2.5)", "-3"),
+        ("percentile(vec(4, 1, 3, 2), 50)", "2"),
+        ("percentile(vec(4, 1, 3, 2), 100)", "4"),
+        ("percentile(vec(4, 1, 3, 2), 0)", "1"),
+        ("val(vec(4, 5, 6), 0)", "4"),
+        ("val(vec(4, 5, 6), 2)", "6"),
+        ("rand() >= 0 && rand() < 1", "1"),
+        ('time("2016-10-13T19:18:47Z").weekday', "4"),
+        ('time("1994-11-05T08:15:30-05:00").hour', "13"),
+        ('time("2016-10-16").weekday', "0"),
+        ('time("Thu, 13 Oct 2016 19:18:47 GMT").minute', "18"),
+        ("time().year * 10000 + time().month * 100 + time().day", "2.0161e+07"),
+        ("time().second", "47"),
+    ],
+)
+def test_functions_give_what_the_documentation_says(text: str, expected: str) -> None:
+    assert value(text) == expected
+
+
+TASKS = {"$PendingTasks": values([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], NOW)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$PendingTasks.GetSample(1)", "[10]"),
+        ("$PendingTasks.GetSample(3)", "[8,9,10]"),
+        ("$PendingTasks.GetSample(99)", "[1,2,3,4,5,6,7,8,9,10]"),
+        ("$PendingTasks.GetSample(0)", "[]"),
+        ("$PendingTasks.GetSample(TimeInterval_Minute)", "[9,10]"),
+        ("$PendingTasks.GetSample(TimeInterval_Minute * 5, 100)", "[1,2,3,4,5,6,7,8,9,10]"),
+        ("$PendingTasks.GetSample(1 * TimeInterval_Minute, 3 * TimeInterval_Minute)", "[5,6,7,8]"),
+        ("$PendingTasks.GetSample(3 * TimeInterval_Minute, 1 * TimeInterval_Minute, 75)", "[5,6,7,8]"),
+        ("$PendingTasks.GetSample(time() + -1 * TimeInterval_Minute, time())", "[9,10]"),
+        ("$PendingTasks.GetSamplePercent(TimeInterval_Minute * 5)", "100"),
+        ("$PendingTasks.GetSamplePercent(TimeInterval_Minute * 10)", "50"),
+        ("$PendingTasks.GetSamplePercent(TimeInterval_Minute * 10, TimeInterval_Minute * 4)", "16.6667"),
+        ("$PendingTasks.GetSamplePercent(TimeInterval_Second * 15)", "100"),
+        ("$PendingTasks.Count()", "10"),
+        ("$PendingTasks.GetSamplePeriod() == 30 * TimeInterval_Second", "1"),
+        ("$PendingTasks.HistoryBeginTime()", "2016-10-13T19:14:17.805Z"),
+        ("$PendingTasks", "10"),
+        ("$PendingTasks / 4", "2.5"),
+        ("max($PendingTasks, 3)", "10"),
+        ("$ActiveTasks.Count() + $ActiveTasks.GetSamplePercent(TimeInterval_Hour)", "0"),
+        ("max(0, $ActiveTasks.GetSample(1))", "0"),
+    ],
+)
+def test_samples_come_by_number_by_time_and_by_share(text: str, expected: str) -> None:
+    assert value(text, TASKS) == expected
+
+
+def test_samples_that_are_late_are_missing_as_the_documentation_has_it() -> None:
+    late = {"$CPUPercent": steady(0.5, NOW, missing_minutes=1)}
+    assert value("len($CPUPercent.GetSample(TimeInterval_Minute * 10))", late) == "18"
+    assert value("len($CPUPercent.GetSample(TimeInterval_Minute * 10, 80))", late) == "18"
+    text = "$TargetDedicatedNodes = 3;\nx = $CPUPercent.GetSample(TimeInterval_Minute * 10, 95);"
+    assert fault(text, late) == "line 2, column 17: 90 percent of the samples are there, and 95 are asked for"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = 1 / 0;", "line 1, column 7: this divides by 0"),
+        ("x = 1;\n  y = x / (x - 1);", "line 2, column 9: this divides by 0"),
+        ("x = avg();", "line 1, column 5: avg(…) has no value: the list is empty"),
+        ("x = max($PendingTasks.GetSample(3));", "line 1, column 5: max(…) has no value: the list is empty"),
+        ("x = std(1);", "line 1, column 5: std(…) needs two values or more"),
+        ("x = ln(0);", "line 1, column 5: ln(…) has no value for 0"),
+        ("x = val(vec(1), 1);", "line 1, column 5: val(…) has no element 1: the list has 1"),
+        ("x = percentile(vec(1), 101);", "line 1, column 5: percentile(…) takes 0 to 100, and this is 101"),
+        ("x = vec(1, 2) + vec(1);", "line 1, column 15: the lists have 2 and 1 elements"),
+        ("x = $PendingTasks + 1;", "line 1, column 5: $PendingTasks has no samples yet"),
+        (
+            "x = $PendingTasks.HistoryBeginTime();",
+            "line 1, column 19: there are no samples yet, so their history has no beginning",
+        ),
+        ("$TargetDedicatedNodes = 0 - 1;", "line 1, column 1: $TargetDedicatedNodes is -1, which is no number of nodes"),
+        ("x=1;\n$TargetLowPriority = 1e12;", "line 2, column 1: $TargetLowPriorityNodes is 1e+12, which is no number of nodes"),
+        ("x = 1e300 * 1e300;", "line 1, column 11: a number is too large"),
+        ("x = floor(1e308 + 1e308);", "line 1, column 17: a number is too large"),
+        ("x = sum(1e308, 1e308);", "line 1, column 5: a number is too large"),
+        ("x = std(1e308, 0 - 1e308);", "line 1, column 5: std(…) is too large"),
+        ("x = TimeInterval_Year * 1e300;", "line 1, column 23: a number is too large"),
+        (
+            "y = 1 ? 2 : vec(1); x = y.GetSample(1);",
+            "line 1, column 27: only variables that the service measures have GetSample(…)",
+        ),
+        ("x = time() + TimeInterval_Year * 9000;", "line 1, column 12: the time lies outside the years 1 to 9999"),
+    ],
+)
+def test_what_only_the_samples_tell_ends_the_run_with_its_place(text: str, expected: str) -> None:
+    assert fault(text) == expected
+
+
+def test_a_time_that_cant_be_read_is_shown() -> None:
+    assert '"next week"' not in fault('x = time("next week");')
+    assert "'next week'" in fault('x = time("next week");')
+
+
+def test_after_an_error_the_results_are_the_targets_of_before() -> None:
+    """As the service answers: the error, and the pool as it is."""
+    done = run("x = 1;\n$TargetDedicatedNodes = 5 / 0;", targets=Targets(dedicated=2))
+    assert as_text(done.results) == "$TargetDedicatedNodes=2;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue"
+    assert done.dedicated == 2
+
+
+def test_a_formula_that_cant_be_read_has_the_same_results() -> None:
+    """Literal of the tests of @azure/batch, which evaluate `$something_useless`."""
+    formula, _ = parse("$something_useless")
+    assert formula is None
+    shown = as_text(results_of(Targets(dedicated=2)))
+    assert shown == "$TargetDedicatedNodes=2;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue"
+
+
+def test_only_the_branch_that_is_chosen_is_looked_at() -> None:
+    assert value("1 ? 2 : 1 / 0") == "2"
+    assert value("0 && 1 / 0") == "0"
+    assert value("1 || 1 / 0") == "1"
+
+
+def test_what_isnt_set_stays_as_the_pool_has_it() -> None:
+    before = Targets(dedicated=3, spot=7, deallocation="taskcompletion")
+    assert run("x = 1;", targets=before).targets == before
+    assert run("$TargetLowPriorityNodes = $TargetLowPriorityNodes - 2;", targets=before).targets == before._replace(spot=5)
+
+
+def test_the_full_name_of_a_target_counts_before_its_short_one() -> None:
+    assert run("$TargetDedicated = 5;").dedicated == 5
+    assert run("$TargetDedicatedNodes = 2; $TargetDedicated = 5;").dedicated == 2
+    assert run("$TargetDedicated = 5; $TargetDedicatedNodes = 2;").dedicated == 2
+    assert run("$TargetLowPriority = 3; x = $TargetLowPriority + 1;").results["x"] == 4
+
+
+def test_stop_ends_the_run_with_what_was_set_so_far() -> None:
+    done = run("$TargetDedicatedNodes = 2; stop(); $TargetDedicatedNodes = 9; x = 1 / 0;")
+    assert (done.error, done.dedicated) == (None, 2)
+
+
+def test_nodes_are_shown_whole_and_other_numbers_with_six_digits() -> None:
+    shown = as_text(run("$TargetDedicatedNodes = 1234567; x = 1234567;").results)
+    assert shown.startswith("$TargetDedicatedNodes=1234567;")
+    assert shown.endswith(";x=1.23457e+06")
+
+
+def test_part_of_a_node_is_cut_off() -> None:
+    assert run("$TargetDedicatedNodes = 2.9;").dedicated == 2  # Azure/Batch issue 151
+
+
+@pytest.mark.parametrize("option", ["requeue", "terminate", "taskcompletion", "retaineddata"])
+def test_there_are_four_ways_to_take_a_node_away(option: str) -> None:
+    assert run(f"$NodeDeallocationOption = {option};").deallocation == option
+
+
+def test_the_names_of_before_2017_are_read() -> None:
+    """Of the documentation of Test-AzureBatchAutoScale, with the result that it shows."""
+    text = (
+        "totalNodes=($CPUPercent.GetSamplePercent(TimeInterval_Minute*0,TimeInterval_Minute*10)<0.7?5:"
+        "(min($CPUPercent.GetSample(TimeInterval_Minute*0, TimeInterval_Minute*10))>0.8?"
+        "($CurrentDedicated*1.1):$CurrentDedicated));"
+        "$TargetDedicated=min(100,totalNodes);"
+    )
+    done = run(text)
+    assert done.dedicated == 5
+    assert as_text(done.results).endswith("$NodeDeallocationOption=requeue;totalNodes=5")
+    busy = {"$CPUPercent": steady(0.9, NOW), "$CurrentDedicatedNodes": steady(50, NOW)}
+    assert math.isclose(run(text, busy).dedicated, 55, abs_tol=1)
+
+
+def test_comments_line_breaks_empty_statements_and_a_last_statement_without_semicolon_are_fine() -> None:
+    text = "// what we need; 100%\n;;\n$TargetDedicatedNodes // here\n = 3 // and\n + 1"
+    assert run(text).dedicated == 4
+
+
+def test_a_moment_in_another_time_zone_is_the_same_moment() -> None:
+    here = NOW.astimezone(tz=None).astimezone(UTC)
+    assert run("x = time();", now=here).results == run("x = time();").results
+    assert run("x = time().hour;", now=NOW + timedelta(hours=1)).results["x"] == 20

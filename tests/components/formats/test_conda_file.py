@@ -1,0 +1,80 @@
+"""Conda files as people write them, and texts that are none."""
+
+import pytest
+
+from azure_gpu.formats import conda_file
+from azure_gpu.formats.conda_file import CondaFileError, CondaPackage
+
+# The conda_dependencies.yml of the second source document, and the myenv.yml of the fifth.
+WORKBENCH = """
+name: project_environment
+dependencies:
+  - python=3.5.2
+  - tensorflow-gpu
+  - pip:
+    - azure-ml-api-sdk==0.1.0a10
+    - https://cntk.ai/PythonWheel/GPU/cntk-2.1-cp35-cp35m-linux_x86_64.whl
+    - --extra-index-url https://azuremldownloads.azureedge.net/python-repository/preview
+"""
+INFERENCE = """
+channels: [conda-forge]
+dependencies:
+- python=3.6.2
+- conda-forge::tensorflow-gpu=1.12
+- pip: ["Scikit_Learn >= 0.20", "jax[cuda12, extra]==0.4"]
+"""
+
+
+def test_packages_of_conda_and_of_pip_are_read_by_the_names_that_both_compare() -> None:
+    found = conda_file.read(WORKBENCH)
+    assert (found.name, found.channels) == ("project_environment", ())
+    assert [(each.name, each.constraint, each.pip) for each in found.packages] == [
+        ("python", "=3.5.2", False),
+        ("tensorflow-gpu", "", False),
+        ("azure-ml-api-sdk", "==0.1.0a10", True),
+        ("cntk", "", True),
+        ("", "", True),
+    ]
+    assert found.find("cntk") == found.packages[3]
+    assert found.find("numpy") is None
+
+
+def test_channels_extras_and_spaces_are_read() -> None:
+    found = conda_file.read(INFERENCE)
+    assert found.channels == ("conda-forge",)
+    assert found.packages[1:] == (
+        CondaPackage("tensorflow-gpu", (), "=1.12", False, "conda-forge::tensorflow-gpu=1.12"),
+        CondaPackage("scikit-learn", (), ">= 0.20", True, "Scikit_Learn >= 0.20"),
+        CondaPackage("jax", ("cuda12", "extra"), "==0.4", True, "jax[cuda12, extra]==0.4"),
+    )
+
+
+BILLIONS = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no mapping"),
+        ("a: [", "no YAML"),
+        ("- python", "no mapping"),
+        ("name: x", "no list under dependencies"),
+        ("dependencies: {}", "no list under dependencies"),
+        ("dependencies: []", "no list under dependencies"),
+        ("dependencies: [1]", "this is no package: 1"),
+        ("dependencies: [{pip: [1]}]", "under pip is no list of packages"),
+        ("dependencies: [{pip: }]", "under pip is no list of packages"),
+        ("dependencies: [{npm: [x]}]", "this is no package"),
+        ("dependencies: ['%']", "this is no package: %"),
+        ("channels: x\ndependencies: [python]", "channels is no list"),
+        ("dependencies: [" + "a, " * 50_000 + "a]", "characters"),
+        ("[" * 2_000, "no YAML"),
+        (BILLIONS + "dependencies: [*a9]", "this is no package: neither a word nor a number"),
+        (BILLIONS + "name: *a9\nchannels: [*a9]\ndependencies: [1]", "this is no package: 1"),
+        ("dependencies: [0x" + "f" * 5_000 + "]", "this is no package"),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "",
+)
+def test_a_text_that_is_no_conda_file_is_refused_with_why(text: str, why: str) -> None:
+    with pytest.raises(CondaFileError, match=why):
+        conda_file.read(text)

@@ -1,0 +1,45 @@
+"""Schedules: what cron takes, and what a user gets for what it doesn't."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azure_gpu.formats import cron
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0 2 * * *", "*/15 * * * *", "0,30 8-18/2 1,15 * mon-fri", "59 23 31 12 6", "  0   0 1 JAN Sun  ", "0 0 * feb-apr 0"],
+)
+def test_a_schedule_is_five_fields_of_numbers_names_ranges_lists_and_steps(text: str) -> None:
+    assert cron.fault(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "a schedule has five fields, and this has 0"),
+        ("@daily", "a schedule has five fields, and this has 1"),
+        ("0 0 2 * * *", "a schedule has five fields, and this has 6"),
+        ("60 * * * *", "'60' is no minute of a schedule, which goes from 0 to 59"),
+        ("* 24 * * *", "'24' is no hour"),
+        ("* * 0 * *", "'0' is no day of month of a schedule, which goes from 1 to 31"),
+        ("* * * 13 *", "'13' is no month"),
+        ("* * * * 7", "'7' is no day of week of a schedule, which goes from 0 to 6"),
+        ("* * * * fri-mon", "'fri-mon' is no day of week"),
+        ("*/0 * * * *", "'*/0' is no minute"),
+        ("1,,2 * * * *", "'1,,2' is no minute"),
+        ("5/ * * * *", "'5/' is no minute"),
+        ("-1 * * * *", "'-1' is no minute"),
+        ("\u0661 * * * *", "'\u0661' is no minute"),
+    ],
+)
+def test_anything_else_is_refused_with_the_field_that_is_wrong(text: str, why: str) -> None:
+    said = cron.fault(text)
+    assert said is not None
+    assert said.startswith(why)
+
+
+@given(st.text(max_size=40))
+def test_no_text_makes_it_raise(text: str) -> None:
+    cron.fault(text)

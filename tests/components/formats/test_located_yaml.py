@@ -1,0 +1,131 @@
+"""YAML with the line of each value, and what is said of YAML that isn't right."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azure_gpu.catalog.problems import Severity
+from azure_gpu.formats import located_yaml
+from tests.support.container_group_files import GPU_YAML
+from tests.support.container_group_templates import PASSWORD
+
+
+def told(text: str) -> list[str]:
+    return [str(problem) for problem in located_yaml.read(text, "f.yaml")[1]]
+
+
+def test_every_value_has_its_line() -> None:
+    document, problems = located_yaml.read(GPU_YAML, "gpu-deploy-aci.yaml")
+    assert document is not None
+    assert problems == []
+    assert document.value["properties"]["containers"][0]["name"] == "gpucontainer"
+    assert document.line_of("properties.containers[0].properties.resources.requests.gpu.sku") == 15
+    assert document.line_of("properties.containers[0].properties.resources.requests.gpu.colour") == 13  # of what is around it
+    assert document.at("properties.osType") == "gpu-deploy-aci.yaml:16: properties.osType"
+
+
+def test_a_key_with_dots_is_one_step_of_a_path() -> None:
+    document, _ = located_yaml.read("a:\n  x.pem: 1\n", "f.yaml")
+    assert document is not None
+    assert document.line_of("a['x.pem']") == 2
+
+
+def test_an_unquoted_date_is_the_text_that_it_was_with_advice_to_quote_it() -> None:
+    document, problems = located_yaml.read("name: a\napiVersion: 2018-10-01\n", "f.yaml")
+    assert document is not None
+    assert document.value == {"name": "a", "apiVersion": "2018-10-01"}
+    assert [problem.severity for problem in problems] == [Severity.WARNING]
+    assert problems[0].path == "f.yaml:2: apiVersion"
+    assert "quotes" in problems[0].fix
+
+
+def test_tabs_are_named_with_all_their_lines() -> None:
+    assert told("a:\n\tb: 1\n\tc: 2\n") == [
+        "f.yaml:2: lines 2, 3 are indented with tabs, which YAML doesn't take; "
+        "fix: replace each tab by spaces, as many as the lines around have"
+    ]
+
+
+def test_a_key_that_is_there_twice_is_said_and_the_later_counts() -> None:
+    document, problems = located_yaml.read("a: 1\nb: 2\na: 3\n", "f.yaml")
+    assert document is not None
+    assert document.value["a"] == 3
+    assert [problem.path for problem in problems] == ["f.yaml:3: a"]
+    assert "line 1" in problems[0].message
+
+
+def test_anchors_and_merge_keys_are_read() -> None:
+    document, problems = located_yaml.read("base: &b {cpu: 1, memory: 2}\none: *b\ntwo:\n  <<: *b\n  cpu: 4\n", "f.yaml")
+    assert document is not None
+    assert problems == []
+    assert document.value["one"] == {"cpu": 1, "memory": 2}
+    assert document.value["two"] == {"cpu": 4, "memory": 2}
+    assert document.line_of("two.cpu") == 5
+
+
+def test_an_unquoted_placeholder_in_braces_is_kept_as_one() -> None:
+    document, problems = located_yaml.read("image: {{ image }}\n", "f.yaml")
+    assert document is not None
+    assert (document.value, problems) == ({"image": "{{…}}"}, [])
+
+
+@pytest.mark.parametrize("word", ["yes", "No", "on", "OFF", "true"])
+def test_words_of_yaml_are_booleans_and_as_keys_words(word: str) -> None:
+    document, _ = located_yaml.read(f"{word}: {word}\n", "f.yaml")
+    assert document is not None
+    assert document.value == {word: word.lower() in ("yes", "on", "true")}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("", "f.yaml", "empty"),
+        ("# only a remark\n", "f.yaml", "empty"),
+        ("a: 1\n---\nb: 2\n", "f.yaml:3", "2 YAML documents"),
+        ("a: [1, 2\nb: 3\n", "f.yaml:2", "not YAML"),
+        ("a: 'open\n", "f.yaml:2", "not YAML"),
+        ("a: 1\n b: 2\n", "f.yaml:2", "not YAML"),
+        ("a: *nowhere\n", "f.yaml:1", "undefined alias"),
+        ("? [a, b]\n: 1\n", "f.yaml:1", "the key is a list or a mapping"),
+        ("a: !Ref thing\n", "f.yaml:1: a", "a tag of YAML"),
+        ("a: b\x00c\n", "f.yaml:1", "not text that YAML takes"),
+        ("[" * 5_000, "f.yaml:1", "more than 64 deep"),
+        ("a: &a [*a]\n", "f.yaml:1", "aliases"),
+        ("a" * 1_000_001, "f.yaml", "1000001 characters"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, line: str, said: str) -> None:
+    problems = located_yaml.read(text, "f.yaml")[1]
+    assert [problem.path for problem in problems] == [line]
+    assert said in problems[0].message
+
+
+def test_aliases_that_stand_for_billions_are_refused_at_once() -> None:
+    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    rows += [f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]" for number in range(1, 12)]
+    document, problems = located_yaml.read("\n".join(rows), "f.yaml")
+    assert document is None
+    assert len(problems) == 1
+    assert "aliases" in problems[0].message
+
+
+def test_numbers_that_are_none_stay_text() -> None:
+    document, _ = located_yaml.read("a: 0x\nb: 1e400\nc: 012\nd: 1.5\ne: 2018-13-45\n", "f.yaml")
+    assert document is not None
+    assert document.value == {"a": "0x", "b": "1e400", "c": 10, "d": 1.5, "e": "2018-13-45"}
+
+
+def test_a_problem_shows_no_word_of_the_file() -> None:
+    for text in (
+        f"password: *{PASSWORD}\n",
+        f"password: !{PASSWORD} x\n",
+        f"password: '{PASSWORD}\n",
+        f"- &{PASSWORD} a\n- b: @\n",
+    ):
+        assert PASSWORD not in str(told(text))
+
+
+@given(st.text(alphabet="a:- \n\t{}[]&*!'\"|>#,?1%@<", max_size=60))
+def test_no_text_makes_it_raise(text: str) -> None:
+    document, problems = located_yaml.read(text, "f.yaml")
+    assert document is not None or problems

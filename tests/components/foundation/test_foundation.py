@@ -1,0 +1,86 @@
+"""What a foundation registers with the engine, beyond the inputs that the cases show."""
+
+import subprocess
+
+import pytest
+
+from azure_gpu.foundation.foundation import Foundation, role_commands
+from azure_gpu.foundation.spec import FoundationArgs, resolve
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.workloads import Workload
+from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, WORKSPACE_KEY, declare, readable
+from tests.components.settings_of import STACK_ARGS
+
+EVERYTHING: FoundationArgs = {
+    "stack": STACK_ARGS,
+    "resource_group": {"create": True},
+    "identity": {"create": True},
+    "registry": {"create": True},
+    "log_workspace": {"create": True},
+    "storage": {"create": True},
+    "workloads": [Workload.MNIST, Workload.SCORING, Workload.VECTOR_ADD],
+    "image_source": "https://github.com/someone/fork.git#0123abc",
+}
+
+
+@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
+def test_two_foundations_in_one_program_share_no_urn(preview: bool) -> None:
+    def build() -> None:
+        Foundation("one", EVERYTHING)
+        Foundation("two", EVERYTHING)
+
+    urns = [registration.urn for registration in declare(build, preview=preview).registrations]
+    assert len(urns) == len(set(urns)) == 20
+
+
+def test_the_key_of_the_log_workspace_is_read_once_and_never_in_plain_text() -> None:
+    args: FoundationArgs = {**EVERYTHING, "read_log_key": True}
+    recorded = declare(lambda: Foundation("one", args))
+    assert [token for token, _ in recorded.lookups] == ["azure-native:operationalinsights:getSharedKeys"]
+    assert WORKSPACE_KEY not in readable([*(one.wire for one in recorded.registrations), *recorded.outputs.values()])
+
+
+def test_nobody_reads_the_key_of_the_log_workspace_unless_it_is_asked_for() -> None:
+    made: list[Foundation] = []
+    assert declare(lambda: made.append(Foundation("one", EVERYTHING))).lookups == []
+    assert made[0].surroundings["logs"].keys() == {"workspace_arm_id", "workspace_id"}
+
+
+def test_outputs_are_what_the_class_says() -> None:
+    recorded = declare(lambda: Foundation("one", EVERYTHING))
+    [outputs] = [outputs for urn, outputs in recorded.outputs.items() if "Foundation" in urn]
+    assert outputs.keys() == Foundation.__annotations__.keys() - {"surroundings"}
+
+
+def test_without_the_right_to_assign_roles_the_commands_are_printed_instead() -> None:
+    args: FoundationArgs = {**EVERYTHING, "assign_roles": False}
+    recorded = declare(lambda: Foundation("one", args), preview=True)
+    assert recorded.of_type("azure-native:authorization:RoleAssignment") == []
+    [said] = [line for line in recorded.log if "az role assignment create" in line]
+    assert said.startswith("an administrator has to run:")
+
+
+def test_the_commands_name_everything_before_anything_exists() -> None:
+    context, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
+    spec, problems = resolve(EVERYTHING, context)
+    assert problems == []
+    [command] = role_commands(spec)
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/azure-gpu-vision-test/providers"
+    assert f"--ids {group}/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-identity " in command
+    assert f"--role AcrPull --scope {group}/Microsoft.ContainerRegistry/registries/azuregpuvisiontest" in command
+    subprocess.run(["sh", "-n", "-c", command], check=True)  # a shell can read it
+
+
+def test_where_batch_needs_it_the_identity_gets_a_role_on_the_storage_or_a_command_says_how() -> None:
+    args: FoundationArgs = {**EVERYTHING, "write_blobs": True}
+    assigned = declare(lambda: Foundation("one", args)).of_type("azure-native:authorization:RoleAssignment")
+    assert sorted(each.name for each in assigned) == ["one-blob-role", "one-pull-role"]
+    assert [each.name for each in declare(lambda: Foundation("one", EVERYTHING)).of_type(assigned[0].type)] == ["one-pull-role"]
+    context, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
+    pull, blobs = role_commands(resolve(args, context)[0])
+    assert "--role AcrPull " in pull
+    assert "--role 'Storage Blob Data Contributor' --scope /subscriptions/" in blobs
+    assert "/Microsoft.Storage/storageAccounts/" in blobs
+    [said] = [line for line in declare(lambda: Foundation("one", {**args, "assign_roles": False})).log if "az role" in line]
+    assert said.splitlines()[1:] == [pull, blobs]
+    subprocess.run(["sh", "-n", "-c", blobs], check=True)

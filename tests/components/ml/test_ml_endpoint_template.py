@@ -1,0 +1,137 @@
+"""The template that gives an endpoint its traffic, held against the endpoint and ARM's types, and what the engine then keeps."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from azure_gpu.formats import azure_types
+from azure_gpu.ml.endpoint.known import kept
+from localazure.shapes import default_api_version, to_arm
+from tests.components.ml.ml_endpoints import (
+    BLUE,
+    DEPLOYMENT,
+    END,
+    ENDPOINT,
+    EVERYTHING,
+    ON_KUBERNETES,
+    TWO,
+    declared,
+    outputs_of,
+    resource_of,
+    template_of,
+)
+from tests.oracle.arm_types import FOLDER, MISSING_REASON, arm_problems
+
+
+def test_every_deployment_has_a_number_in_the_template_and_promoting_changes_two_of_them_alone() -> None:
+    before, after = template_of(declared(**TWO)), template_of(declared(**{**TWO, "traffic": {"green": 100}}))
+    assert before["resources"][0]["properties"]["traffic"] == {"blue": 90, "green": 10}
+    assert after["resources"][0]["properties"]["traffic"] == {"blue": 0, "green": 100}
+    expected = copy.deepcopy(before)
+    expected["resources"][0]["properties"]["traffic"] = {"blue": 0, "green": 100}
+    assert after == expected
+
+
+def test_promoting_changes_nothing_else_in_the_whole_program() -> None:
+    before, after = declared(**TWO), declared(**{**TWO, "traffic": {"blue": 0, "green": 100}})
+    changed = [
+        one.name for one, other in zip(before.registrations, after.registrations, strict=True) if one.inputs != other.inputs
+    ]
+    assert changed == ["digits-traffic"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"tags": {"a": "b"}}, {"description": "digits"}, {"expires_after": "2027-01-01"}],
+    ids=["tags", "description", "end"],
+)  # fmt: skip
+def test_a_change_of_the_endpoint_is_in_the_template_with_its_traffic_and_in_the_hash(change: dict[str, Any]) -> None:
+    before, after = template_of(declared(**TWO)), template_of(declared(**{**TWO, **change}))
+    assert after["metadata"]["endpoint"] != before["metadata"]["endpoint"]
+    assert after["resources"][0]["properties"]["traffic"] == {"blue": 90, "green": 10}
+    assert after["resources"] != before["resources"]
+
+
+def test_the_template_holds_the_same_body_as_the_endpoint_itself() -> None:
+    for said in (TWO, EVERYTHING, ON_KUBERNETES):
+        recorded = declared(**said)
+        sent = to_arm(azure_types.ML_ONLINE_ENDPOINT, recorded.one(ENDPOINT).inputs)
+        again = {key: value for key, value in resource_of(recorded).items() if key not in ("type", "apiVersion", "name")}
+        shares = {key: again["properties"].pop(key) for key in ("traffic", "mirrorTraffic") if key in again["properties"]}
+        assert shares["traffic"]
+        if "description" in sent["properties"]:  # text in brackets is an expression in a template
+            sent["properties"]["description"] = f"[{sent['properties']['description']}"
+        assert again == sent
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING_REASON)
+@pytest.mark.parametrize("said", [TWO, EVERYTHING, ON_KUBERNETES], ids=["two", "everything", "kubernetes"])
+def test_arm_takes_what_is_declared_and_what_the_template_holds(said: dict[str, Any]) -> None:
+    recorded = declared(**said)
+    inner = {key: value for key, value in resource_of(recorded).items() if key not in ("type", "apiVersion", "name")}
+    arm_type = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints"
+    assert arm_problems(arm_type, "2025-12-01", inner) == []
+    for token, azure_type in (
+        (ENDPOINT, azure_types.ML_ONLINE_ENDPOINT),
+        (DEPLOYMENT, azure_types.ML_ONLINE_DEPLOYMENT),
+    ):
+        for each in recorded.of_type(token):
+            body = to_arm(azure_type, each.inputs)
+            assert arm_problems(azure_type.arm_type, default_api_version(azure_type), body) == []
+
+
+def test_the_template_names_workspace_and_endpoint_and_the_api_version_of_the_provider() -> None:
+    resource = resource_of(declared(**EVERYTHING))
+    assert resource["name"] == "ws/digits-everywhere"
+    assert resource["apiVersion"] == default_api_version(azure_types.ML_ONLINE_ENDPOINT) == "2025-12-01"
+    assert resource["type"] == "Microsoft.MachineLearningServices/workspaces/onlineEndpoints"
+    assert resource["properties"]["mirrorTraffic"] == {"green": 10}
+    assert resource["identity"] == {"type": "UserAssigned", "userAssignedIdentities": {"/identity/of/the/stack": {}}}
+
+
+def test_the_only_deployment_gets_all_the_traffic() -> None:
+    recorded = declared(deployments={"blue": BLUE}, expires_after=END)
+    assert resource_of(recorded)["properties"]["traffic"] == {"blue": 100}
+
+
+def test_the_address_is_the_one_that_azure_shows_once_there_is_traffic() -> None:
+    recorded = declared(**TWO)
+    assert outputs_of(recorded)["scoring_uri"] == "https://digits.example/score"
+    [(token, where)] = recorded.lookups
+    assert token == "azure-native:machinelearningservices:getOnlineEndpoint"
+    assert where == {
+        "endpointName": recorded.one(ENDPOINT).inputs["endpointName"],
+        "workspaceName": "ws",
+        "resourceGroupName": "group",
+    }
+
+
+def test_the_engine_keeps_the_endpoint_as_it_is_with_its_traffic() -> None:
+    recorded = declared(**EVERYTHING)
+    known = recorded.outputs[recorded.one(ENDPOINT).urn]
+    assert known["properties"]["traffic"] == {"blue": 100, "green": 0}
+    assert known["properties"]["mirrorTraffic"] == {"green": 10}
+    assert known["properties"]["description"] == "[digits]"
+    assert known["tags"]["cost"] == "42"
+
+
+def test_what_is_kept_is_what_azure_shows_but_where_it_shows_something_else_than_was_declared() -> None:
+    body = {"tags": {"a": "b"}, "properties": {"authMode": "Key", "publicNetworkAccess": "Enabled"}}
+    shown = {
+        "id": "/e",
+        "tags": {"a": "b"},
+        "properties": {
+            "authMode": "Key",
+            "publicNetworkAccess": "Enabled",
+            "traffic": {"blue": 100},
+            "mirrorTraffic": {},
+            "x": "y",
+        },
+    }
+    assert kept(shown, body, {"blue": 100, "green": 0}, {}) == shown  # a 0 that Azure leaves out is no change
+    by_hand = {**shown, "properties": {**shown["properties"], "traffic": {"blue": 50, "green": 50}}}  # type: ignore[dict-item]
+    assert kept(by_hand, body, {"blue": 100, "green": 0}, {})["properties"]["traffic"] == {"blue": 100, "green": 0}
+    assert kept({**shown, "tags": {}}, body, {"blue": 100}, {})["tags"] == {"a": "b"}
+    opened = {**shown, "properties": {**shown["properties"], "publicNetworkAccess": "Disabled"}}  # type: ignore[dict-item]
+    assert kept(opened, body, {"blue": 100}, {})["properties"]["publicNetworkAccess"] == "Enabled"

@@ -1,0 +1,333 @@
+"""What a workspace registers with the engine, and what it does not, beyond the inputs that the cases show."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+from azure_gpu.foundation.foundation import Foundation
+from azure_gpu.foundation.spec import FoundationArgs
+from azure_gpu.ml.workspace import assets as workspace_assets
+from azure_gpu.ml.workspace.immutable import changed_content
+from azure_gpu.ml.workspace.workspace import MlWorkspace
+from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.workloads import Workload
+from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS
+from tests.components.recording import KEYS, UNKNOWN, Recorded, Registration, declare, readable
+from tests.components.settings_of import STACK_ARGS
+
+ML = "azure-native:machinelearningservices"
+ROLE = "azure-native:authorization:RoleAssignment"
+FOUNDATION: FoundationArgs = {
+    "stack": STACK_ARGS,
+    "identity": {"create": True},
+    "registry": {"create": True},
+    "log_workspace": {"create": True},
+    "storage": {"create": True},
+    "workloads": [Workload.SCORING],
+    "image_source": "https://github.com/someone/fork.git#0123abc",
+    "write_blobs": True,
+}
+THEIRS = (
+    "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/shared/providers/Microsoft.MachineLearningServices"
+    "/workspaces/theirs"
+)
+OF_AZURE = {
+    "id": THEIRS,
+    "name": "theirs",
+    "location": "westeurope",
+    "v1LegacyMode": False,
+    "publicNetworkAccess": "Disabled",
+    "managedNetwork": {"isolationMode": "AllowInternetOutbound"},
+}
+
+
+def declared(*, preview: bool = False, foundation: FoundationArgs = FOUNDATION, lookups: Any = None, **said: Any) -> Recorded:
+    """A workspace with what is said, on a foundation with everything."""
+
+    def build() -> None:
+        stands_on = {"stack": STACK_ARGS, **Foundation("foundation", foundation).surroundings}
+        MlWorkspace("ml", {**stands_on, "clusters": CLUSTERS, "vms": VMS, **said})  # type: ignore[typeddict-item]
+
+    return declare(build, preview=preview, lookups=lookups or {})
+
+
+def named(recorded: Recorded, name: str) -> Registration:
+    [found] = [each for each in recorded.registrations if each.name == name]
+    return found
+
+
+@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
+def test_two_workspaces_in_one_program_share_no_urn(preview: bool) -> None:
+    def build() -> None:
+        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        MlWorkspace("one", {**stands_on, **EVERYTHING, "clusters": CLUSTERS, "vms": VMS})
+        MlWorkspace("two", {**stands_on, "computes": {"t4": {"size": T4, "expires_after": END}}})
+
+    urns = [each.urn for each in declare(build, preview=preview, lookups={}).registrations]
+    assert len(urns) == len(set(urns))
+
+
+def test_workspace_and_vault_have_no_name_that_a_deleted_one_could_still_hold() -> None:
+    recorded = declared()
+    assert "workspaceName" not in recorded.one(f"{ML}:Workspace").inputs
+    assert "vaultName" not in recorded.one("azure-native:keyvault:Vault").inputs
+    workspace = declared(workspace_name="vision").one(f"{ML}:Workspace")
+    assert (workspace.inputs["workspaceName"], workspace.delete_before_replace) == ("vision", True)
+
+
+def test_a_workspace_waits_for_the_rights_of_its_identity_and_what_is_in_it_for_the_right_on_itself() -> None:
+    recorded = declared(computes={"t4": {"size": T4, "expires_after": END}})
+    workspace = recorded.one(f"{ML}:Workspace")
+    on_others = {each.name: each for each in recorded.of_type(ROLE) if each.name.startswith("ml-")}
+    on_itself = on_others.pop("ml-workspace-role")
+    assert {name: each.inputs["roleDefinitionId"][-36:] for name, each in on_others.items()} == {
+        "ml-storage-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",  # Contributor
+        "ml-storage-blob-role": "ba92f5b4-2d11-453d-a403-e96b0029c9fe",  # Storage Blob Data Contributor
+        "ml-vault-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",
+        "ml-vault-secrets-role": "00482a5a-887f-4fb3-b363-3b7fe8e74483",  # Key Vault Administrator
+        "ml-registry-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",
+        "ml-insights-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",
+    }
+    assert {each.urn for each in on_others.values()} <= set(workspace.dependencies)
+    compute = named(recorded, "ml-compute-t4")
+    assert on_itself.urn in compute.dependencies
+    assert compute.deleted_with == workspace.urn
+    # The stack's own identity has its rights before anything can run as it.
+    assert named(recorded, "foundation-blob-role").urn in workspace.dependencies
+    assert compute.inputs["identity"]["userAssignedIdentities"] == ["/id-of/foundation-identity"]
+    assert workspace.inputs["identity"]["userAssignedIdentities"] == ["/id-of/ml-identity"]
+
+
+def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_rules_lead_to() -> None:
+    lake = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/lake"
+    account = declared().one("azure-native:storage:StorageAccount").inputs["accountName"]
+    rules = {
+        "blobs": {"resource_id": lake, "subresource": "blob"},
+        "files": {"resource_id": lake.upper(), "subresource": "file"},
+        "own": {"resource_id": f"/a/storageAccounts/{account}", "subresource": "blob"},
+        "made": {"resource_id": pulumi.Output.from_input("/made"), "subresource": "vault"},
+        "packages": {"fqdn": "pypi.org"},
+    }
+    said: Any = {"managed_network": "approved_outbound", "outbound_rules": rules}
+    recorded = declared(**said)
+    on_targets = {each.name: each for each in recorded.of_type(ROLE) if each.name.startswith("ml-rule-")}
+    assert {name: each.inputs["scope"] for name, each in on_targets.items()} == {
+        "ml-rule-blobs-approver-role": lake,
+        "ml-rule-made-approver-role": "/made",
+    }
+    # Azure AI Enterprise Network Connection Approver
+    assert {each.inputs["roleDefinitionId"][-36:] for each in on_targets.values()} == {"b556d68e-0be0-4f35-a333-ad7ee1ce17ea"}
+    assert {each.urn for each in on_targets.values()} <= set(recorded.one(f"{ML}:Workspace").dependencies)
+    told = declared(foundation={**FOUNDATION, "assign_roles": False}, **said).log
+    [commands] = [line for line in told if "before the workspace can be made" in line]
+    [on_lake] = [line for line in commands.splitlines() if line.endswith(lake)]
+    assert "Connection Approver" in on_lake
+
+
+def test_an_administrator_gets_commands_that_are_complete_before_the_vault_has_a_name() -> None:
+    recorded = declared(foundation={**FOUNDATION, "assign_roles": False})
+    assert recorded.of_type(ROLE) == []
+    [told] = [line for line in recorded.log if "before the workspace can be made" in line]
+    commands = told.splitlines()[1:]
+    assert [re.findall(r"--role '?([\w ]+?)'? --scope", line)[0] for line in commands] == [
+        "Contributor",
+        "Storage Blob Data Contributor",
+        "Key Vault Administrator",
+    ]
+    group = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/azure-gpu-vision-test"
+    assert {line.rsplit(" ", 1)[-1] for line in commands} == {group}
+    identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-ml"
+    assert all(identity in line for line in commands)
+
+
+def test_a_machine_at_another_address_is_another_compute() -> None:
+    bench = named(declared(computes={"bench": {"vm": "workshop", "private_key": "key"}}), "ml-compute-bench")
+    assert "properties.properties.address" in bench.replace_on_changes
+    assert bench.delete_before_replace
+
+
+def test_no_key_of_anything_is_read_or_kept() -> None:
+    recorded = declared(**EVERYTHING)
+    assert recorded.lookups == []
+    kept = " ".join(readable(each.wire) for each in recorded.registrations)
+    assert "key-of-machine" not in kept
+    assert "key-of-certificate" not in kept
+    assert recorded.one(f"{ML}:Workspace").inputs["systemDatastoresAuthMode"] == "Identity"
+    assert recorded.one(f"{ML}:Datastore").inputs["properties"]["credentials"] == {"credentialsType": "None"}
+
+
+def test_machines_have_names_that_change_with_what_cannot_be_changed_and_stay_otherwise() -> None:
+    def name_of(**changed: Any) -> str:
+        machines = {"size": T4, "expires_after": END, **changed}
+        return named(declared(computes={"tesla": machines}), "ml-compute-tesla").inputs["computeName"]
+
+    first = name_of()
+    assert re.fullmatch(r"tesla-x[0-9a-f]{4}", first)
+    assert {name_of(max_nodes=4), name_of(idle_minutes=30), name_of(tags={"a": "b"}), name_of(size="nc4as_t4_v3")} == {first}
+    others = [name_of(size="Standard_NC8as_T4_v3"), name_of(subnet_id="/a"), name_of(subnet_id="/b")]
+    assert len({first, *others}) == 4
+    assert name_of(replace="drain-first") == name_of(replace="drain-first", subnet_id="/a") == "tesla"
+
+
+def test_a_subnet_that_another_resource_makes_is_in_the_name_once_it_is_known() -> None:
+    in_subnet = {"t4": {"size": T4, "expires_after": END, "subnet_id": pulumi.Output.from_input("/a")}}
+    known = named(declared(computes=in_subnet), "ml-compute-t4").inputs["properties"]["properties"]
+    assert (known["subnet"], known["enableNodePublicIp"]) == ({"id": "/a"}, True)
+    # Without addresses machines speak to the workspace through its private endpoint.
+    private = declared(computes=in_subnet, private_endpoint={"subnet_id": "/b"})
+    assert named(private, "ml-compute-t4").inputs["properties"]["properties"]["enableNodePublicIp"] is False
+
+
+def test_one_extension_serves_all_computes_on_a_cluster_and_they_wait_for_it() -> None:
+    said: Any = {"cluster": "shared", "extension": {"insecure": True}}
+    recorded = declared(computes={"one": {"cluster": "shared", "namespace": "other"}, "two": said})
+    extension = recorded.one("azure-native:kubernetesconfiguration:Extension")
+    assert extension.inputs["clusterName"] == "shared-in-azure"
+    assert "identity" not in extension.inputs  # Azure/azure-powershell issues 22455 and 24321: AKS refuses one
+    settings = extension.inputs["configurationSettings"]
+    assert (settings["inferenceRouterHA"], settings["internalLoadBalancerProvider"]) == ("True", "azure")
+    for name in ("ml-compute-one", "ml-compute-two"):
+        assert extension.urn in named(recorded, name).dependencies
+    own = {"one": {"cluster": "shared"}, "two": {"cluster": "shared", "extension": {"install": False}}}
+    assert declared(computes=own).of_type(extension.type) == []
+    with pytest.raises(Refused, match=r"computes\.two\.extension: .* once, and ml_workspace\.computes\.one\.extension says how"):
+        declared(computes={"one": said, "two": said})
+
+
+def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
+    lookups = {f"{ML}:getWorkspace": OF_AZURE}
+    made: list[MlWorkspace] = []
+
+    def build() -> None:
+        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        computes = {"t4": {"size": T4, "expires_after": END}}
+        models = {"mnist": {"version": "1", "path": "mnist/1"}}
+        made.append(MlWorkspace("ml", {**stands_on, "existing": THEIRS, "computes": computes, "models": models}))
+
+    recorded = declare(build, lookups=lookups)
+    of_it = {each.type for each in recorded.registrations if each.name.startswith("ml-")}
+    assert of_it == {"azure-native:storage:BlobContainer", f"{ML}:Compute", f"{ML}:Datastore", f"{ML}:ModelVersion"}
+    compute = named(recorded, "ml-compute-t4")
+    assert (compute.inputs["workspaceName"], compute.inputs["resourceGroupName"]) == ("theirs", "shared")
+    uri = recorded.one(f"{ML}:ModelVersion").inputs["properties"]["modelUri"]
+    assert uri == (
+        "azureml://subscriptions/11111111-2222-3333-4444-555555555555/resourcegroups/shared/workspaces/theirs"
+        "/datastores/models_foundation-storage/paths/mnist/1"
+    )
+    store = recorded.one(f"{ML}:Datastore").inputs
+    assert store["name"] == "models_foundation-storage"  # the account's: another stack has another one
+    assert store["properties"]["serviceDataAccessAuthIdentity"] == "None"
+    offered = made[0].surroundings["ml_workspace"]  # type: ignore[typeddict-item]
+    assert (offered["existing"], offered["public"], offered["managed_network"]) == (True, False, True)
+
+
+def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version() -> None:
+    made: list[MlWorkspace] = []
+
+    def build() -> None:
+        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        made.append(MlWorkspace("ml", {**stands_on, **EVERYTHING, "clusters": CLUSTERS, "vms": VMS}))
+
+    declare(build, lookups={})
+    offered = made[0].surroundings["ml_workspace"]  # type: ignore[typeddict-item]
+    assert offered["models"].keys() == {"mnist-1", "mnist:1", "mnist-2", "mnist:2", "theirs", "theirs:1"}
+    assert offered["models"]["mnist:2"] is offered["models"]["mnist-2"]
+    assert offered["environments"].keys() == {"scoring", "train", "train:3", "triton", "triton:1"}
+    told = {key: (each["gpu"], each["serves"], each["port"]) for key, each in offered["environments"].items()}
+    assert told["scoring"] == (False, True, 5001)
+    assert told["train"] == (True, False, 0)
+    assert told["triton"] == (False, True, 8000)
+    shared = offered["computes"]["shared"]
+    assert (shared["kind"], shared["gpus"], shared["default_instance_type"]) == ("Kubernetes", {"gpu": 1, "small": 0}, "small")
+
+
+def test_a_scoring_environment_is_the_image_that_the_registry_builds_under_its_tag() -> None:
+    recorded = declared(environments={"scoring": {"workload": "scoring"}})
+    environment = recorded.one(f"{ML}:EnvironmentVersion")
+    [build] = [each for each in recorded.of_type("azure-native:containerregistry:TaskRun") if "scoring" in each.name]
+    tag = build.inputs["forceUpdateTag"]
+    assert environment.inputs["version"] == tag
+    assert environment.inputs["properties"]["image"].endswith(f"/scoring:{tag}")
+    assert build.urn in environment.dependencies
+    routes = environment.inputs["properties"]["inferenceConfig"]
+    assert routes["scoringRoute"] == {"path": "/score", "port": 5001}
+    assert routes["livenessRoute"] == routes["readinessRoute"] == {"path": "/", "port": 5001}
+
+
+def test_a_version_has_a_hook_that_refuses_another_content_and_lets_the_rest_change() -> None:
+    recorded = declared(models={"mnist": {"version": "1", "path": "mnist/1"}})
+    model = recorded.one(f"{ML}:ModelVersion")
+    [name] = model.before_update
+    hook = recorded.hooks[name]
+    assert hook.opts is not None
+    assert hook.opts.on_dry_run
+    old = {"version": "1", "properties": {"modelUri": "a", "modelType": "custom_model", "description": "x"}}
+
+    def ask(**changed: Any) -> None:
+        new = {**old, "properties": {**old["properties"], **changed}}  # type: ignore[dict-item]
+        hook(pulumi.ResourceHookArgs("urn", "id", "name", f"{ML}:ModelVersion", new_inputs=new, old_inputs=old))
+
+    ask(description="y")
+    with pytest.raises(pulumi.RunError, match=r"ml_workspace\.models\.mnist: .*version 1 is there with another modelUri"):
+        ask(modelUri="b")
+
+
+def test_what_is_not_known_before_an_update_is_no_other_content() -> None:
+    old = {"properties": {"image": "a"}}
+    assert changed_content(f"{ML}:EnvironmentVersion", old, {"properties": {"image": UNKNOWN}}) == []
+    assert changed_content(f"{ML}:EnvironmentVersion", old, {"properties": {"image": "b", "condaFile": "c"}}) == [
+        "image",
+        "condaFile",
+    ]
+
+
+def test_a_conda_file_is_read_from_the_programs_folder_and_says_whether_it_is_for_gpus(tmp_path: Path) -> None:
+    (tmp_path / "gpu.yml").write_text("dependencies: [python=3.12, pip: ['tensorflow[and-cuda]==2.21.0', onnxruntime]]")
+    (tmp_path / "bad.yml").write_text("- python")
+    said: Any = {
+        "gpu": {"version": "1", "image": "python:3.12", "conda_file": "gpu.yml"},
+        "said": {"version": "1", "image": CUDA, "conda_file": "gpu.yml", "gpu": False},
+        "bad": {"version": "1", "image": "python:3.12", "conda_file": "bad.yml"},
+        "none": {"version": "1", "image": "python:3.12", "conda_file": "none.yml"},
+        "nul": {"version": "1", "image": "python:3.12", "conda_file": "nul\0.yml"},
+    }
+    specs = workspace_assets.resolve({"environments": said}, "ml_workspace")[0].environments
+    read, problems = workspace_assets.read_conda(specs, tmp_path)
+    assert {name: each.gpu for name, each in read.items()} == {
+        "gpu": True,
+        "said": False,
+        "bad": False,
+        "none": False,
+        "nul": False,
+    }
+    assert [(each.path.split(".")[2], each.severity.value, each.message[:30]) for each in problems] == [
+        ("gpu", "warning", "onnxruntime runs on the proces"),
+        ("bad", "error", "this is no conda file: it is n"),
+        ("none", "error", "this file can't be read: No su"),
+        ("nul", "error", "this file can't be read: no fi"),
+    ]
+
+
+def test_a_workspace_without_what_it_stands_on_is_refused_with_all_of_it() -> None:
+    args: Any = {"stack": STACK_ARGS, "resource_group_name": "group", "computes": {"t4": {"size": T4, "expires_after": END}}}
+    with pytest.raises(Refused) as refused:
+        declare(lambda: MlWorkspace("ml", {**args, "environments": {"scoring": {"workload": "scoring"}}}), lookups=KEYS)
+    assert [problem.path for problem in refused.value.problems] == [
+        "foundation.storage",
+        "foundation.identity",
+        "foundation.log_workspace",
+        "ml_workspace.environments.scoring.workload",
+    ]
+
+
+def test_a_preview_says_what_machines_and_a_managed_network_cost() -> None:
+    rules = {"packages": {"fqdn": "pypi.org"}}
+    said = {"managed_network": "approved_outbound", "outbound_rules": rules}
+    recorded = declared(preview=True, computes={"t4": {"size": T4, "max_nodes": 2, "expires_after": END}}, **said)
+    told = " ".join(recorded.log)
+    assert "t4 costs" in told
+    assert "with 2 machines, and 0 USD/hour while nothing runs" in told
+    assert "an Azure Firewall (basic), paid by the hour" in told

@@ -1,0 +1,116 @@
+"""Whatever a stack file says in the right types: resolving it never raises, nor does asking for all that is wrong with it."""
+
+from enum import Enum
+from typing import Any, get_args, get_origin, is_typeddict
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from azure_gpu.batch.account import spec as account_spec
+from azure_gpu.batch.pool import args as pool_args
+from azure_gpu.batch.pool import spec as pool_spec
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.container_apps.environment import spec as environment_spec
+from azure_gpu.container_apps.job import spec as job_spec
+from azure_gpu.container_instances import spec as group_spec
+from azure_gpu.images import spec as image_spec
+from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.validation import check, key_hints, unwired
+from azure_gpu.stack import inventory
+from azure_gpu.stack.settings import PROJECT, StackFile, pure_problems, read
+from tests.components.recording import STACK
+from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+
+# Texts that get past the first rule of some key, beside any text at all.
+TEXTS = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "eastus",
+            "West Europe",
+            "2019-06-01",
+            "2026-12-31",
+            "9999-12-31",
+            "0001-01-01",
+            "python:3.11",
+            "nvidia/cuda:8.0",
+        ),
+        *("a", "A", "-", "ä", "x" * 300, "/data", "/", "1", "0 2 * * 1-5", "* * * * 7", "K80", "V100", "T4", "web", "TOKEN"),
+        *(
+            "microsoft-dsvm:ubuntu-hpc:2404",
+            "Standard_NC4as_T4_v3",
+            "Standard_HB120rs_v3",
+            "NC6",
+            "batch.node.ubuntu 24.04",
+            "411.82",
+        ),
+        *("$TargetDedicatedNodes = 1;", "$x = $PendingTasks.GetSample(1);", "apt-get install -y cuda-drivers", "0755", "1.0.0"),
+        *("https://github.com/a/b.git#main", "https://a:b@c/d", "ghcr.io", "/subscriptions/a/resourceGroups/b", "[1]", "{}"),
+    ]
+) | st.text(max_size=12)
+NAMES = st.sampled_from(["web", "files", "queue", "TOKEN", "a", "", "..", "A b", "x" * 100]) | st.text(max_size=6)
+NUMBERS = st.sampled_from([0, 1, 2, 4, 80, 443, 65535, 65536, -1, 10**18]) | st.integers()
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXTS,
+    int: NUMBERS,
+    float: NUMBERS.filter(lambda number: abs(number) < 10**300) | st.floats(allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    Any: st.none() | st.booleans() | NUMBERS | TEXTS | st.lists(TEXTS, max_size=2) | st.dictionaries(NAMES, TEXTS, max_size=2),
+}
+
+
+def values(annotation: Any) -> st.SearchStrategy[Any]:
+    """Values that the annotation takes."""
+    inner = unwired(annotation)
+    if inner in PLAIN:
+        return PLAIN[inner]
+    if is_typeddict(inner):
+        keys = {key: values(hint) for key, hint in key_hints(inner).items() if key not in ("file", "existing")}
+        needed = {key: keys.pop(key) for key in inner.__required_keys__}
+        # Most keys are left out, so that what is there isn't always refused for what stands beside it.
+        some = st.lists(st.sampled_from(sorted(keys)), max_size=5, unique=True) if keys else st.just([])
+        return st.tuples(
+            st.fixed_dictionaries(needed), some.flatmap(lambda chosen: st.fixed_dictionaries({key: keys[key] for key in chosen}))
+        ).map(lambda both: {**both[0], **both[1]})
+    if get_origin(inner) is dict:
+        return st.dictionaries(NAMES, values(get_args(inner)[1]), max_size=2)
+    if get_origin(inner) is list:
+        return st.lists(values(get_args(inner)[0]), max_size=2)
+    assert issubclass(inner, Enum)
+    return st.sampled_from([member.value for member in inner])
+
+
+def assert_told(problems: list[Problem]) -> None:
+    assert all(problem.path and problem.message and str(problem) for problem in problems)
+
+
+PLACE = pool_spec.PoolPlace(account=account_spec.AccountFacts(location="eastus"))
+RESOLVED = {
+    group_spec.ContainerGroupSettings: lambda said, context: group_spec.resolve("one", said, context)[1],
+    job_spec.ServerlessGpuJobSettings: lambda said, context: job_spec.resolve("one", said, context)[1],
+    account_spec.BatchAccountSettings: lambda said, context: account_spec.resolve(said, context)[1],
+    image_spec.GalleryImageSettings: lambda said, context: image_spec.resolve("one", said, context)[1],
+    pool_args.BatchPoolSettings: lambda said, context: pool_spec.resolve("one", said, context, PLACE)[1],
+    environment_spec.JobEnvironmentSettings: lambda said, context: environment_spec.resolve(said, context)[1],
+}
+
+
+@pytest.mark.parametrize("wanted", RESOLVED, ids=lambda wanted: wanted.__name__)
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_resolving_what_has_the_right_types_never_raises(wanted: Any, data: st.DataObject) -> None:
+    said = data.draw(values(wanted))
+    checked = check(said, wanted, "one")
+    assert (checked.problems, checked.usable) == ([], True)
+    context, _ = resolve_stack({**STACK_ARGS, "location": "eastus"}, PROJECT, STACK)
+    assert_told(RESOLVED[wanted](checked.value, context))
+
+
+@given(said=values(StackFile))
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_no_stack_file_of_the_right_types_makes_the_settings_or_the_inventory_raise(said: dict[str, Any]) -> None:
+    given_to_us = configuration(said)
+    assert_told(pure_problems(read(given_to_us, TODAY), PROJECT, STACK))
+    inventory.as_json(inventory.take(given_to_us, PROJECT, STACK, TODAY))

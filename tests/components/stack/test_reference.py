@@ -1,0 +1,47 @@
+"""The pages about the components: there is one for each, and they say what the components say today."""
+
+from pathlib import Path
+
+import pytest
+
+from azure_gpu.stack.component_reference import INDEX, found, pages
+
+FOLDER = Path(__file__).parents[3] / "docs" / "components"
+COMPONENTS = [
+    "BatchAccount",
+    "BatchPool",
+    "ContainerGroup",
+    "EdgeSharing",
+    "Foundation",
+    "GalleryImage",
+    "GpuCluster",
+    "GpuVm",
+    "JobEnvironment",
+    "MlEndpoint",
+    "MlWorkspace",
+    "ServerlessGpuJob",
+]
+
+
+def test_every_component_has_a_page_and_every_page_a_component() -> None:
+    assert [component.name for component in found()] == COMPONENTS
+    assert sorted(file.name for file in FOLDER.iterdir()) == sorted([INDEX, *(component.page for component in found())])
+
+
+@pytest.mark.parametrize("page", sorted(pages(found())))
+def test_a_page_is_what_its_component_says_today(page: str) -> None:
+    written = (FOLDER / page).read_text(encoding="utf-8")
+    assert written == pages(found())[page], "run: python -m azure_gpu.stack.component_reference docs/components"
+
+
+def test_a_page_has_every_argument_with_its_default_and_every_output() -> None:
+    text = pages(found())["serverless_gpu_job.md"]
+    assert "| `gpu` | `T4`, `A100` | T4 | The GPU of each replica, which has one. |" in text
+    assert "| `event.rules.<name>.secrets` | by name: text, or an output of another resource | none |" in text
+    assert "| `runs_in.profiles` | by name: text | needed |" in text
+    assert "| `hourly_cost` | `pulumi.Output[float] \\| None` |" in text
+    assert "- `environmentId`" in text
+    assert "- the number of containers" in pages(found())["container_group.md"]
+    outputs, _, others = text.partition("For Python alone")
+    assert "`job` | `app.Job`" in others
+    assert "`job` | `app.Job`" not in outputs

@@ -1,0 +1,278 @@
+"""What a virtual machine registers with the engine, beyond the inputs that the cases show."""
+
+import base64
+import json
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+from azure_gpu.formats import azure_types
+from azure_gpu.shared.refusal import Refused
+from azure_gpu.vm import proof as vm_proof
+from azure_gpu.vm.spec import GpuVmArgs
+from azure_gpu.vm.vm import GpuVm
+from localazure.shapes import default_api_version, to_arm
+from tests.components.recording import Recorded, Registration, declare, readable
+from tests.components.settings_of import STACK_ARGS
+from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
+from tests.support.ssh_keys import PUBLIC_KEY
+
+MACHINE = "azure-native:compute:VirtualMachine"
+EXTENSION = "azure-native:compute:VirtualMachineExtension"
+RUN_COMMAND = "azure-native:compute:VirtualMachineRunCommandByVirtualMachine"
+NETWORK = "azure-native:network:VirtualNetwork"
+GROUP = "azure-native:network:NetworkSecurityGroup"
+INTERFACE = "azure-native:network:NetworkInterface"
+ADDRESS = "azure-native:network:PublicIPAddress"
+BASTION = "azure-native:network:BastionHost"
+SCHEDULE = "azure-native:devtestlab:GlobalSchedule"
+ROLE = "azure-native:authorization:RoleAssignment"
+SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
+PASSWORD = "Sesame-4-all"
+ARGS: GpuVmArgs = {
+    "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
+    "resource_group_name": "group",
+    "resource_group": "group",
+    "size": "Standard_NC4as_T4_v3",
+    "admin": {"ssh_public_key": PUBLIC_KEY},
+    "expires_after": "2026-12-31",
+}
+WINDOWS: dict[str, Any] = {"image": "dsvm", "os_type": "Windows", "admin": {"password": PASSWORD}}
+
+
+def declared(*, preview: bool = False, **changed: Any) -> Recorded:
+    return declare(lambda: GpuVm("trainer", {**ARGS, **changed}), preview=preview)
+
+
+def machine(**changed: Any) -> Registration:
+    return declared(**changed).one(MACHINE)
+
+
+def refused(**changed: Any) -> str:
+    with pytest.raises(Refused) as refusal:
+        declared(**changed)
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
+def test_two_machines_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
+    def build() -> None:
+        GpuVm("one", ARGS)
+        GpuVm("two", ARGS)
+
+    recorded = declare(build, preview=preview)
+    urns = [registration.urn for registration in recorded.registrations]
+    assert len(urns) == len(set(urns))
+    for token, key in ((MACHINE, "vmName"), (NETWORK, "virtualNetworkName"), (INTERFACE, "networkInterfaceName")):
+        assert len({registration.inputs[key] for registration in recorded.of_type(token)}) == 2
+
+
+def test_nothing_is_let_in_and_nobody_has_an_address_unless_asked() -> None:
+    recorded = declared()
+    assert recorded.of_type(ADDRESS) == recorded.of_type(BASTION) == []
+    (rule,) = recorded.one(GROUP).inputs["securityRules"]
+    assert (rule["access"], rule["direction"], rule["sourceAddressPrefix"], rule["destinationPortRange"]) == (
+        "Deny",
+        "Inbound",
+        "*",
+        "*",
+    )
+    (configuration,) = recorded.one(INTERFACE).inputs["ipConfigurations"]
+    assert "publicIPAddress" not in configuration
+    assert recorded.one(INTERFACE).inputs["networkSecurityGroup"]["id"] == "/id-of/trainer-security-group"
+    (subnet,) = recorded.one(NETWORK).inputs["subnets"]
+    assert (subnet["name"], subnet["addressPrefix"], subnet["defaultOutboundAccess"]) == ("machines", "10.71.0.0/24", True)
+
+
+def test_a_public_address_lets_the_given_ranges_sign_on_and_says_what_it_is() -> None:
+    recorded = declared(public_address=True, allowed_ranges=["203.0.113.0/24", "198.51.100.7/32"])
+    assert recorded.one(ADDRESS).inputs["sku"] == {"name": "Standard"}
+    first, last = recorded.one(GROUP).inputs["securityRules"]
+    assert (first["sourceAddressPrefixes"], first["destinationPortRange"]) == (["203.0.113.0/24", "198.51.100.7/32"], "22")
+    assert (first["access"], last["access"]) == ("Allow", "Deny")
+    assert first["priority"] < last["priority"]
+
+
+def test_the_service_that_attaches_a_machine_signs_on_by_its_tag_which_azure_takes_in_a_rule_of_its_own_alone() -> None:
+    recorded = declared(public_address=True, allowed_ranges=["203.0.113.0/24", "AzureMachineLearning"])
+    people, service, last = recorded.one(GROUP).inputs["securityRules"]
+    assert (people["sourceAddressPrefix"], service["sourceAddressPrefix"]) == ("203.0.113.0/24", "AzureMachineLearning")
+    assert (service["destinationPortRange"], service["access"], last["access"]) == ("22", "Allow", "Deny")
+    assert people["priority"] < service["priority"] < last["priority"]
+
+
+def test_windows_is_reached_at_the_port_of_remote_desktop() -> None:
+    recorded = declared(**WINDOWS, public_address=True, allowed_ranges=["203.0.113.0/24"])
+    assert recorded.one(GROUP).inputs["securityRules"][0]["destinationPortRange"] == "3389"
+
+
+def test_a_bastion_has_its_subnet_its_address_and_its_way_in_and_preview_says_that_it_costs() -> None:
+    recorded = declared(bastion="basic", preview=True)
+    machines, bastion = recorded.one(NETWORK).inputs["subnets"]
+    assert (machines["addressPrefix"], bastion["name"]) == ("10.71.0.0/25", "AzureBastionSubnet")
+    assert bastion["addressPrefix"] == "10.71.0.128/25"
+    rule = recorded.one(GROUP).inputs["securityRules"][0]
+    assert (rule["sourceAddressPrefix"], rule["access"]) == ("10.71.0.128/25", "Allow")
+    assert recorded.one(BASTION).inputs["sku"] == {"name": "Basic"}
+    assert len(recorded.of_type(ADDRESS)) == 1
+    assert any("the Bastion costs for as long as it is there" in line for line in recorded.log)
+
+
+def test_the_free_bastion_has_no_address_and_comes_from_azure_itself() -> None:
+    recorded = declared(bastion="developer")
+    assert recorded.of_type(ADDRESS) == []
+    assert recorded.one(BASTION).inputs["sku"] == {"name": "Developer"}
+    assert recorded.one(BASTION).inputs["virtualNetwork"] == {"id": "/id-of/trainer-network"}
+    assert recorded.one(GROUP).inputs["securityRules"][0]["sourceAddressPrefix"] == "168.63.129.16/32"
+
+
+def test_in_a_subnet_that_exists_no_network_is_declared_and_the_machine_is_closed_all_the_same() -> None:
+    recorded = declared(subnet_id=SUBNET)
+    assert recorded.of_type(NETWORK) == []
+    assert recorded.one(INTERFACE).inputs["ipConfigurations"][0]["subnet"]["id"] == SUBNET
+    assert recorded.one(GROUP).inputs["securityRules"][0]["access"] == "Deny"
+
+    def wired() -> None:
+        GpuVm("trainer", {**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)})
+
+    assert declare(wired).one(INTERFACE).inputs == recorded.one(INTERFACE).inputs
+
+
+def test_nobody_signs_on_to_linux_with_a_password_and_the_disk_goes_with_the_machine() -> None:
+    inputs = machine().inputs
+    linux = inputs["osProfile"]["linuxConfiguration"]
+    assert linux["disablePasswordAuthentication"] is True
+    assert linux["ssh"]["publicKeys"] == [{"path": "/home/gpu/.ssh/authorized_keys", "keyData": PUBLIC_KEY}]
+    assert "adminPassword" not in inputs["osProfile"]
+    assert inputs["storageProfile"]["osDisk"]["deleteOption"] == "Delete"
+    assert "securityProfile" not in inputs  # ubuntu-hpc is said to break under Trusted Launch
+
+
+def test_a_windows_password_is_a_secret_wherever_it_goes() -> None:
+    def build() -> None:
+        GpuVm("trainer", {**ARGS, **WINDOWS, "admin": {"password": pulumi.Output.secret(PASSWORD)}})
+
+    for recorded in (declared(**WINDOWS), declare(build)):
+        registration = recorded.one(MACHINE)
+        assert registration.inputs["osProfile"]["adminPassword"] == PASSWORD
+        assert all(PASSWORD not in readable(each.wire) for each in recorded.registrations)
+        assert PASSWORD not in json.dumps(list(recorded.outputs.values())) + " ".join(recorded.log)
+    assert len(registration.inputs["osProfile"]["computerName"]) <= 15
+
+
+def test_a_data_science_machine_has_a_virtual_tpm_and_no_secure_boot_its_driver_could_not_load_under() -> None:
+    profile = machine(image="dsvm").inputs["securityProfile"]
+    assert profile == {"securityType": "TrustedLaunch", "uefiSettings": {"secureBootEnabled": False, "vTpmEnabled": True}}
+    assert "securityProfile" not in machine(image="dsvm", security="standard").inputs
+
+
+def test_the_stacks_identity_speaks_for_the_machine_and_without_one_it_gets_its_own_with_two_roles() -> None:
+    identity = "/subscriptions/a/resourceGroups/b/providers/Microsoft.ManagedIdentity/userAssignedIdentities/c"
+    recorded = declared(identity_id=identity)
+    assert recorded.one(MACHINE).inputs["identity"] == {"type": "UserAssigned", "userAssignedIdentities": [identity]}
+    assert recorded.of_type(ROLE) == []
+    registry = {"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}}
+    with_own = declared(registry=registry, storage={"name": "s", "id": "/storage"})
+    assert with_own.one(MACHINE).inputs["identity"] == {"type": "SystemAssigned"}
+    assert sorted(each.inputs["scope"] for each in with_own.of_type(ROLE)) == ["/registry", "/storage"]
+    assert declared(registry=registry, assign_roles=False).of_type(ROLE) == []
+
+
+def test_the_driver_comes_with_the_image_or_by_the_extension_and_never_twice() -> None:
+    assert declared().of_type(EXTENSION) == []
+    recorded = declared(size="Standard_NV6ads_A10_v5")  # takes GRID, which ubuntu-hpc doesn't bring
+    assert recorded.one(MACHINE).inputs["storageProfile"]["imageReference"]["offer"] == "0001-com-ubuntu-server-jammy"
+    extension = recorded.one(EXTENSION)
+    assert (extension.inputs["publisher"], extension.inputs["type"]) == ("Microsoft.HpcCompute", "NvidiaGpuDriverLinux")
+    assert "tags" not in extension.inputs  # Azure changes no extension of a machine that is deallocated
+    assert extension.deleted_with == recorded.one(MACHINE).urn
+    assert "two of them are in each other's way" in refused(driver="extension")
+    assert "no CUDA driver for Ubuntu 24.04 LTS" in refused(image="Canonical:ubuntu-24_04-lts:server")
+    assert declared(driver="none", image="Canonical:ubuntu-24_04-lts:server").of_type(RUN_COMMAND) == []
+
+
+def test_the_proof_is_told_at_creation_holds_no_secret_and_makes_an_update_fail() -> None:
+    recorded = declared(size="Standard_NC64as_T4_v3")  # four of them
+    told = base64.b64decode(recorded.one(MACHINE).inputs["osProfile"]["customData"]).decode()
+    assert told.startswith("#cloud-config\n")
+    (file,) = yaml.safe_load(told)["write_files"]
+    assert (file["path"], file["permissions"]) == ("/var/lib/cloud/scripts/per-boot/azure-gpu-driver.sh", "0755")
+    assert file["content"].startswith("#!/bin/sh\n")
+    assert "-ge 4 ]" in file["content"]
+    assert "exit 1" in file["content"]
+    proof = recorded.one(RUN_COMMAND)
+    assert (proof.inputs["treatFailureAsDeploymentFailure"], proof.inputs["asyncExecution"]) == (True, False)
+    assert proof.inputs["source"] == {"script": vm_proof.wait_script()}
+    assert declared(prove_driver=False).of_type(RUN_COMMAND) == []
+    assert "customData" not in machine(prove_driver=False).inputs["osProfile"]
+
+
+def test_another_version_of_the_proof_makes_no_new_machine_and_a_proof_that_was_not_told_does() -> None:
+    registration = machine()
+    assert registration.ignore_changes == ["osProfile.customData"]
+    assert registration.replacement_trigger is True
+    assert machine(prove_driver=False).replacement_trigger is False
+    assert "osProfile" in registration.replace_on_changes
+    assert registration.delete_before_replace
+
+
+def test_azure_itself_deallocates_the_machine_every_evening_under_the_one_name_that_it_takes() -> None:
+    recorded = declared()
+    schedule = recorded.one(SCHEDULE).inputs
+    assert schedule["name"] == f"shutdown-computevm-{recorded.one(MACHINE).inputs['vmName']}"
+    assert (schedule["taskType"], schedule["dailyRecurrence"], schedule["timeZoneId"]) == (
+        "ComputeVmShutdownTask",
+        {"time": "1900"},
+        "UTC",
+    )
+    told = {"time": "06:30", "timezone": "W. Europe Standard Time", "mail_to": "me@example.org"}
+    said = declared(shutdown=told).one(SCHEDULE).inputs
+    assert said["dailyRecurrence"] == {"time": "0630"}
+    assert said["notificationSettings"] == {"status": "Enabled", "emailRecipient": "me@example.org", "timeInMinutes": 30}
+    assert declared(shutdown={"enabled": False}).of_type(SCHEDULE) == []
+
+
+def test_a_spot_machine_keeps_its_disk_when_it_is_taken_away() -> None:
+    inputs = machine(spot={"enabled": True}).inputs
+    assert (inputs["priority"], inputs["evictionPolicy"], inputs["billingProfile"]) == ("Spot", "Deallocate", {"maxPrice": -1})
+    assert "priority" not in machine(spot={"enabled": False}).inputs
+
+
+def test_what_it_costs_is_said_in_a_preview_and_in_its_outputs() -> None:
+    recorded = declared(preview=True)
+    assert any("cost, its disk aside: 0.526 USD/hour" in line for line in recorded.log)
+    assert any("while it is deallocated, its disk included: 0.027 USD/hour" in line for line in recorded.log)
+    (outputs,) = [each for each in declared().outputs.values() if "resource_id" in each]
+    assert (outputs["hourly_cost"], outputs["idle_cost"]) == (0.526, 0.027)
+    assert outputs["expires_at"] == "2027-01-01T00:00:00Z"
+    (unknown,) = [each for each in declared(**WINDOWS).outputs.values() if "resource_id" in each]
+    assert "hourly_cost" not in unknown or unknown["hourly_cost"] is None  # not known is never free
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING_REASON)
+def test_arm_takes_every_body_of_a_machine() -> None:
+    everything: dict[str, Any] = {
+        "image": "dsvm",
+        "spot": {"max_price": 0.25, "eviction": "delete"},
+        "zone": "1",
+        "disk": {"size_gb": 256, "type": "StandardSSD_LRS", "encryption_at_host": True},
+        "public_address": True,
+        "allowed_ranges": ["203.0.113.0/24", "198.51.100.7/32"],
+        "bastion": "basic",
+        "shutdown": {"mail_to": "me@example.org"},
+        "tags": {"cost": "42"},
+    }
+    seen: set[str] = set()
+    problems: list[str] = []
+    for changed in (everything, {"size": "Standard_NV6ads_A10_v5", "subnet_id": SUBNET}, WINDOWS):
+        for registration in declared(**changed).registrations:
+            azure_type = azure_types.BY_TOKEN.get(registration.type)
+            if azure_type is None or azure_type.arm_type in WITHOUT_A_FILE:
+                continue
+            seen.add(registration.type)
+            body = to_arm(azure_type, registration.inputs)
+            problems += arm_problems(azure_type.arm_type, default_api_version(azure_type), body)
+    assert problems == []
+    assert seen == {MACHINE, EXTENSION, NETWORK, GROUP, INTERFACE, ADDRESS}
