@@ -7,11 +7,10 @@ from typing import Any
 
 import yaml
 
-from formats import stack_file
+from azure_gpu.formats import stack_file
 from localazure.plugin.installation import install
 from tests.components.recorded_bodies import CASES, CONNECTED
-from tests.components.recording import KEYS
-from tests.components.recording import STACK as STACK_OF_CASES
+from tests.components.recording import KEYS, STACK as STACK_OF_CASES
 from tests.components.settings_of import configuration
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
 from tests.support.stack import connected_environment

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import grpc
 from pulumi.runtime.proto import provider_pb2
 
-from formats.azure_types import RESOURCE_GROUP
+from azure_gpu.formats.azure_types import RESOURCE_GROUP
 from localazure.plugin.base import configured
 from localazure.plugin.errors import State
 from localazure.plugin.invokes import READS

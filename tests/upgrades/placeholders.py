@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from formats.build_context import context_hash
+from azure_gpu.formats.build_context import context_hash
 from tests.components.recording import SECRET_SIGNATURE
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.upgrades.program import tag_of

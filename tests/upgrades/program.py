@@ -45,7 +45,7 @@ def main() -> None:
     folder = checkout / project.get("main", "")
     sys.path.insert(0, str(folder))
     if os.environ.get("OFFLINE"):
-        from formats import build_context
+        from azure_gpu.formats import build_context
 
         build_context.context_hash = tag_of
         pulumi.ResourceHook = HookOfPlans
