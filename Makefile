@@ -62,8 +62,8 @@ lint: .venv/ready ## format, style, types
 	$(PYTHON) -m pyright
 
 docs: .venv/ready ## write every generated page again: settings, components, catalog
-	$(PYTHON) -m azure_gpu.stack.settings > docs/settings.schema.json
-	$(PYTHON) -m azure_gpu.stack.settings reference > docs/settings.md
+	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
+	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
 	$(PYTHON) -m operations catalog > docs/catalog.md
 

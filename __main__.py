@@ -1,7 +1,7 @@
 """The program: settings in, components, exports out.
 
-It reads the configuration and today's date, once, and decides nothing: what a stack may say is in `components/settings.py`, what
-becomes of it in the components. All problems are raised together, before anything is declared.
+It reads the configuration and today's date once and decides nothing: `azure_gpu.stack` makes the plan, the components
+declare from it. All problems are raised together, before anything is declared.
 """
 
 import os
@@ -22,77 +22,64 @@ from azure_gpu.images.gallery_image import GalleryImage
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.refusal import refuse, warn
-from azure_gpu.stack.settings import all_problems, read
-from azure_gpu.stack.settings_clusters import connection
+from azure_gpu.stack.connection import connection
+from azure_gpu.stack.look_ups import BY_PROVIDER
+from azure_gpu.stack.plan import plan as make_plan
+from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
 
 # All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,
 # what the provider takes from the environment.
 configuration = {**connection(os.environ), **get_config_env(), **CONFIG.get()}
 settings = read(configuration, today=datetime.now(UTC).date().isoformat())
-problems = all_problems(settings, pulumi.get_project(), pulumi.get_stack())
-refuse(problems)
-warn(problems)
+plan = make_plan(settings, BY_PROVIDER, pulumi.get_project(), pulumi.get_stack())
+refuse(plan.problems)
+warn(plan.problems)
 
-foundation = Foundation("foundation", settings.foundation)
+foundation = Foundation("foundation", settings.foundation, planned=plan.foundation)
+shared = {**foundation.surroundings, "stack": settings.stack}
 groups = {
-    name: ContainerGroup(name, {**group, **foundation.surroundings, "stack": settings.stack})
-    for name, group in settings.container_groups.items()
+    name: ContainerGroup(name, {**settings.container_groups[name], **shared}, planned=spec)
+    for name, spec in plan.container_groups.items()
 }
 environments = {
-    region: JobEnvironment(region, {**environment, **foundation.surroundings, "stack": settings.stack})
-    for region, environment in settings.job_environments.items()
+    region: JobEnvironment(region, {**settings.job_environments[region], **shared}, planned=planned)
+    for region, planned in plan.environments.items()
 }
 jobs = {
     name: ServerlessGpuJob(
-        name,
-        {**job, **foundation.surroundings, **environments[settings.environment_of(name)].surroundings, "stack": settings.stack},
+        name, {**settings.jobs[name], **shared, **environments[settings.environment_of(name)].surroundings}, planned=spec
     )
-    for name, job in settings.jobs.items()
+    for name, spec in plan.jobs.items()
 }
 images = {
-    name: GalleryImage(name, {**image, **foundation.surroundings, "stack": settings.stack})
-    for name, image in settings.gallery_images.items()
+    name: GalleryImage(name, {**settings.gallery_images[name], **shared}, planned=spec)
+    for name, spec in plan.gallery_images.items()
 }
+with_images = {**shared, "images": {name: image.of_pool for name, image in images.items()}}
 account = None
 pools: dict[str, BatchPool] = {}
 if settings.batch_account is not None:
-    account = BatchAccount("batch", {**settings.batch_account, **foundation.surroundings, "stack": settings.stack})
-    of_pools = {name: image.of_pool for name, image in images.items()}
+    account = BatchAccount("batch", {**settings.batch_account, **shared}, planned=plan.batch_account)
     pools = {
-        name: BatchPool(
-            name, {**pool, **foundation.surroundings, **account.surroundings, "images": of_pools, "stack": settings.stack}
-        )
-        for name, pool in settings.pools.items()
+        name: BatchPool(name, {**settings.pools[name], **with_images, **account.surroundings}, planned=spec)
+        for name, spec in plan.pools.items()
     }
 clusters = {
-    name: GpuCluster(name, {**cluster, **foundation.surroundings, "stack": settings.stack})
-    for name, cluster in settings.clusters.items()
+    name: GpuCluster(name, {**settings.clusters[name], **shared}, planned=planned) for name, planned in plan.clusters.items()
 }
-edges = {
-    name: EdgeSharing(name, {**edge, **foundation.surroundings, "stack": settings.stack}) for name, edge in settings.edges.items()
-}
-of_vms = {name: image.of_pool for name, image in images.items()}
-vms = {
-    name: GpuVm(name, {**vm, **foundation.surroundings, "images": of_vms, "stack": settings.stack})
-    for name, vm in settings.vms.items()
-}
+edges = {name: EdgeSharing(name, {**settings.edges[name], **shared}, planned=spec) for name, spec in plan.edges.items()}
+vms = {name: GpuVm(name, {**settings.vms[name], **with_images}, planned=spec) for name, spec in plan.vms.items()}
 workspace = None
 endpoints: dict[str, MlEndpoint] = {}
 if settings.ml_workspace is not None:
-    workspace = MlWorkspace(
-        "ml",
-        {
-            **settings.ml_workspace,
-            **foundation.surroundings,
-            "clusters": {name: cluster.of_workspace for name, cluster in clusters.items()},
-            "vms": {name: vm.of_workspace for name, vm in vms.items()},
-            "stack": settings.stack,
-        },
-    )
+    of_clusters = {name: cluster.of_workspace for name, cluster in clusters.items()}
+    of_vms = {name: vm.of_workspace for name, vm in vms.items()}
+    attached = {**settings.ml_workspace, **shared, "clusters": of_clusters, "vms": of_vms}
+    workspace = MlWorkspace("ml", attached, planned=plan.ml_workspace)
     endpoints = {
-        name: MlEndpoint(name, {**endpoint, **foundation.surroundings, **workspace.surroundings, "stack": settings.stack})
-        for name, endpoint in settings.ml_endpoints.items()
+        name: MlEndpoint(name, {**settings.ml_endpoints[name], **shared, **workspace.surroundings}, planned=spec)
+        for name, spec in plan.ml_endpoints.items()
     }
 work = {**groups, **jobs, **pools, **clusters, **vms, **endpoints}  # no name is in two of them, or in those of machines
 ends = {name: each.expires_at for name, each in work.items()}

@@ -28,7 +28,9 @@ from azure_gpu.catalog.problems import as_data
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.workloads import Workload
-from azure_gpu.stack.settings import all_problems, read
+from azure_gpu.stack.look_ups import BY_PROVIDER
+from azure_gpu.stack.plan import plan
+from azure_gpu.stack.settings import read
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import TODAY, configuration
 
@@ -115,7 +117,7 @@ def _refused(case: dict[str, Any]) -> dict[str, Any]:
 
     def build() -> None:
         settings = read(configuration(case["says"]), case.get("today", TODAY))
-        found.extend(as_data(problem) for problem in all_problems(settings, PROJECT, STACK))
+        found.extend(as_data(problem) for problem in plan(settings, BY_PROVIDER, PROJECT, STACK).problems)
 
     declare(build, lookups=case.get("azure_answers", {}))
     return {"problems": sorted(found, key=lambda problem: json.dumps(problem, sort_keys=True))}

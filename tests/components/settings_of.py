@@ -4,6 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.stack.look_ups import ASSUMED, BY_PROVIDER
+from azure_gpu.stack.plan import plan
+from azure_gpu.stack.settings import Settings
 from tests.components.recording import SUBSCRIPTION
 
 TODAY = "2026-11-20"
@@ -21,3 +25,13 @@ def configuration(said: Mapping[str, Any]) -> dict[str, str]:
         for key, value in whole.items()
         if value is not None
     }
+
+
+def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
+    """Of a plan that reads what exists."""
+    return list(plan(settings, BY_PROVIDER, project, stack).problems)
+
+
+def pure_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
+    """Of a plan that assumes what exists."""
+    return list(plan(settings, ASSUMED, project, stack).problems)

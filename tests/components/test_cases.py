@@ -20,10 +20,10 @@ from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.images.gallery_image import GalleryImage
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
-from azure_gpu.stack.settings import all_problems, read
+from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
 from tests.components.recording import KEYS, PROJECT, STACK, Recorded, declare
-from tests.components.settings_of import TODAY, configuration
+from tests.components.settings_of import TODAY, all_problems, configuration
 
 CASES = Path(__file__).parent / "cases"
 

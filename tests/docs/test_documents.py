@@ -10,8 +10,8 @@ import pytest
 import azure_gpu_operations.__main__
 import localazure.__main__
 from azure_gpu.catalog.problems import errors, render
-from azure_gpu.stack.settings import all_problems, read
-from tests.components.settings_of import TODAY, configuration
+from azure_gpu.stack.settings import read
+from tests.components.settings_of import TODAY, all_problems, configuration
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

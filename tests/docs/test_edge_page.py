@@ -9,9 +9,9 @@ from azure_gpu.catalog.problems import Severity
 from azure_gpu.catalog.services import stack_edge_commands
 from azure_gpu.catalog.services.stack_edge_commands import COMMANDS
 from azure_gpu.formats.stack_file import configuration
-from azure_gpu.stack.settings import pure_problems, read
+from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION
-from tests.components.settings_of import TODAY
+from tests.components.settings_of import TODAY, pure_problems
 from tests.support.edge_documents import FRAGMENT
 
 ROOT = Path(__file__).parents[2]

@@ -13,6 +13,7 @@ from azure_gpu.catalog.problems import errors
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings as stack_settings
 from azure_gpu_operations.__main__ import main
+from tests.components.settings_of import pure_problems
 from tests.support.container_group_files import (
     EXPORTED_2018,
     FILES,
@@ -116,7 +117,7 @@ def test_what_is_printed_is_all_that_the_program_needs_once_its_secrets_are_set(
     if file == "profile-2021.yaml":  # of a network profile nobody can say which subnet it is
         config["azure-gpu:container_groups"]["inside"]["subnet_id"] = "/subscriptions/0/resourceGroups/r/x/subnets/s"
     read = stack_settings.read(configuration(yaml.safe_dump({"config": config})), as_of)
-    assert errors(stack_settings.pure_problems(read, "azure-gpu", "dev")) == []
+    assert errors(pure_problems(read, "azure-gpu", "dev")) == []
 
 
 def _set(config: dict[str, Any], path: str, value: str) -> None:

@@ -15,6 +15,7 @@ from azure_gpu.formats.old_machine_learning.read import read
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings as stack_settings
 from azure_gpu_operations.__main__ import main
+from tests.components.settings_of import all_problems
 from tests.support.embedded import CHECKOUT
 from tests.support.old_machine_learning_files import (
     ATTACH,
@@ -290,7 +291,7 @@ def test_what_is_taken_is_a_stack_file_that_the_program_takes(capsys: Capture) -
     imported(capsys, SDK, "--stack", "old", "--config-folder", ".", "--write")
     settings = stack_settings.read(configuration(file.read_text()), TODAY)
     assert settings.problems == []
-    problems = errors(stack_settings.all_problems(settings, "azure-gpu", "old"))
+    problems = errors(all_problems(settings, "azure-gpu", "old"))
     assert [str(problem) for problem in problems] == []
 
 

@@ -13,6 +13,7 @@ from azure_gpu.formats import task_file
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings as stack_settings
 from azure_gpu_operations.__main__ import main
+from tests.components.settings_of import pure_problems
 from tests.support.shipyard_files import (
     CREDENTIALS,
     CUSTOM_POOL,
@@ -163,7 +164,7 @@ def test_what_is_printed_is_all_that_the_program_needs_once_its_secrets_are_set(
                 at = at[step]
             at[last] = "a2V5"
     read = stack_settings.read(configuration(yaml.safe_dump({"config": config})), as_of)
-    assert errors(stack_settings.pure_problems(read, "azure-gpu", "dev")) == []
+    assert errors(pure_problems(read, "azure-gpu", "dev")) == []
 
 
 def test_the_jobs_are_written_as_files_that_run_takes(capsys: Capture, folder: Path) -> None:

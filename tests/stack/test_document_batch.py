@@ -14,6 +14,7 @@ import yaml
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings
+from tests.components.settings_of import pure_problems
 from tests.stack.conftest import MakeStack
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.stack import ProgramStack
@@ -104,7 +105,7 @@ def problems_of(pools: dict[str, dict[str, Any]], as_of: str, **more: Any) -> li
     """What the program says before anything is created."""
     keys = {f"azure-gpu:{key}": value for key, value in config(pools, as_of, **more).items()}
     text = yaml.safe_dump({"config": {"azure-native:subscriptionId": SUBSCRIPTION, **keys}})
-    return settings.pure_problems(settings.read(configuration(text), as_of), "azure-gpu", "documents")
+    return pure_problems(settings.read(configuration(text), as_of), "azure-gpu", "documents")
 
 
 def shipped_pools(text: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
 from azure_gpu.aks.pools import GpuPoolSpec
 from azure_gpu.aks.resolve import resolve
-from azure_gpu.aks.spec import SERVICE_PRINCIPAL, may_speak
+from azure_gpu.aks.spec import SERVICE_PRINCIPAL, GpuClusterSpec, may_speak
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.formats import arm_ids, azure_types
@@ -65,16 +65,17 @@ class GpuCluster(pulumi.ComponentResource):
     of_workspace: ClusterOfWorkspace
     """The cluster as an Azure Machine Learning workspace attaches it. Not an output."""
 
-    def __init__(self, name: str, args: GpuClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: GpuClusterArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: tuple[GpuClusterSpec, ClusterFacts] | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:GpuCluster", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(name, args, context)
-        images = args["registry"]["workload_images"] if "registry" in args else {}
-        self._speaks = may_speak(spec) and args.get("identity_is_own", False)
-        of_services = gpu_objects_declare.missing_of_services(spec.objects, identity=self._speaks, storage="storage" in args)
-        refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
-        facts, problems = cluster_existing.look_up(spec)
-        refuse(problems)
+        spec, facts = planned or _decided(name, args)
+        self._speaks = _speaks(spec, args)
 
         self._name = name
         self._spec = spec
@@ -296,6 +297,22 @@ class GpuCluster(pulumi.ComponentResource):
         if pulumi.runtime.is_dry_run():
             idle = self._spec.idle_cost.text(self._spec.context.day)
             pulumi.log.info(f"while nothing runs it costs {idle}, disks and addresses aside", self)
+
+
+def _speaks(spec: GpuClusterSpec, args: GpuClusterArgs) -> bool:
+    return may_speak(spec) and args.get("identity_is_own", False)
+
+
+def _decided(name: str, args: GpuClusterArgs) -> tuple[GpuClusterSpec, ClusterFacts]:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context)
+    images = args["registry"]["workload_images"] if "registry" in args else {}
+    of_services = gpu_objects_declare.missing_of_services(spec.objects, identity=_speaks(spec, args), storage="storage" in args)
+    refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
+    facts, problems = cluster_existing.look_up(spec)
+    refuse(problems)
+    return spec, facts
 
 
 def _said_of(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> dict[str, Any]:

@@ -39,11 +39,16 @@ class ContainerGroup(pulumi.ComponentResource):
     group: containerinstance.ContainerGroup
     """The group itself, for what this component doesn't offer. Not an output."""
 
-    def __init__(self, name: str, args: ContainerGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: ContainerGroupArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: ContainerGroupSpec | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:ContainerGroup", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(name, args, context)
-        refuse([*stack_problems, *problems, *inputs.missing(spec, args, f"container_groups.{name}")])
+        spec = planned or _decided(name, args)
 
         self.group = containerinstance.ContainerGroup(
             f"{name}-group",
@@ -88,6 +93,14 @@ class ContainerGroup(pulumi.ComponentResource):
                 f"Source: {time.source}",
                 self,
             )
+
+
+def _decided(name: str, args: ContainerGroupArgs) -> ContainerGroupSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context)
+    refuse([*stack_problems, *problems, *inputs.missing(spec, args, f"container_groups.{name}")])
+    return spec
 
 
 def _subnets(spec: ContainerGroupSpec) -> list[containerinstance.ContainerGroupSubnetIdArgs] | None:

@@ -68,13 +68,12 @@ def resolve(
     return spec, problems
 
 
-def check(name: str, said: EdgeSharingSettings, context: Context) -> list[Problem]:
-    """Everything that is wrong, a cluster that doesn't answer included."""
-    spec, problems = resolve(name, said, context)
+def unanswered(spec: EdgeSharingSpec) -> list[Problem]:
+    """The problem of a cluster that doesn't answer to its kubeconfig."""
     if spec.kubeconfig is None:
-        return problems
-    unanswered = reach.answer_problem(spec.kubeconfig, spec.context, spec.kubeconfig_path)
-    return [*problems, unanswered] if unanswered is not None else problems
+        return []
+    problem = reach.answer_problem(spec.kubeconfig, spec.context, spec.kubeconfig_path)
+    return [problem] if problem is not None else []
 
 
 def workloads(said: EdgeSharingSettings) -> set[Workload]:

@@ -37,13 +37,17 @@ class EdgeSharing(pulumi.ComponentResource):
     provider: kubernetes.Provider
     """The login, for what this component doesn't offer. Not an output."""
 
-    def __init__(self, name: str, args: EdgeSharingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: EdgeSharingArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: EdgeSharingSpec | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:EdgeSharing", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(name, args, context)
+        spec = planned or _decided(name, args)
         images = args["registry"]["workload_images"] if "registry" in args else {}
-        missing = kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images)
-        refuse([*stack_problems, *problems, *missing])
 
         self.provider = kubernetes.Provider(
             f"{name}-kubernetes",
@@ -65,6 +69,16 @@ class EdgeSharing(pulumi.ComponentResource):
         self.context = pulumi.Output.from_input(spec.context)
         self.jobs = pulumi.Output.from_input({job: each.name for job, each in spec.jobs.items()})
         self.register_outputs({"namespace": self.namespace, "context": self.context, "jobs": self.jobs})
+
+
+def _decided(name: str, args: EdgeSharingArgs) -> EdgeSharingSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context)
+    images = args["registry"]["workload_images"] if "registry" in args else {}
+    missing = kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images)
+    refuse([*stack_problems, *problems, *missing])
+    return spec
 
 
 def _before_jobs(spec: EdgeSharingSpec) -> list[Manifest]:

@@ -15,7 +15,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.args import FoundationArgs
-from azure_gpu.foundation.existing import look_up
+from azure_gpu.foundation.existing import Found, look_up
 from azure_gpu.foundation.spec import FoundationSpec, resolve
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.context import LogsArgs, RegistryArgs, StorageArgs, Surroundings, resolve_stack
@@ -44,13 +44,16 @@ class Foundation(pulumi.ComponentResource):
     surroundings: Surroundings
     """The same as arguments of the components that stand on this foundation. Not an output."""
 
-    def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: FoundationArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: tuple[FoundationSpec, Found] | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:Foundation", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(args, context)
-        refuse([*stack_problems, *problems])
-        found, problems = look_up(spec)
-        refuse(problems)
+        spec, found = planned or _decided(args)
 
         self._name = name
         self._spec = spec
@@ -249,6 +252,16 @@ class Foundation(pulumi.ComponentResource):
             opts=self._child,
         )
         return account.id
+
+
+def _decided(args: FoundationArgs) -> tuple[FoundationSpec, Found]:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(args, context)
+    refuse([*stack_problems, *problems])
+    found, problems = look_up(spec)
+    refuse(problems)
+    return spec, found
 
 
 def role_commands(spec: FoundationSpec) -> list[str]:

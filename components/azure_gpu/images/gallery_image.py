@@ -38,11 +38,16 @@ class GalleryImage(pulumi.ComponentResource):
     of_pool: ImageOfPool
     """The same as an argument of pools. Not an output."""
 
-    def __init__(self, name: str, args: GalleryImageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: GalleryImageArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: GalleryImageSpec | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:GalleryImage", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(name, args, context)
-        refuse([*stack_problems, *problems])
+        spec = planned or _decided(name, args)
 
         self._name = name
         self._group = args["resource_group_name"]
@@ -98,6 +103,14 @@ class GalleryImage(pulumi.ComponentResource):
             tags=spec.tags,
             opts=self._options(REPLACING_VERSION),
         )
+
+
+def _decided(name: str, args: GalleryImageArgs) -> GalleryImageSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context)
+    refuse([*stack_problems, *problems])
+    return spec
 
 
 def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfileArgs:

@@ -14,7 +14,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.aks import resolve as cluster_resolve
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.problems import Problem, as_data
@@ -22,23 +21,18 @@ from azure_gpu.catalog.services.aks import system_pools
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.container_apps.environment import spec as environment_spec
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
-from azure_gpu.container_apps.job import resolve as job_resolve
 from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
-from azure_gpu.container_instances import resolve as group_resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.foundation import spec as foundation_spec
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.args import EndpointIdentity
 from azure_gpu.ml.endpoint.spec import identity_of
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.stack.settings import PROJECT, Settings, pure_problems, read
-from azure_gpu.stack.settings_batch import BatchParts
-from azure_gpu.stack.settings_ml import MlParts
+from azure_gpu.stack.look_ups import ASSUMED
+from azure_gpu.stack.plan import Plan, plan as make_plan
+from azure_gpu.stack.settings import PROJECT, Settings, read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,52 +87,52 @@ class Inventory:
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
 
 
-def take(configuration: dict[str, str], project: str, stack: str, today: str) -> Inventory:
-    """The inventory of a stack with this configuration. Pure."""
+def take(configuration: Mapping[str, str], project: str, stack: str, today: str) -> Inventory:
+    """The inventory of a stack with this configuration, without asking Azure. Pure."""
     settings = read(configuration, today)
-    context, _ = resolve_stack(settings.stack, project, stack)
-    foundation, _ = foundation_spec.resolve(settings.foundation, context)
-    groups = {name: group_resolve.resolve(name, group, context)[0] for name, group in settings.container_groups.items()}
-    jobs = {name: job_resolve.resolve(name, job, context)[0] for name, job in settings.jobs.items()}
-    batch = settings.batch_parts(context)
-    clusters = {name: cluster_resolve.resolve(name, each, context)[0] for name, each in settings.clusters.items()}
-    environments = [environment_spec.resolve(each, context)[0] for each in settings.job_environments.values()]
-    of_ml = settings.ml_parts(context)
+    return of_plan(settings, make_plan(settings, ASSUMED, project, stack))
+
+
+def of_plan(settings: Settings, plan: Plan) -> Inventory:
+    """What a plan would take in Azure."""
+    foundation = plan.foundation[0]
+    clusters = {name: spec for name, (spec, _) in plan.clusters.items()}
+    account = plan.batch_account[0] if plan.batch_account else None
     return Inventory(
-        day=context.day,
-        location=context.location,
-        subscription_id=context.subscription_id,
-        problems=tuple(pure_problems(settings, project, stack)),
+        day=plan.context.day,
+        location=plan.context.location,
+        subscription_id=plan.context.subscription_id,
+        problems=plan.problems,
         uses=(
-            *_group_uses(settings, groups),
-            *_job_uses(settings, jobs),
-            *_pool_uses(batch),
+            *_group_uses(settings, plan.container_groups),
+            *_job_uses(settings, plan.jobs),
+            *_pool_uses(plan.pools),
             *_cluster_uses(clusters),
-            *uses(of_ml),
+            *_ml_uses(plan),
         ),
         system_pools=tuple(_system_pool(spec) for spec in clusters.values() if spec.existing is None),
-        ml_machines=tuple(without_gpu(of_ml)),
+        ml_machines=tuple(_without_gpu(plan)),
         names=(
             *_foundation_names(foundation),
-            *_group_names(groups),
-            *_job_names(jobs, environments),
-            *_batch_names(settings, batch),
+            *_group_names(plan.container_groups),
+            *_job_names(plan.jobs, [spec for spec, _ in plan.environments.values()]),
+            *_batch_names(settings, plan),
             *_cluster_names(settings, clusters),
-            *(_name(*each) for each in names(settings.ml_workspace, of_ml)),
+            *(_name(*each) for each in _ml_names(settings.ml_workspace, plan)),
         ),
-        batch_account=batch.account.name if batch.account else "",
-        batch_account_id=batch.account.existing.text if batch.account and batch.account.existing else "",
-        packages=tuple(package for name, spec in batch.pools.items() for package in _packages(name, spec)),
+        batch_account=account.name if account else "",
+        batch_account_id=account.existing.text if account and account.existing else "",
+        packages=tuple(package for name, spec in plan.pools.items() for package in _packages(name, spec)),
         assigns_roles=foundation.assign_roles
         and (
             foundation.identity_pulls
             or foundation.identity_writes_blobs
             or bool(clusters)
-            or assigns_roles(of_ml, identity=foundation.identity is not None)
+            or _ml_assigns_roles(plan, identity=foundation.identity is not None)
         ),
         clusters=tuple(spec.existing.text for spec in clusters.values() if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
-        ml_workspace=existing_workspace(of_ml),
+        ml_workspace=_existing_workspace(plan),
     )
 
 
@@ -174,10 +168,10 @@ def _job_uses(settings: Settings, jobs: Mapping[str, ServerlessGpuJobSpec]) -> l
     ]
 
 
-def _pool_uses(batch: BatchParts) -> list[SizeUse]:
+def _pool_uses(pools: Mapping[str, BatchPoolSpec]) -> list[SizeUse]:
     """A formula of one's own may ask for any number: then one node is asked about."""
     uses: list[SizeUse] = []
-    for name, spec in batch.pools.items():
+    for name, spec in pools.items():
         dedicated, spot = spec.scale.most or (1, 0)
         for nodes, is_spot in ((dedicated, False), (spot, True)):
             if nodes:
@@ -237,13 +231,13 @@ def _cluster_names(settings: Settings, clusters: Mapping[str, GpuClusterSpec]) -
     return names
 
 
-def _batch_names(settings: Settings, batch: BatchParts) -> list[Name]:
+def _batch_names(settings: Settings, plan: Plan) -> list[Name]:
     names: list[Name] = []
-    if batch.account is not None and batch.account.existing is None:
-        names.append(_name(azure_types.BATCH_ACCOUNT, batch.account.name, "batch_account"))
-    for name, image in batch.images.items():
+    if plan.batch_account is not None and plan.batch_account[0].existing is None:
+        names.append(_name(azure_types.BATCH_ACCOUNT, plan.batch_account[0].name, "batch_account"))
+    for name, image in plan.gallery_images.items():
         names.append(_name(azure_types.GALLERY, image.gallery_name, f"gallery_images.{name}"))
-    for name, spec in batch.pools.items():
+    for name, spec in plan.pools.items():
         # In a stack file, what is wired is text.
         names.append(_name(azure_types.BATCH_POOL, spec.name(str(settings.pools[name].get("subnet_id", ""))), f"pools.{name}"))
     return names
@@ -278,6 +272,63 @@ def _group_names(groups: Mapping[str, ContainerGroupSpec]) -> list[Name]:
 def _job_names(jobs: Mapping[str, ServerlessGpuJobSpec], environments: Sequence[JobEnvironmentSpec]) -> list[Name]:
     created = [_name(azure_types.MANAGED_ENVIRONMENT, spec.name, "job_environment") for spec in environments if not spec.existing]
     return [*created, *(_name(azure_types.JOB, spec.job_name, f"jobs.{name}") for name, spec in jobs.items())]
+
+
+def _ml_uses(plan: Plan) -> Iterator[SizeUse]:
+    """Machines whose sizes have a GPU: of a compute and of a deployment all that there can be."""
+    yield from (use for use in _of_ml(plan) if SIZES.find(use.size) is not None)
+    for vm in plan.vms.values():
+        yield from vm.uses
+
+
+def _without_gpu(plan: Plan) -> Iterator[MachinesUse]:
+    """Machines of the workspace and its endpoints without a GPU, with those that upgrades of a deployment have to have room
+    for."""
+    for use in _of_ml(plan):
+        if SIZES.find(use.size) is None:
+            known = endpoints.managed_cpu(use.size)
+            nodes = endpoints.reserved(use.nodes) if use.service is Service.ML_ENDPOINT else use.nodes
+            family, vcpus = (known.quota_family, known.vcpus) if known is not None else ("", None)
+            yield MachinesUse(size=use.size, region=use.region, nodes=nodes, family=family, vcpus=vcpus, path=use.path)
+
+
+def _of_ml(plan: Plan) -> Iterator[SizeUse]:
+    if plan.ml_workspace is not None:
+        yield from (spec.use for spec in plan.ml_workspace.machines.values())
+    for endpoint in plan.ml_endpoints.values():
+        yield from endpoint.uses
+
+
+def _ml_names(said: MlWorkspaceSettings | None, plan: Plan) -> Iterator[tuple[AzureType, str, str]]:
+    """Type, name, and where it is written. A workspace or a vault without a name of its own takes none beforehand."""
+    workspace = plan.ml_workspace
+    if workspace is not None and said is not None:
+        if workspace.existing is None and workspace.name:
+            yield azure_types.ML_WORKSPACE, workspace.name, "ml_workspace.workspace_name"
+        for name, spec in workspace.computes.items():
+            # In a stack file, what is wired is text.
+            subnet = str(said.get("computes", {})[name].get("subnet_id", ""))
+            own = workspace.machines.get(name)
+            yield azure_types.ML_COMPUTE, own.azure_name(subnet) if own is not None else name, spec.path
+    for name, endpoint in plan.ml_endpoints.items():
+        yield azure_types.ML_ONLINE_ENDPOINT, endpoint.name, f"ml_endpoints.{name}"
+    for name, vm in plan.vms.items():
+        yield azure_types.VIRTUAL_MACHINE, vm.name, f"vms.{name}"
+        for azure_type, of_network in vm.network_names:
+            yield azure_type, of_network, f"vms.{name}"
+
+
+def _ml_assigns_roles(plan: Plan, *, identity: bool) -> bool:
+    """Whether an identity that the stack creates gets roles: a workspace's, or of machines and endpoints that don't speak as
+    the stack's. `identity`: whether the stack has one."""
+    created = plan.ml_workspace is not None and plan.ml_workspace.existing is None
+    speaking = {identity_of(endpoint, stack_has_one=identity) for endpoint in plan.ml_endpoints.values()}
+    return created or EndpointIdentity.SYSTEM in speaking or (bool(plan.vms) and not identity)
+
+
+def _existing_workspace(plan: Plan) -> str:
+    """ARM id of the existing workspace; empty where there is none."""
+    return plan.ml_workspace.existing.text if plan.ml_workspace is not None and plan.ml_workspace.existing is not None else ""
 
 
 def _name(azure_type: AzureType, name: str, path: str) -> Name:
@@ -343,60 +394,3 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-
-def uses(parts: MlParts) -> Iterator[SizeUse]:
-    """Machines whose sizes have a GPU: of a compute and of a deployment all that there can be."""
-    yield from (use for use in _of_ml(parts) if SIZES.find(use.size) is not None)
-    for vm in parts.vms.values():
-        yield from vm.uses
-
-
-def without_gpu(parts: MlParts) -> Iterator[MachinesUse]:
-    """Machines of the workspace and its endpoints without a GPU, with those that upgrades of a deployment have to have room
-    for."""
-    for use in _of_ml(parts):
-        if SIZES.find(use.size) is None:
-            known = endpoints.managed_cpu(use.size)
-            nodes = endpoints.reserved(use.nodes) if use.service is Service.ML_ENDPOINT else use.nodes
-            family, vcpus = (known.quota_family, known.vcpus) if known is not None else ("", None)
-            yield MachinesUse(size=use.size, region=use.region, nodes=nodes, family=family, vcpus=vcpus, path=use.path)
-
-
-def _of_ml(parts: MlParts) -> Iterator[SizeUse]:
-    if parts.workspace is not None:
-        yield from (spec.use for spec in parts.workspace.machines.values())
-    for endpoint in parts.endpoints.values():
-        yield from endpoint.uses
-
-
-def names(said: MlWorkspaceSettings | None, parts: MlParts) -> Iterator[tuple[AzureType, str, str]]:
-    """Type, name, and where it is written. A workspace or a vault without a name of its own takes none beforehand."""
-    workspace = parts.workspace
-    if workspace is not None and said is not None:
-        if workspace.existing is None and workspace.name:
-            yield azure_types.ML_WORKSPACE, workspace.name, "ml_workspace.workspace_name"
-        for name, spec in workspace.computes.items():
-            # In a stack file, what is wired is text.
-            subnet = str(said.get("computes", {})[name].get("subnet_id", ""))
-            own = workspace.machines.get(name)
-            yield azure_types.ML_COMPUTE, own.azure_name(subnet) if own is not None else name, spec.path
-    for name, endpoint in parts.endpoints.items():
-        yield azure_types.ML_ONLINE_ENDPOINT, endpoint.name, f"ml_endpoints.{name}"
-    for name, vm in parts.vms.items():
-        yield azure_types.VIRTUAL_MACHINE, vm.name, f"vms.{name}"
-        for azure_type, of_network in vm.network_names:
-            yield azure_type, of_network, f"vms.{name}"
-
-
-def assigns_roles(parts: MlParts, *, identity: bool) -> bool:
-    """Whether an identity that the stack creates gets roles: a workspace's, or of machines and endpoints that don't speak as
-    the stack's. `identity`: whether the stack has one."""
-    created = parts.workspace is not None and parts.workspace.existing is None
-    speaking = {identity_of(endpoint, stack_has_one=identity) for endpoint in parts.endpoints.values()}
-    return created or EndpointIdentity.SYSTEM in speaking or (bool(parts.vms) and not identity)
-
-
-def existing_workspace(parts: MlParts) -> str:
-    """ARM id of the existing workspace; empty where there is none."""
-    return parts.workspace.existing.text if parts.workspace is not None and parts.workspace.existing is not None else ""

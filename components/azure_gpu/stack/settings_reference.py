@@ -1,11 +1,17 @@
-"""The reference of all keys of a stack file, for people: docs/settings.md.
+"""The reference of all keys of a stack file: docs/settings.md for people, docs/settings.schema.json for editors.
 
-In: the JSON Schema of a stack file, whose descriptions are the docstrings of the keys. Out: Markdown, one table row a key.
+Both are made from the docstrings of the keys: `python -m azure_gpu.stack.settings_reference schema|reference` prints one.
 """
 
+import argparse
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
+
+from azure_gpu.shared.validation import schema
+from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.settings import PROJECT
 
 _HEAD = """# Every key of a stack file
 
@@ -101,3 +107,37 @@ def _type(node: dict[str, Any], wired: str) -> str:
 
 def _yaml(word: object) -> str:
     return str(word).lower() if isinstance(word, bool) else str(word)
+
+
+def editor_schema() -> dict[str, Any]:
+    """The JSON Schema of a whole stack file, `Pulumi.<stack>.yaml`; keys of other namespaces are left to their owners."""
+    program = schema(StackFile)
+    keys = {f"{PROJECT}:{key}": value for key, value in program["properties"].items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Stack files of {PROJECT}",
+        "type": "object",
+        "properties": {
+            "config": {
+                "type": "object",
+                "properties": keys,
+                "propertyNames": {"anyOf": [{"enum": list(keys)}, {"not": {"pattern": f"^{PROJECT}:"}}]},
+                "required": [f"{PROJECT}:{key}" for key in program["required"]],
+            }
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m azure_gpu.stack.settings_reference", description="Prints what a stack file can say."
+    )
+    parser.add_argument("form", nargs="?", choices=("schema", "reference"), default="schema", help="default: schema")
+    if parser.parse_args().form == "schema":
+        print(json.dumps(editor_schema(), indent=2, ensure_ascii=False))
+    else:
+        print(reference(schema(StackFile)), end="")
+
+
+if __name__ == "__main__":
+    main()

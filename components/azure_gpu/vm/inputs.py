@@ -22,14 +22,16 @@ def identity(args: GpuVmArgs) -> compute.VirtualMachineIdentityArgs:
     return compute.VirtualMachineIdentityArgs(type=compute.ResourceIdentityType.SYSTEM_ASSIGNED)
 
 
-def image(spec: GpuVmSpec) -> compute.ImageReferenceArgs:
+def image(spec: GpuVmSpec, args: GpuVmArgs) -> compute.ImageReferenceArgs:
     chosen = spec.image
     if chosen.reference is not None:
         reference = chosen.reference
         return compute.ImageReferenceArgs(
             publisher=reference.publisher, offer=reference.offer, sku=reference.sku, version=chosen.version
         )
-    return compute.ImageReferenceArgs(id=chosen.of_gallery["id"] if chosen.of_gallery else chosen.image_id)
+    if chosen.of_gallery is not None:
+        return compute.ImageReferenceArgs(id=args.get("images", {})[args.get("gallery_image", "")]["id"])
+    return compute.ImageReferenceArgs(id=chosen.image_id)
 
 
 def disk(spec: GpuVmSpec) -> compute.OSDiskArgs:

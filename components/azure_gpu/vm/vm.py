@@ -24,6 +24,7 @@ from azure_gpu.vm import inputs, proof as vm_proof
 from azure_gpu.vm.args import Bastion, GpuVmArgs
 from azure_gpu.vm.interface import Declared
 from azure_gpu.vm.resolve import resolve
+from azure_gpu.vm.spec import GpuVmSpec
 from azure_gpu.vm.workspace_offer import of_workspace
 
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuVm"]
@@ -65,11 +66,11 @@ class GpuVm(pulumi.ComponentResource):
     of_workspace: VmOfWorkspace
     """The same as a workspace attaches it. Not an output."""
 
-    def __init__(self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None, *, planned: GpuVmSpec | None = None
+    ) -> None:
         super().__init__("azuregpu:index:GpuVm", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(name, args, context, args.get("images"))
-        refuse([*stack_problems, *problems])
+        spec = planned or _decided(name, args)
 
         self._name = name
         self._spec = spec
@@ -111,7 +112,7 @@ class GpuVm(pulumi.ComponentResource):
             eviction_policy=spec.spot.eviction if spec.spot else None,
             billing_profile=compute.BillingProfileArgs(max_price=spec.spot.max_price) if spec.spot else None,
             identity=inputs.identity(self._args),
-            storage_profile=compute.StorageProfileArgs(image_reference=inputs.image(spec), os_disk=inputs.disk(spec)),
+            storage_profile=compute.StorageProfileArgs(image_reference=inputs.image(spec, self._args), os_disk=inputs.disk(spec)),
             plan=inputs.plan(spec),
             os_profile=inputs.os_profile(spec, self._args),
             network_profile=compute.NetworkProfileArgs(
@@ -224,3 +225,11 @@ class GpuVm(pulumi.ComponentResource):
             pulumi.log.info(
                 "the Bastion costs for as long as it is there, used or not, also while the machine is deallocated", self
             )
+
+
+def _decided(name: str, args: GpuVmArgs) -> GpuVmSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context, args.get("images"))
+    refuse([*stack_problems, *problems])
+    return spec

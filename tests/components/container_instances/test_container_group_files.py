@@ -14,9 +14,9 @@ from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.shared.validation import check, key_docstrings
-from azure_gpu.stack.settings import all_problems, read
+from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, declare
-from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+from tests.components.settings_of import STACK_ARGS, TODAY, all_problems, configuration
 from tests.support.container_group_files import GPU_YAML
 
 GROUP = "azure-native:containerinstance:ContainerGroup"

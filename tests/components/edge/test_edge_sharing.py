@@ -9,7 +9,7 @@ import yaml
 
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.edge.args import EdgeSharingSettings
-from azure_gpu.edge.resolve import check, resolve
+from azure_gpu.edge.resolve import resolve, unanswered
 from azure_gpu.edge.sharing import EdgeSharing
 from azure_gpu.edge.spec import EdgeSharingSpec, announcement
 from azure_gpu.formats.stack_file import SECRET
@@ -247,7 +247,7 @@ def test_a_file_of_several_jobs_needs_the_name_of_one_of_them() -> None:
 
 
 def test_a_kubeconfig_that_cant_be_read_here_is_no_problem_and_nothing_is_asked() -> None:
-    assert check("box", edge(kubeconfig=SECRET), CONTEXT) == []
+    assert unanswered(resolved(edge(kubeconfig=SECRET))[0]) == []
 
 
 def test_a_cluster_that_doesnt_answer_is_one_more_problem(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +258,7 @@ def test_a_cluster_that_doesnt_answer_is_one_more_problem(monkeypatch: pytest.Mo
         return Problem(path=path, message="doesn't answer")
 
     monkeypatch.setattr(reach, "answer_problem", answer)
-    assert [problem.message for problem in check("box", edge(), CONTEXT)] == ["doesn't answer"]
+    assert [problem.message for problem in unanswered(resolved(edge())[0])] == ["doesn't answer"]
     assert asked == [(KUBECONFIG, "device", "edges.box.kubeconfig")]
 
 

@@ -13,9 +13,9 @@ from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME
 from azure_gpu.kubernetes.sharing_args import sharing_request
-from azure_gpu.stack.settings import pure_problems, read
+from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION
-from tests.components.settings_of import TODAY, configuration
+from tests.components.settings_of import TODAY, configuration, pure_problems
 
 AT = "clusters.research.services.digits"
 POOL = GpuPool("t4", "clusters.research.gpu_pools.t4", "Standard_NC4as_T4_v3", sharing_request({}, "sharing"))

@@ -10,15 +10,16 @@ from azure_gpu.batch.account import args as account_args, spec as account_spec
 from azure_gpu.batch.pool import args as pool_args, resolve as pool_resolve, spec as pool_spec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment import args as environment_args, spec as environment_spec
-from azure_gpu.container_apps.job import resolve as job_resolve, spec as job_spec
+from azure_gpu.container_apps.job import args as job_args, resolve as job_resolve
 from azure_gpu.container_instances import args as group_args, resolve as group_resolve
 from azure_gpu.images import args as image_args, spec as image_spec
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.validation import check, key_hints, unwired
 from azure_gpu.stack import inventory
-from azure_gpu.stack.settings import PROJECT, StackFile, pure_problems, read
+from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.settings import PROJECT, read
 from tests.components.recording import STACK
-from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+from tests.components.settings_of import STACK_ARGS, TODAY, configuration, pure_problems
 
 # Texts that get past the first rule of some key, beside any text at all.
 TEXTS = st.sampled_from(
@@ -87,7 +88,7 @@ def assert_told(problems: list[Problem]) -> None:
 PLACE = pool_spec.PoolPlace(account=account_spec.AccountFacts(location="eastus"))
 RESOLVED = {
     group_args.ContainerGroupSettings: lambda said, context: group_resolve.resolve("one", said, context)[1],
-    job_spec.ServerlessGpuJobSettings: lambda said, context: job_resolve.resolve("one", said, context)[1],
+    job_args.ServerlessGpuJobSettings: lambda said, context: job_resolve.resolve("one", said, context)[1],
     account_args.BatchAccountSettings: lambda said, context: account_spec.resolve(said, context)[1],
     image_args.GalleryImageSettings: lambda said, context: image_spec.resolve("one", said, context)[1],
     pool_args.BatchPoolSettings: lambda said, context: pool_resolve.resolve("one", said, context, PLACE)[1],

@@ -11,10 +11,11 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.shared.validation import key_docstrings, schema
 from azure_gpu.stack import settings
-from azure_gpu.stack.settings import StackFile, all_problems, editor_schema, read
-from azure_gpu.stack.settings_reference import reference
+from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.settings import read
+from azure_gpu.stack.settings_reference import editor_schema, reference
 from tests.components.recording import declare
-from tests.components.settings_of import TODAY, configuration
+from tests.components.settings_of import TODAY, all_problems, configuration
 
 ROOT = Path(__file__).parents[3]
 FULL: dict[str, Any] = {
@@ -189,12 +190,14 @@ def test_every_stack_file_of_the_repository_can_be_had(stack: str) -> None:
 
 def test_the_schema_for_editors_is_what_the_settings_say_today() -> None:
     written = json.loads((ROOT / "docs" / "settings.schema.json").read_text())
-    assert written == editor_schema(), "run: python -m azure_gpu.stack.settings > docs/settings.schema.json"
+    assert written == editor_schema(), "run: python -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json"
 
 
 def test_the_reference_for_people_is_what_the_settings_say_today() -> None:
     written = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert written == reference(schema(StackFile)), "run: python -m azure_gpu.stack.settings reference > docs/settings.md"
+    assert written == reference(schema(StackFile)), (
+        "run: python -m azure_gpu.stack.settings_reference reference > docs/settings.md"
+    )
 
 
 def test_the_reference_has_every_key_with_its_type_and_default() -> None:

@@ -35,15 +35,16 @@ class BatchAccount(pulumi.ComponentResource):
     surroundings: BatchSurroundings
     """The same as arguments of the pools in it. Not an output."""
 
-    def __init__(self, name: str, args: BatchAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: BatchAccountArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: tuple[BatchAccountSpec, AccountFacts] | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:BatchAccount", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(args, context)
-        if spec.existing is None:
-            problems += surroundings_problems(identity="identity_id" in args, storage="storage" in args)
-        refuse([*stack_problems, *problems])
-        facts, problems = look_up(spec)
-        refuse(problems)
+        spec, facts = planned or _decided(args)
 
         self._name = name
         self._child = pulumi.ResourceOptions(parent=self)
@@ -106,6 +107,18 @@ class BatchAccount(pulumi.ComponentResource):
             )
             for application in spec.applications
         ]
+
+
+def _decided(args: BatchAccountArgs) -> tuple[BatchAccountSpec, AccountFacts]:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(args, context)
+    if spec.existing is None:
+        problems += surroundings_problems(identity="identity_id" in args, storage="storage" in args)
+    refuse([*stack_problems, *problems])
+    facts, problems = look_up(spec)
+    refuse(problems)
+    return spec, facts
 
 
 def _of_pool(facts: AccountFacts, name: pulumi.Input[str], resource_group_name: pulumi.Input[str]) -> AccountOfPool:

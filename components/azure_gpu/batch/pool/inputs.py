@@ -26,7 +26,7 @@ EXTENSION = "gpu-driver"  # what the extension is called on a node
 def deployment(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.DeploymentConfigurationArgs:
     """Machines, their image and what is installed with them."""
     machines = batch.VirtualMachineConfigurationArgs(
-        image_reference=_image(spec),
+        image_reference=_image(spec, args),
         node_agent_sku_id=spec.request.node_agent,
         container_configuration=_containers(spec, args),
         extensions=_extensions(spec),
@@ -34,9 +34,9 @@ def deployment(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.DeploymentConf
     return batch.DeploymentConfigurationArgs(virtual_machine_configuration=machines)
 
 
-def _image(spec: BatchPoolSpec) -> batch.ImageReferenceArgs:
+def _image(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.ImageReferenceArgs:
     if spec.image.of_gallery is not None:
-        return batch.ImageReferenceArgs(id=spec.image.of_gallery["id"])
+        return batch.ImageReferenceArgs(id=args.get("images", {})[spec.image.gallery_image]["id"])
     if spec.image.image_id:
         return batch.ImageReferenceArgs(id=spec.image.image_id)
     reference = spec.request.image

@@ -40,11 +40,11 @@ class BatchPool(pulumi.ComponentResource):
     pool: batch.Pool
     """The pool itself, for what this component doesn't offer. Not an output."""
 
-    def __init__(self, name: str, args: BatchPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self, name: str, args: BatchPoolArgs, opts: pulumi.ResourceOptions | None = None, *, planned: BatchPoolSpec | None = None
+    ) -> None:
         super().__init__("azuregpu:index:BatchPool", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(name, args, context, of_surroundings(args))
-        refuse([*stack_problems, *problems, *_missing(name, args)])
+        spec = planned or _decided(name, args)
 
         subnet = pulumi.Output.from_input(args.get("subnet_id", ""))
         self.pool = batch.Pool(
@@ -84,6 +84,14 @@ class BatchPool(pulumi.ComponentResource):
         if pulumi.runtime.is_dry_run():
             image = spec.request.image if spec.image.kind is ImageKind.MARKETPLACE else spec.image.key
             pulumi.log.info(f"nodes start from {image} with {spec.request.node_agent}: {spec.way.why}", self)
+
+
+def _decided(name: str, args: BatchPoolArgs) -> BatchPoolSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context, of_surroundings(args))
+    refuse([*stack_problems, *problems, *_missing(name, args)])
+    return spec
 
 
 def _missing(name: str, args: BatchPoolArgs) -> list[Problem]:

@@ -29,13 +29,16 @@ class JobEnvironment(pulumi.ComponentResource):
     surroundings: JobSurroundings
     """The same as arguments of the jobs that run in it. Not an output."""
 
-    def __init__(self, name: str, args: JobEnvironmentArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: JobEnvironmentArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: tuple[JobEnvironmentSpec, dict[str, str]] | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:JobEnvironment", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(args, context)
-        refuse([*stack_problems, *problems])
-        profiles, problems = look_up(spec)
-        refuse(problems)
+        spec, profiles = planned or _decided(args)
 
         self._child = pulumi.ResourceOptions(parent=self)
         if spec.existing:
@@ -66,3 +69,13 @@ class JobEnvironment(pulumi.ComponentResource):
         )
         log_settings.declare(name, environment.id, logs, LOG_CATEGORIES, self._child)
         return environment.id
+
+
+def _decided(args: JobEnvironmentArgs) -> tuple[JobEnvironmentSpec, dict[str, str]]:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(args, context)
+    refuse([*stack_problems, *problems])
+    profiles, problems = look_up(spec)
+    refuse(problems)
+    return spec, profiles

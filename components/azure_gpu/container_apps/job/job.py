@@ -42,12 +42,17 @@ class ServerlessGpuJob(pulumi.ComponentResource):
     job: app.Job
     """The job itself, for what this component doesn't offer. Not an output."""
 
-    def __init__(self, name: str, args: ServerlessGpuJobArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: ServerlessGpuJobArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: ServerlessGpuJobSpec | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:ServerlessGpuJob", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
         environment = args["runs_in"]
-        spec, problems = resolve(name, args, context, in_existing_environment=environment["existing"])
-        refuse([*stack_problems, *problems, *_missing(name, spec, args)])
+        spec = planned or _decided(name, args)
 
         secrets = _secrets(spec, args)
         self.job = app.Job(
@@ -68,6 +73,14 @@ class ServerlessGpuJob(pulumi.ComponentResource):
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self.register_outputs({"resource_id": self.resource_id, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost})
+
+
+def _decided(name: str, args: ServerlessGpuJobArgs) -> ServerlessGpuJobSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context, in_existing_environment=args["runs_in"]["existing"])
+    refuse([*stack_problems, *problems, *_missing(name, spec, args)])
+    return spec
 
 
 def _missing(name: str, spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> list[Problem]:

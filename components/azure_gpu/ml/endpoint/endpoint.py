@@ -55,12 +55,17 @@ class MlEndpoint(pulumi.ComponentResource):
     idle_cost: pulumi.Output[float] | None
     """The same with the instances that stay while nobody asks."""
 
-    def __init__(self, name: str, args: MlEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: MlEndpointArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: MlEndpointSpec | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:MlEndpoint", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+        spec = planned or _decided(name, args)
         workspace = args.get("ml_workspace")
-        spec, problems = resolve(name, args, context, workspace)
-        refuse([*stack_problems, *problems, *_missing(spec, args)])
         assert workspace is not None  # else it was refused
 
         self._name = name
@@ -279,6 +284,14 @@ class MlEndpoint(pulumi.ComponentResource):
             quota = quota_text(spec)
             if quota:
                 pulumi.log.info(f"{name} needs {quota}", self)
+
+
+def _decided(name: str, args: MlEndpointArgs) -> MlEndpointSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, args, context, args.get("ml_workspace"))
+    refuse([*stack_problems, *problems, *_missing(spec, args)])
+    return spec
 
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointArgs) -> list[Problem]:

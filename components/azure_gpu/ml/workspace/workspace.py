@@ -70,16 +70,16 @@ class MlWorkspace(pulumi.ComponentResource):
     surroundings: MlSurroundings
     """The same as arguments of the endpoints in it. Not an output."""
 
-    def __init__(self, name: str, args: MlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: MlWorkspaceArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        planned: MlWorkspaceSpec | None = None,
+    ) -> None:
         super().__init__("azuregpu:index:MlWorkspace", name, None, opts)
-        context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-        spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
-        problems += surroundings_problems(
-            spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
-        )
-        refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
-        spec, problems = workspace_existing.look_up(spec)
-        refuse(problems)
+        spec = planned or _decided(args)
 
         self._name = name
         self._spec = spec
@@ -278,6 +278,19 @@ class MlWorkspace(pulumi.ComponentResource):
             firewall = f", and an Azure Firewall ({spec.firewall})" if spec.has_firewall else ""
             paid = f"the managed network has private endpoints{firewall}, paid by the hour; their prices aren't known here"
             pulumi.log.info(paid, self)
+
+
+def _decided(args: MlWorkspaceArgs) -> MlWorkspaceSpec:
+    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
+    problems += surroundings_problems(
+        spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
+    )
+    refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
+    spec, problems = workspace_existing.look_up(spec)
+    refuse(problems)
+    return spec
 
 
 def _unbuilt(spec: MlWorkspaceSpec, args: MlWorkspaceArgs) -> list[Problem]:
