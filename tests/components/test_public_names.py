@@ -37,8 +37,7 @@ def printed(*arguments: str) -> list[str]:
 
 
 def cpu_seconds(statement: str) -> float:
-    """The least of several processes: what the machine does beside them only adds to it."""
-    return min(float(printed(MEASURE, statement)[-1]) for _ in range(ATTEMPTS))
+    return float(printed(MEASURE, statement)[-1])
 
 
 def test_the_public_names_are_the_components_and_their_arguments() -> None:
@@ -67,4 +66,5 @@ def test_the_package_and_its_catalog_load_without_pulumi() -> None:
 
 
 def test_importing_the_package_takes_little_beside_pulumi() -> None:
-    assert cpu_seconds("import azure_gpu") <= MOST_CPU_SECONDS
+    """One of several processes is enough: what the machine does beside them only adds to it."""
+    assert any(cpu_seconds("import azure_gpu") <= MOST_CPU_SECONDS for _ in range(ATTEMPTS))
