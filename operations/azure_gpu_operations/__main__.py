@@ -43,12 +43,13 @@ from azure_gpu_operations.gpu_usage import command as gpu_usage
 from azure_gpu_operations.importing import command as importing
 from azure_gpu_operations.machine_learning import traffic_command, upload_command
 from azure_gpu_operations.preflight import command as preflight
+from azure_gpu_operations.project import project
 from azure_gpu_operations.query import command as query
 from azure_gpu_operations.run import command as run_command
 from azure_gpu_operations.shell import command as shell
 from azure_gpu_operations.sizes import command as sizes
 from azure_gpu_operations.stack import stack_names
-from azure_gpu_operations.stack_options import PROJECT_FOLDER, stack_of
+from azure_gpu_operations.stack_options import stack_of
 from azure_gpu_operations.vm import command as vm
 
 WAIT_MINUTES = 10.0
@@ -175,7 +176,7 @@ def _wait(options: argparse.Namespace) -> int:
 def _down(options: argparse.Namespace) -> int:
     from azure_gpu_operations.commands import bring_down
 
-    for name in [options.stack] if options.stack else stack_names(PROJECT_FOLDER):
+    for name in [options.stack] if options.stack else stack_names(project().program):
         bring_down(stack_of(options, name), _say, forget_unreachable=options.forget_unreachable)
     return 0
 

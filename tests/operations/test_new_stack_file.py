@@ -11,6 +11,7 @@ import yaml
 
 from azure_gpu_operations import new
 from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.project import Project
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION
 
 ACCOUNT = new.Account(SUBSCRIPTION, "11111111-1111-1111-1111-111111111111")
@@ -19,11 +20,8 @@ TEMPLATE = (CHECKOUT / "examples" / "t4-tonight" / "stack.yaml").read_text(encod
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project's folder of the test's own, with the example in it and an account in the environment."""
-    folder = tmp_path / "examples" / "t4-tonight"
-    folder.mkdir(parents=True)
-    (folder / "stack.yaml").write_text(TEMPLATE)
-    monkeypatch.setattr(new, "PROJECT_FOLDER", tmp_path)
+    """A project's folder of the test's own, and an account in the environment."""
+    monkeypatch.setattr(new, "project", lambda: Project(CHECKOUT, tmp_path))
     monkeypatch.setenv("ARM_SUBSCRIPTION_ID", ACCOUNT.subscription_id)
     monkeypatch.setenv("ARM_TENANT_ID", ACCOUNT.tenant_id)
     return tmp_path

@@ -41,7 +41,6 @@ from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.ended import EndedFromOutsideError
 from azure_gpu_operations.run.preparing import PREPARES
 from azure_gpu_operations.run.target import Asked, resolve
-from azure_gpu_operations.stack_options import PROJECT_FOLDER
 
 TIMED_OUT = 124  # as `timeout` has it
 FAILED_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
@@ -81,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
         tuple(options.secret_env),
         options.timeout,
     )
-    target, problems = resolve(asked, PROJECT_FOLDER, os.environ)
+    target, problems = resolve(asked, os.environ)
     problems += run_options.problems(options)
     found, more = run_options.view(options)
     problems += more

@@ -23,9 +23,10 @@ from typing import Any
 
 from azure_gpu.formats import stack_file
 from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.project import project
 from azure_gpu_operations.shell import connections, environment
 from azure_gpu_operations.shell.messages import ShellError
-from azure_gpu_operations.stack_options import PROJECT_FOLDER, WHERE, file_of, stack_of
+from azure_gpu_operations.stack_options import WHERE, file_of, stack_of
 
 STATE = ".local"
 NO_SUCH_COMMAND = 127
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
         found = connections.connection(_configuration(options), os.environ)
         az = cli.folder_of_az(os.environ, _say)
-        state = (options.config_folder or PROJECT_FOLDER / STATE).resolve()
+        state = (options.config_folder or project().files / STATE).resolve()
         folder = environment.configuration_folder(state, found)
         clients = kubectl.folder_of_kubectl(os.environ)
         shell = environment.variables(os.environ, folder, az, found, clients, _kubeconfig(options, folder))

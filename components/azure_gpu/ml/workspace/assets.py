@@ -22,7 +22,7 @@ from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSe
 from azure_gpu.shared.context import check_tags
 from azure_gpu.shared.workloads import Workload, image_problems
 
-ROOT = Path(__file__).parents[4]  # what paths in a stack file start from: where the program lies
+PROJECT = Path()  # where paths in a stack file start: the project's folder, in which the engine runs the program
 SERVES = (Workload.SCORING,)  # workloads whose image answers requests by itself
 MODEL_TYPES = {ModelType.CUSTOM: "custom_model", ModelType.TRITON: "triton_model", ModelType.MLFLOW: "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
@@ -296,7 +296,7 @@ def _said_twice(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpe
             )
 
 
-def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = ROOT) -> tuple[dict[str, EnvironmentSpec], list[Problem]]:
+def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tuple[dict[str, EnvironmentSpec], list[Problem]]:
     """The environments with the texts of their conda files, and what is wrong with these."""
     read: dict[str, EnvironmentSpec] = {}
     problems: list[Problem] = []
