@@ -36,6 +36,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from azure_gpu.shared.installation import COMMAND, COMMAND_IN_A_CHECKOUT
 from azure_gpu_operations import catalog_page, new, prices, running, stack_options
 from azure_gpu_operations.batch import command as batch
 from azure_gpu_operations.explain import command as explain
@@ -103,8 +104,15 @@ def _expected() -> tuple[type[Exception], ...]:
     return EngineError, *of_azure, ClusterError, WorkFailedError, WrongPackagesError, BuildFailedError, RunError, OSError
 
 
+class _Parser(argparse.ArgumentParser):
+    """With the name in its help by which the user calls the command: the modules' docstrings are written for a checkout."""
+
+    def format_help(self) -> str:
+        return super().format_help().replace(COMMAND_IN_A_CHECKOUT, COMMAND)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m operations", description="What people and CI do beside pulumi.")
+    parser = _Parser(prog=COMMAND, description="What people and CI do beside pulumi.")
     commands = parser.add_subparsers(dest="command", required=True)
     _register_stack_commands(commands)
     for module in (

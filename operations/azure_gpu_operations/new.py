@@ -1,4 +1,4 @@
-"""`python -m operations new`: writes a stack file from an example, ready for `operations up`.
+"""`python -m operations new`: writes a stack file from an example, ready for `up`.
 
     new tonight --example t4-tonight --team vision
 
@@ -23,6 +23,7 @@ from azure_gpu.catalog import regions, spelling
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import dates
 from azure_gpu.formats.tags import PROPOSED_DAYS
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
 from azure_gpu_operations.project import EXAMPLES, project
 
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     end = dates.days_later(today, options.days)
     print(f"wrote {file.name}: team {team}, {regions.normalise(options.location)}, GPUs until {end.isoformat()}")
-    print(f"next: python -m operations up --stack {options.stack}")
+    print(f"next: {COMMAND} up --stack {options.stack}")
     return 0
 
 

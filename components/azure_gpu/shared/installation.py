@@ -8,5 +8,6 @@ _PACKAGED_WORKLOADS = _LIBRARY / "workload_sources"  # as components/build_hook.
 # The checkout's root; None: installed as a package.
 CHECKOUT = None if _PACKAGED_WORKLOADS.is_dir() else _LIBRARY.parents[1]
 WORKLOADS = CHECKOUT / "workloads" if CHECKOUT else _PACKAGED_WORKLOADS
+COMMAND_IN_A_CHECKOUT = "python -m operations"
 # What a user types before a verb.
-COMMAND = "python -m operations" if CHECKOUT else "azure-gpu"
+COMMAND = COMMAND_IN_A_CHECKOUT if CHECKOUT else "azure-gpu"

@@ -36,6 +36,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.ended import EndedFromOutsideError
@@ -53,8 +54,7 @@ def register(commands: Any) -> None:
         help="run a script, a workload or an image here, or on the stack's GPU job, pool, cluster, edge or machine",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=f"python -m operations run [TARGET] --on {{{','.join(run_options.PLACES)}}} [--stack STACK] [options] "
-        "[-- ARGUMENT ...]",
+        usage=f"{COMMAND} run [TARGET] --on {{{','.join(run_options.PLACES)}}} [--stack STACK] [options] [-- ARGUMENT ...]",
     )
     parser.set_defaults(run=run, failure_code=FAILED_RUN)
     run_options.add(parser)

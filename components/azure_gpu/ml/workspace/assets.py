@@ -20,6 +20,7 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
 from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, ModelType, RoutesArgs
 from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
 
 PROJECT = Path()  # where paths in a stack file start: the project's folder, in which the engine runs the program
@@ -153,7 +154,7 @@ def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             message="no folder of blobs has this name",
             value=said["path"],
             allowed="names with / between them, such as mnist/1",
-            fix="write the path at which `python -m operations upload-model` put it",
+            fix=f"write the path at which `{COMMAND} upload-model` put it",
         )
     if "uri" in said and _URI.fullmatch(spec.uri) is None:
         yield Problem(
@@ -161,7 +162,7 @@ def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             message="a model isn't fetched from there",
             value=spec.uri,
             allowed="azureml://…, or https://… of a blob storage account",
-            fix="upload it with `python -m operations upload-model`, and say its path",
+            fix=f"upload it with `{COMMAND} upload-model`, and say its path",
         )
     yield from check_tags(spec.tags, f"{spec.path}.tags")
 
