@@ -20,6 +20,7 @@
     sizes      GPU sizes by what they have, cheapest first; everything about one; what retires
     prices     list prices: show them, refresh them from Azure's public price list
     preflight  what speaks against a stack, or against a use of GPUs, before anything is created
+    pulumi     any command of pulumi, with the stack's file: how secrets get into it where the project is a package's
     shell      your shell with the Azure CLI and kubectl, signed in to where a stack lives
     import     files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients, as configuration of a stack
     catalog    print docs/catalog.md, the catalog as a page
@@ -37,7 +38,7 @@ from functools import partial
 from typing import Any
 
 from azure_gpu.shared.installation import COMMAND, COMMAND_IN_A_CHECKOUT
-from azure_gpu_operations import catalog_page, new, prices, running, stack_options
+from azure_gpu_operations import catalog_page, new, prices, pulumi_command, running, stack_options
 from azure_gpu_operations.batch import command as batch
 from azure_gpu_operations.explain import command as explain
 from azure_gpu_operations.gpu_usage import command as gpu_usage
@@ -129,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
         sizes,
         prices,
         preflight,
+        pulumi_command,
         shell,
         importing,
         catalog_page,

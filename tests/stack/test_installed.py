@@ -103,6 +103,16 @@ def test_a_folder_with_a_stack_file_is_previewed_brought_up_explained_and_taken_
 
 
 @pytest.mark.slow
+def test_a_secret_gets_into_the_folders_stack_file_encrypted(azure_gpu: Command, stack: str, company: Path) -> None:
+    key = "container_groups.adder.secret_environment.TOKEN"
+    well(azure_gpu("pulumi", "config", "set", "--secret", "--path", key, "a value", "--stack", stack))
+    said = yaml.safe_load((company / f"Pulumi.{stack}.yaml").read_text())
+    assert list(said["config"]["azure-gpu:container_groups"]["adder"]["secret_environment"]["TOKEN"]) == ["secure"]
+    assert well(azure_gpu("pulumi", "config", "get", "--path", key, "--stack", stack)).strip() == "a value"
+    assert stack in well(azure_gpu("pulumi", "stack", "ls"))
+
+
+@pytest.mark.slow
 def test_paths_in_a_stack_file_start_in_its_folder(azure_gpu: Command, stack: str, company: Path) -> None:
     file = company / f"Pulumi.{stack}.yaml"
     said = yaml.safe_load(file.read_text())
