@@ -16,29 +16,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from azure_gpu.aks.args import GpuClusterArgs
     from azure_gpu.aks.cluster import GpuCluster
-    from azure_gpu.aks.spec import GpuClusterArgs
     from azure_gpu.batch.account.account import BatchAccount
-    from azure_gpu.batch.account.spec import BatchAccountArgs
+    from azure_gpu.batch.account.args import BatchAccountArgs
+    from azure_gpu.batch.pool.args import BatchPoolArgs
     from azure_gpu.batch.pool.pool import BatchPool
-    from azure_gpu.batch.pool.spec import BatchPoolArgs
+    from azure_gpu.container_apps.environment.args import JobEnvironmentArgs
     from azure_gpu.container_apps.environment.environment import JobEnvironment
-    from azure_gpu.container_apps.environment.spec import JobEnvironmentArgs
+    from azure_gpu.container_apps.job.args import ServerlessGpuJobArgs
     from azure_gpu.container_apps.job.job import ServerlessGpuJob
-    from azure_gpu.container_apps.job.spec import ServerlessGpuJobArgs
+    from azure_gpu.container_instances.args import ContainerGroupArgs
     from azure_gpu.container_instances.group import ContainerGroup
-    from azure_gpu.container_instances.spec import ContainerGroupArgs
+    from azure_gpu.edge.args import EdgeSharingArgs
     from azure_gpu.edge.sharing import EdgeSharing
-    from azure_gpu.edge.spec import EdgeSharingArgs
+    from azure_gpu.foundation.args import FoundationArgs
     from azure_gpu.foundation.foundation import Foundation
-    from azure_gpu.foundation.spec import FoundationArgs
+    from azure_gpu.images.args import GalleryImageArgs
     from azure_gpu.images.gallery_image import GalleryImage
-    from azure_gpu.images.spec import GalleryImageArgs
+    from azure_gpu.ml.endpoint.args import MlEndpointArgs
     from azure_gpu.ml.endpoint.endpoint import MlEndpoint
-    from azure_gpu.ml.endpoint.spec import MlEndpointArgs
-    from azure_gpu.ml.workspace.spec import MlWorkspaceArgs
+    from azure_gpu.ml.workspace.args import MlWorkspaceArgs
     from azure_gpu.ml.workspace.workspace import MlWorkspace
-    from azure_gpu.vm.spec import GpuVmArgs
+    from azure_gpu.vm.args import GpuVmArgs
     from azure_gpu.vm.vm import GpuVm
 
     __version__: str
@@ -46,29 +46,29 @@ else:
     # The module of each name, for the running program; the lines above tell type checkers the same.
     _MODULES = {
         "BatchAccount": "batch.account.account",
-        "BatchAccountArgs": "batch.account.spec",
+        "BatchAccountArgs": "batch.account.args",
         "BatchPool": "batch.pool.pool",
-        "BatchPoolArgs": "batch.pool.spec",
+        "BatchPoolArgs": "batch.pool.args",
         "ContainerGroup": "container_instances.group",
-        "ContainerGroupArgs": "container_instances.spec",
+        "ContainerGroupArgs": "container_instances.args",
         "EdgeSharing": "edge.sharing",
-        "EdgeSharingArgs": "edge.spec",
+        "EdgeSharingArgs": "edge.args",
         "Foundation": "foundation.foundation",
-        "FoundationArgs": "foundation.spec",
+        "FoundationArgs": "foundation.args",
         "GalleryImage": "images.gallery_image",
-        "GalleryImageArgs": "images.spec",
+        "GalleryImageArgs": "images.args",
         "GpuCluster": "aks.cluster",
-        "GpuClusterArgs": "aks.spec",
+        "GpuClusterArgs": "aks.args",
         "GpuVm": "vm.vm",
-        "GpuVmArgs": "vm.spec",
+        "GpuVmArgs": "vm.args",
         "JobEnvironment": "container_apps.environment.environment",
-        "JobEnvironmentArgs": "container_apps.environment.spec",
+        "JobEnvironmentArgs": "container_apps.environment.args",
         "MlEndpoint": "ml.endpoint.endpoint",
-        "MlEndpointArgs": "ml.endpoint.spec",
+        "MlEndpointArgs": "ml.endpoint.args",
         "MlWorkspace": "ml.workspace.workspace",
-        "MlWorkspaceArgs": "ml.workspace.spec",
+        "MlWorkspaceArgs": "ml.workspace.args",
         "ServerlessGpuJob": "container_apps.job.job",
-        "ServerlessGpuJobArgs": "container_apps.job.spec",
+        "ServerlessGpuJobArgs": "container_apps.job.args",
     }
 
     def __getattr__(name: str) -> Any:

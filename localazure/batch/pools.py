@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
-from localazure.batch import autoscaling, scheduler
-from localazure.batch import pool as one_pool
+from localazure.batch import autoscaling, pool as one_pool, scheduler
 from localazure.batch.errors import BatchError
 from localazure.batch.model import PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import connection, retention, service_tasks, set_up

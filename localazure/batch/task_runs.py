@@ -11,8 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from localazure.arm.store import Body
-from localazure.batch import failures, instances
-from localazure.batch import task_environment as variables
+from localazure.batch import failures, instances, task_environment as variables
 from localazure.batch.failures import TaskError
 from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import commands, containers, node_files, packages, retention, service_tasks

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from localazure.arm.store import Body
-from localazure.batch import durations
-from localazure.batch import work_rules as rules
+from localazure.batch import durations, work_rules as rules
 from localazure.batch.changes import Changed, written
 from localazure.batch.errors import BatchError
 from localazure.batch.work_tables import Job, Tables

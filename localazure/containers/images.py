@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.formats import dockerfile as dockerfiles
-from azure_gpu.formats import image_reference
+from azure_gpu.formats import dockerfile as dockerfiles, image_reference
 from azure_gpu.formats.build_context import BuildContextError, context_hash
 from localazure.arm.store import Store
 from localazure.containers import machine

@@ -22,8 +22,7 @@ import time
 if __name__ == "__main__":  # alone, the process knows the standard library only
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
-from localazure.containers import shim_files, shim_memory
-from localazure.containers import shim_processes as processes
+from localazure.containers import shim_files, shim_memory, shim_processes as processes
 from localazure.containers.shim_log import Log
 
 LOOK_SECONDS = 2.0  # how often it looks whether its folder is still there

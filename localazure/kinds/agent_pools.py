@@ -10,8 +10,12 @@ from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds import agent_pool_rules, managed_cluster_pools, managed_cluster_profiles
-from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds import (
+    agent_pool_rules,
+    managed_cluster_pools,
+    managed_cluster_profiles,
+    managed_cluster_versions as versions,
+)
 from localazure.kinds.agent_pool_rules import Asked
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, not_allowed, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import shape_of, version_of

@@ -7,8 +7,7 @@ its code alone.
 import re
 
 from azure_gpu.catalog.problems import errors
-from azure_gpu.catalog.services.batch import pools
-from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.batch import pools, service as batch
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse

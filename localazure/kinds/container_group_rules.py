@@ -15,11 +15,13 @@ from azure_gpu.catalog.services.container_instances import ContainerRequest, Gro
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
-from localazure.kinds import container_group_address as addresses
-from localazure.kinds import container_group_capacity as capacity
-from localazure.kinds import container_group_form as forms
-from localazure.kinds import container_group_volumes as volumes
-from localazure.kinds import problem_refusals
+from localazure.kinds import (
+    container_group_address as addresses,
+    container_group_capacity as capacity,
+    container_group_form as forms,
+    container_group_volumes as volumes,
+    problem_refusals,
+)
 from localazure.kinds.container_group_form import DEFAULT_RESTART_POLICY, INVALID
 from localazure.kinds.container_group_specs import all_containers
 

@@ -13,10 +13,12 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.images import Image
 from localazure.containers.volumes import MountFailedError
-from localazure.kinds import container_group_images as images
-from localazure.kinds import container_group_specs as specs
-from localazure.kinds import container_group_view as views
-from localazure.kinds import container_group_volumes as volumes
+from localazure.kinds import (
+    container_group_images as images,
+    container_group_specs as specs,
+    container_group_view as views,
+    container_group_volumes as volumes,
+)
 from localazure.services import Services
 
 RUN, STOPPED, FAILURES, EVENTS = "run", "stopped", "failures", "events"

@@ -15,13 +15,15 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.containers import consoles
-from localazure.kinds import attached_identities
-from localazure.kinds import container_group_address as addresses
-from localazure.kinds import container_group_images as images
-from localazure.kinds import container_group_rules as rules
-from localazure.kinds import container_group_runs as runs
-from localazure.kinds import container_group_specs as specs
-from localazure.kinds import container_group_view as views
+from localazure.kinds import (
+    attached_identities,
+    container_group_address as addresses,
+    container_group_images as images,
+    container_group_rules as rules,
+    container_group_runs as runs,
+    container_group_specs as specs,
+    container_group_view as views,
+)
 from localazure.services import Services
 
 if TYPE_CHECKING:

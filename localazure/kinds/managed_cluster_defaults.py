@@ -6,8 +6,7 @@ In: a change. Out: a body that is laid under the client's. Defaults: Microsoft L
 
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import managed_cluster_node_group
-from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds import managed_cluster_node_group, managed_cluster_versions as versions
 
 FQDN_SUFFIX = "azmk8s.local"
 _KEPT = (

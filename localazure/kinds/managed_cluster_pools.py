@@ -13,8 +13,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.as_of import request_date
 from localazure.arm.store import Body, Resource
-from localazure.kinds import agent_pool_defaults, agent_pool_rules
-from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds import agent_pool_defaults, agent_pool_rules, managed_cluster_versions as versions
 from localazure.kinds.agent_pool_rules import Asked
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, size_not_allowed
 from localazure.kinds.managed_cluster_requests import pool_shape, shape_of, version_of

@@ -6,8 +6,7 @@ In: a stored cluster or pool and a call. Out: the documents that `az aks get-upg
 from azure_gpu.formats import azure_types
 from localazure.arm.kind import Answer, Call
 from localazure.arm.store import Body, Resource
-from localazure.kinds import managed_cluster_pools
-from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds import managed_cluster_pools, managed_cluster_versions as versions
 from localazure.kinds.managed_cluster_requests import version_of
 
 _TYPE = azure_types.MANAGED_CLUSTER.arm_type

@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.services.aks import clusters as catalog_clusters
-from azure_gpu.catalog.services.aks import network
+from azure_gpu.catalog.services.aks import clusters as catalog_clusters, network
 from azure_gpu.catalog.services.aks.systems import check_network_plugin
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
-from localazure.kinds import attached_identities, managed_cluster_node_group
-from localazure.kinds import managed_cluster_versions as versions
+from localazure.kinds import attached_identities, managed_cluster_node_group, managed_cluster_versions as versions
 from localazure.kinds.managed_cluster_refusals import bad_request, change_not_allowed, first, invalid, missing, reason_of
 
 # What of an existing cluster never changes, below `properties`. Source: the descriptions of Microsoft.ContainerService 2025-09-01

@@ -19,8 +19,8 @@ from localazure.kinds import (
     managed_cluster_pools,
     managed_cluster_profiles,
     managed_cluster_rules,
+    managed_cluster_versions as versions,
 )
-from localazure.kinds import managed_cluster_versions as versions
 from localazure.kinds.agent_pool_defaults import said
 from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import cluster_shape

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.services.machine_learning import deployments as catalog
-from azure_gpu.catalog.services.machine_learning import serving
+from azure_gpu.catalog.services.machine_learning import deployments as catalog, serving
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE
 from azure_gpu.catalog.services.machine_learning.traffic import MOST_DEPLOYMENTS
@@ -20,8 +19,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds import ml_online_quotas
-from localazure.kinds import ml_online_refusals as refusals
+from localazure.kinds import ml_online_quotas, ml_online_refusals as refusals
 from localazure.ml import assets, durations
 from localazure.ml.settings import PROBE, REQUESTS
 

@@ -13,8 +13,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds import ml_online_deployment_rules as rules
-from localazure.kinds import ml_online_refusals as refusals
+from localazure.kinds import ml_online_deployment_rules as rules, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind
 from localazure.ml import logs
 from localazure.ml.settings import PROBE, REQUESTS

@@ -7,16 +7,14 @@ it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). W
 from collections.abc import Mapping
 
 from azure_gpu.catalog.problems import errors
-from azure_gpu.catalog.services.machine_learning import deployments as catalog
-from azure_gpu.catalog.services.machine_learning import traffic
+from azure_gpu.catalog.services.machine_learning import deployments as catalog, traffic
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds import attached_identities
-from localazure.kinds import ml_online_refusals as refusals
+from localazure.kinds import attached_identities, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind
 from localazure.services import SUBSCRIPTION, Services
 

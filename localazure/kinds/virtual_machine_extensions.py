@@ -7,8 +7,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import vm_refusals as refusals
-from localazure.kinds import vm_views
+from localazure.kinds import vm_refusals as refusals, vm_views
 from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import extensions
 from localazure.machines.extensions import Extension, ExtensionError

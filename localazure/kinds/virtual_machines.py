@@ -15,8 +15,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.nodes.connection import AgentLostError
-from localazure.kinds import attached_identities, vm_disks, vm_rules, vm_views
-from localazure.kinds import vm_refusals as refusals
+from localazure.kinds import attached_identities, vm_disks, vm_refusals as refusals, vm_rules, vm_views
 from localazure.kinds.network_common import guid
 from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import model, routes

@@ -18,8 +18,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
-from localazure.kinds import attached_identities, vm_quotas
-from localazure.kinds import vm_refusals as refusals
+from localazure.kinds import attached_identities, vm_quotas, vm_refusals as refusals
 from localazure.kinds.gallery_images import image_at
 from localazure.kinds.network_interfaces import machine_of
 from localazure.kinds.network_refusals import missing_reference

@@ -11,9 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from localazure.arm.errors import ArmError
-from localazure.kubernetes import autoscaler_status as status
-from localazure.kubernetes import autoscaler_views as views
-from localazure.kubernetes import draining
+from localazure.kubernetes import autoscaler_status as status, autoscaler_views as views, draining
 from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, Removal, removable, scale_up, unneeded, waste
 from localazure.kubernetes.autoscaler_events import SOURCE, Events
 from localazure.kubernetes.autoscaler_profile import Profile

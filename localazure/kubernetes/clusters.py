@@ -13,14 +13,7 @@ from typing import Any, NamedTuple
 
 from localazure.arm.errors import ArmError
 from localazure.folder import SECRET_MODE, read_json, write_json
-from localazure.kubernetes import (
-    cluster_records,
-    control_plane,
-    control_plane_files,
-    control_plane_parts,
-    kubeconfigs,
-    programs,
-)
+from localazure.kubernetes import cluster_records, control_plane, control_plane_files, control_plane_parts, kubeconfigs, programs
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.cluster_records import RUNNING, STOPPED, Record, Records, ports_of, shape_of
 from localazure.kubernetes.control_plane_files import Outside

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from localazure.folder import SECRET_MODE, write_whole
-from localazure.kubernetes import control_plane_parts as parts
-from localazure.kubernetes import kubeconfigs
+from localazure.kubernetes import control_plane_parts as parts, kubeconfigs
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.model import ENTRA_SERVER_APP, ClusterShape
 

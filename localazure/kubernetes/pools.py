@@ -14,9 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
-from localazure.kubernetes import autoscaler_profile, draining, pool_quotas, pool_state
-from localazure.kubernetes import autoscaler_views as views
-from localazure.kubernetes import node_templates as templates
+from localazure.kubernetes import (
+    autoscaler_profile,
+    autoscaler_views as views,
+    draining,
+    node_templates as templates,
+    pool_quotas,
+    pool_state,
+)
 from localazure.kubernetes.autoscaler import PoolView
 from localazure.kubernetes.autoscaler_loop import Autoscaler
 from localazure.kubernetes.autoscaler_profile import Profile

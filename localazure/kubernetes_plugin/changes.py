@@ -10,8 +10,7 @@ from localazure.kubernetes_plugin import objects
 from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object
 from localazure.kubernetes_plugin.values import canonical_object
-from localazure.plugin.diff import Change, Diff, object_changes
-from localazure.plugin.diff import Kind as How
+from localazure.plugin.diff import Change, Diff, Kind as How, object_changes
 
 _IDENTITY = ("metadata.name", "metadata.namespace")
 # Words of one text, for a reader to compare with the API's reference.

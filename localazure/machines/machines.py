@@ -16,8 +16,7 @@ from localazure.arm.store import Resource
 from localazure.batch.nodes import connection
 from localazure.containers.runtime import Runtime
 from localazure.folder import same_secret
-from localazure.machines import machine as one_machine
-from localazure.machines import model
+from localazure.machines import machine as one_machine, model
 from localazure.machines.containers import Docker
 from localazure.machines.machine import DEALLOCATED, UP, Around, Machine
 from localazure.machines.run_commands import RunCommands

@@ -32,8 +32,7 @@ from localazure.kinds.ml_assets import version_at
 from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.kubernetes.node_gpus import gpus
-from localazure.machines import ml_job_files as files
-from localazure.machines import paths
+from localazure.machines import ml_job_files as files, paths
 from localazure.machines.ml_job_files import JobIdentity, Laid
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
 from localazure.ml import conda

@@ -13,16 +13,9 @@ from typing import Any
 
 import requests
 from azure.core.credentials import AccessToken
-from azure.core.exceptions import AzureError as ClientError
-from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ServiceResponseError
+from azure.core.exceptions import AzureError as ClientError, ClientAuthenticationError, HttpResponseError, ServiceResponseError
 from azure.core.pipeline import PipelineRequest, PipelineResponse
-from azure.core.pipeline.policies import (
-    HeadersPolicy,
-    HTTPPolicy,
-    RequestIdPolicy,
-    RetryPolicy,
-    UserAgentPolicy,
-)
+from azure.core.pipeline.policies import HeadersPolicy, HTTPPolicy, RequestIdPolicy, RetryPolicy, UserAgentPolicy
 from azure.core.pipeline.transport import RequestsTransport
 from azure.core.rest import HttpRequest, HttpResponse
 from azure.mgmt.core import ARMPipelineClient

@@ -13,8 +13,7 @@ from typing import Any
 from azure_gpu import catalog
 from azure_gpu.catalog import drivers, image_cuda, left_out, offers, successors
 from azure_gpu.catalog.facts import Fact
-from azure_gpu.catalog.prices import container_apps as container_apps_prices
-from azure_gpu.catalog.prices import notes, packaged
+from azure_gpu.catalog.prices import container_apps as container_apps_prices, notes, packaged
 from azure_gpu.catalog.services import (
     container_apps,
     container_instances,
@@ -23,14 +22,9 @@ from azure_gpu.catalog.services import (
     stack_edge_facts,
     vm_image_rows,
 )
-from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions
-from azure_gpu.catalog.services.aks import sizes as aks_sizes
-from azure_gpu.catalog.services.aks import systems as aks_systems
-from azure_gpu.catalog.services.batch import node_agents
-from azure_gpu.catalog.services.batch import requirements as batch_requirements
-from azure_gpu.catalog.services.batch import service as batch
-from azure_gpu.catalog.services.machine_learning import clients, endpoints, extension
-from azure_gpu.catalog.services.machine_learning import sizes as machine_learning_sizes
+from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes as aks_sizes, systems as aks_systems
+from azure_gpu.catalog.services.batch import node_agents, requirements as batch_requirements, service as batch
+from azure_gpu.catalog.services.machine_learning import clients, endpoints, extension, sizes as machine_learning_sizes
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Series, Size

@@ -7,8 +7,8 @@ import pytest
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.environment.environment import JobEnvironment
-from azure_gpu.container_apps.environment.spec import GpuModel
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
 from azure_gpu.container_instances.group import ContainerGroup
 from azure_gpu.formats import azure_types

@@ -4,8 +4,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType

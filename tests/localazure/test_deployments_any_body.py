@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.localazure.test_deployments import ACCOUNT, CONTAINER_GROUP, IDENTITY, SCHEMA, VERSION, path
 from tests.support.embedded import EmbeddedAzure

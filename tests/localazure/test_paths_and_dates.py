@@ -3,8 +3,7 @@
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.as_of import request_date

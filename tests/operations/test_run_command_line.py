@@ -11,8 +11,7 @@ from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.jobs import Execution, Job, job_of
-from azure_gpu_operations.run import options as run_options
-from azure_gpu_operations.run import session
+from azure_gpu_operations.run import options as run_options, session
 from azure_gpu_operations.run.errors import RunError
 from azure_gpu_operations.run.execution import INTERRUPTED, TIMEOUT, End
 from azure_gpu_operations.run.registry_build import BuildFailedError, cause_of

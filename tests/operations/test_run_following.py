@@ -8,8 +8,7 @@ import pytest
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.blob_tail import BlobTail
-from azure_gpu_operations.run.on_ml_cluster import follow as ml_follow
-from azure_gpu_operations.run.on_ml_cluster import plan as ml_plan
+from azure_gpu_operations.run.on_ml_cluster import follow as ml_follow, plan as ml_plan
 from azure_gpu_operations.run.on_vm import follow as vm_follow
 
 SMI = "Tesla K80, 3.7, 823.5, 000006C3:00:00.0, 11438, 11377, 470.82.01"

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workloads.mnist.mnist_training import __main__ as program
-from workloads.mnist.mnist_training import device
+from workloads.mnist.mnist_training import __main__ as program, device
 from workloads.mnist.mnist_training.refusal import ExitCode, RefusedError
 
 

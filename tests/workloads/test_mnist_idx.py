@@ -4,8 +4,7 @@ import gzip
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from workloads.mnist.mnist_training import idx
 

@@ -15,9 +15,9 @@ import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
 from azure_gpu.aks import kubeconfig as cluster_kubeconfig
-from azure_gpu.aks.args import Login
+from azure_gpu.aks.args import GpuClusterArgs, Login
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.spec import SERVICE_PRINCIPAL, USER, Admin, GpuClusterArgs, GpuClusterSpec
+from azure_gpu.aks.spec import SERVICE_PRINCIPAL, USER, Admin, GpuClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach

@@ -1,7 +1,7 @@
 """What a stack file can say about an AKS cluster, with the defaults of its keys.
 
-In: nothing. Out: `GpuClusterSettings`. What becomes of it is in `gpu_cluster_args` and `gpu_cluster_pools`, what is refused in
-`gpu_cluster_rules`; what stands on the cluster is in `cluster_gpu_objects_settings`.
+`GpuClusterSettings`. What becomes of it is in `aks.resolve` and `aks.pools`, what is refused in
+`aks.rules`; what stands on the cluster is in `kubernetes.gpu_objects.args`.
 """
 
 from enum import StrEnum
@@ -11,6 +11,7 @@ import pulumi
 
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.sharing_args import SharingArgs
+from azure_gpu.shared.context import StackArgs, Surroundings
 
 DEFAULT_SYSTEM_SIZE = "Standard_D4s_v5"  # the smallest that AKS's page on system pools takes, of a series that is everywhere
 DEFAULT_SYSTEM_NODES = 1
@@ -310,3 +311,10 @@ class GpuClusterSettings(ClusterObjectsSettings):
     expires_after: NotRequired[str]
     """Plain: the last day of the cluster and its pools, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends
     in UTC. Tools and people keep it: Azure itself deletes nothing by it. Needed. Default: none."""
+
+
+class GpuClusterArgs(GpuClusterSettings, Surroundings):
+    """A cluster, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""

@@ -13,26 +13,23 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import authorization, containerservice, managedidentity
 
-from azure_gpu.aks import access as cluster_access
-from azure_gpu.aks import existing as cluster_existing
-from azure_gpu.aks import inputs
-from azure_gpu.aks import kubeconfig as cluster_kubeconfig
+from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, kubeconfig as cluster_kubeconfig
 from azure_gpu.aks.access import Cluster
-from azure_gpu.aks.args import PoolReplace
+from azure_gpu.aks.args import GpuClusterArgs, PoolReplace
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
 from azure_gpu.aks.pools import GpuPoolSpec
-from azure_gpu.aks.spec import SERVICE_PRINCIPAL, GpuClusterArgs, may_speak, resolve
+from azure_gpu.aks.resolve import resolve
+from azure_gpu.aks.spec import SERVICE_PRINCIPAL, may_speak
+from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import objects
-from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
-from azure_gpu.kubernetes.gpu_objects import rules as gpu_objects_rules
-from azure_gpu.ml.workspace.extension import of_cluster
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
 from azure_gpu.shared import log_settings, role_of_identity
+from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.ml_dependencies import ClusterOfWorkspace
 from azure_gpu.shared.refusal import refuse
 
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuCluster"]

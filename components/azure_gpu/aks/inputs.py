@@ -11,9 +11,9 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import containerservice
 
-from azure_gpu.aks.args import AccessArgs, ClusterNetwork, NetworkPolicy, NodeImageChannel, UpgradeChannel
+from azure_gpu.aks.args import AccessArgs, ClusterNetwork, GpuClusterArgs, NetworkPolicy, NodeImageChannel, UpgradeChannel
 from azure_gpu.aks.pools import GpuPoolSpec
-from azure_gpu.aks.spec import GpuClusterArgs, GpuClusterSpec
+from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.services.aks import clusters, maintenance, network, system_pools
 from azure_gpu.catalog.services.aks.sizes import INSTALL
 

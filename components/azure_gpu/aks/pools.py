@@ -75,7 +75,7 @@ class GpuPoolSpec:
 
     @property
     def kept(self) -> dict[str, object]:
-        """What AKS doesn't change on a pool that exists, by the paths of `gpu_cluster_immutable`; subnets are wired."""
+        """What AKS doesn't change on a pool that exists, by the paths of `aks.immutable`; subnets are wired."""
         request = self.request
         return {
             "availabilityZones": list(self.zones),

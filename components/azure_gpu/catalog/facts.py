@@ -1,6 +1,6 @@
 """A fact that no rule decides by: kept with its source, so that the documentation shows it and the parts that need it find it.
 
-In: nothing. Out: `Fact`. What a rule decides by stands in the rule's own tables instead.
+`Fact`. What a rule decides by stands in the rule's own tables instead.
 """
 
 from typing import NamedTuple

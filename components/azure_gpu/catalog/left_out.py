@@ -1,6 +1,6 @@
 """What was read about GPUs on Azure and isn't in the catalog, each with the reason why not.
 
-In: nothing. Out: `LEFT_OUT`, for the documentation. Prices that were left out stand in `catalog.prices.notes`.
+`LEFT_OUT`, for the documentation. Prices that were left out stand in `catalog.prices.notes`.
 """
 
 from typing import NamedTuple

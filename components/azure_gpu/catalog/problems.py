@@ -1,6 +1,6 @@
 """A problem: one thing that is wrong with what a user asked for, in the form in which every room reports it.
 
-In: nothing. Out: `Problem`, `Code`, `impossible`, `render`, which turns a list of problems into the one message a user reads, and
+`Problem`, `Code`, `impossible`, `render`, which turns a list of problems into the one message a user reads, and
 `as_data` and `from_data`, which carry a problem through JSON.
 """
 

@@ -1,6 +1,6 @@
 """Resource providers: the namespaces that a subscription has to be registered for before a service can be used.
 
-In: nothing. Out: which namespaces each service needs, with what always comes along with it.
+which namespaces each service needs, with what always comes along with it.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """A VM size that a service is to run: what every rule about sizes is asked with.
 
-In: nothing. Out: `SizeUse`, in which whoever asks says where each value was written, and `Service`.
+`SizeUse`, in which whoever asks says where each value was written, and `Service`.
 """
 
 from enum import StrEnum

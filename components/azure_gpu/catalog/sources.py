@@ -1,6 +1,6 @@
 """Where a fact was read, and what its date means.
 
-In: nothing. Out: `Source`. A date is *valid from* where the source says when a fact began (or a service ended), and *observed*
+`Source`. A date is *valid from* where the source says when a fact began (or a service ended), and *observed*
 where all that is known is that the source said so on that day.
 """
 

@@ -5,10 +5,8 @@ a test gives a function of its own. Out: the same settings with what the file sa
 taken from a file: where the file has one, the stack file has to.
 """
 
-import errno
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -16,9 +14,9 @@ from azure_gpu.formats import container_group_file, container_group_settings
 from azure_gpu.formats.arm_template import Scope
 from azure_gpu.formats.container_group_file import GroupInFile
 from azure_gpu.shared.context import Context
+from azure_gpu.shared.files import Reader
 from azure_gpu.shared.validation import check
 
-Reader = Callable[[str], str]
 Settings = Mapping[str, Any]
 
 # What takes the place of what: where the stack file says one of a set, the file's others are left out.
@@ -27,14 +25,6 @@ _ALTERNATIVES = (
     {"command", "http"},
     {"empty_dir", "secret", "azure_file", "git_repo"},
 )
-
-
-def read_text(file: str) -> str:
-    """The text of a file. A relative path starts at the project's folder, in which the engine runs the program."""
-    path = Path(file)
-    if path.exists() and not path.is_file():  # a device or a pipe may never end
-        raise OSError(errno.EINVAL, "it is no file")
-    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,9 @@ from pulumi_azure_native import containerinstance
 
 from azure_gpu.catalog.services.container_instances_facts import BILLED_TIME, TIME_TO_DEPLOY
 from azure_gpu.container_instances import inputs
-from azure_gpu.container_instances.spec import ContainerGroupArgs, ContainerGroupSpec, gpus, resolve
+from azure_gpu.container_instances.args import ContainerGroupArgs
+from azure_gpu.container_instances.resolve import resolve
+from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import refuse
 

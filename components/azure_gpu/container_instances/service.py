@@ -5,37 +5,19 @@ In: the resolved group and the day. Out: the catalog's problems, each at the pla
 
 from collections.abc import Sequence
 from datetime import date
-from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from azure_gpu.catalog import container_groups, regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
+from azure_gpu.container_instances.args import Priority
 from azure_gpu.container_instances.container import ContainerSpec
-
-if TYPE_CHECKING:
-    from azure_gpu.container_instances.spec import ContainerGroupSpec
+from azure_gpu.container_instances.spec import ContainerGroupSpec
 
 ZONES = ("1", "2", "3")
 
 
-class Priority(StrEnum):
-    """Whether Azure may take the machine back."""
-
-    REGULAR = "Regular"
-    SPOT = "Spot"  # at any time, for less money
-
-
-class Sku(StrEnum):
-    """What the group runs on."""
-
-    STANDARD = "Standard"
-    DEDICATED = "Dedicated"  # hardware that no other customer uses
-    CONFIDENTIAL = "Confidential"  # memory that is encrypted while it is used
-
-
-def problems_of(spec: "ContainerGroupSpec", path: str, day: date) -> list[Problem]:
+def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> list[Problem]:
     """What the service refuses of the group at `path` on that day."""
     # Of a workload's image no CUDA version is known.
     images = [container_groups.Image(one.said.get("image", ""), f"{one.path}.image") for one in spec.containers]
@@ -45,7 +27,7 @@ def problems_of(spec: "ContainerGroupSpec", path: str, day: date) -> list[Proble
     return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # the region itself is refused elsewhere
 
 
-def _request(spec: "ContainerGroupSpec", path: str) -> GroupRequest:
+def _request(spec: ContainerGroupSpec, path: str) -> GroupRequest:
     return GroupRequest(
         location=spec.location,
         os_type=spec.os_type.value,

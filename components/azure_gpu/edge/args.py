@@ -1,6 +1,6 @@
 """What a stack file can say about a cluster at the edge: one that is given by its kubeconfig, Azure Stack Edge included.
 
-In: nothing. Out: `EdgeSharingSettings`. What becomes of it is in `edge_sharing_args`, what is refused in `edge_sharing_rules`.
+`EdgeSharingSettings`. What becomes of it is in `edge.resolve`, what is refused in `edge.rules`.
 """
 
 from typing import NotRequired, TypedDict
@@ -9,6 +9,7 @@ import pulumi
 
 from azure_gpu.kubernetes.job_args import JobSettings
 from azure_gpu.kubernetes.sharing_args import SharingArgs
+from azure_gpu.shared.context import StackArgs, Surroundings
 
 DEFAULT_MODEL = "Pro GPU"
 DEFAULT_GPU = "T4"
@@ -83,3 +84,10 @@ class EdgeSharingSettings(TypedDict):
     cluster's own nodes may."""
     jobs: NotRequired[dict[str, EdgeJobSettings]]
     """Jobs by name. Default: none."""
+
+
+class EdgeSharingArgs(EdgeSharingSettings, Surroundings):
+    """A cluster at the edge, and what its jobs stand on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""

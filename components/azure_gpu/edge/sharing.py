@@ -13,10 +13,10 @@ import json
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from azure_gpu.edge.args import PullArgs
-from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingArgs, EdgeSharingSpec, announcement, resolve
-from azure_gpu.kubernetes import jobs as kubernetes_jobs
-from azure_gpu.kubernetes import objects
+from azure_gpu.edge.args import EdgeSharingArgs, PullArgs
+from azure_gpu.edge.resolve import resolve
+from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec, announcement
+from azure_gpu.kubernetes import jobs as kubernetes_jobs, objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.declare import JOBS_LEVEL, SERVING_LEVEL
 from azure_gpu.kubernetes.jobs import MANAGED_BY

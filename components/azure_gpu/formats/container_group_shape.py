@@ -1,7 +1,7 @@
 """What a container group of Azure Container Instances is made of, in ARM's words: every property of the API versions from
 2018-06-01 to 2024-05-01-preview.
 
-In: nothing. Out: `GROUP`. Source: Microsoft's API descriptions, as generated in Azure/bicep-types-az for each of these versions.
+`GROUP`. Source: Microsoft's API descriptions, as generated in Azure/bicep-types-az for each of these versions.
 """
 
 from azure_gpu.formats.shapes import Anything, Flag, Many, Number, Text, Texts, Things

@@ -1,6 +1,6 @@
 """A file that was read, with the line of each value in it: what problems need to say where something is written.
 
-In: nothing. Out: `Document`, the same for YAML and JSON; `line_of`, which finds the line of a path or of what it lies in.
+`Document`, the same for YAML and JSON; `line_of`, which finds the line of a path or of what it lies in.
 """
 
 import re

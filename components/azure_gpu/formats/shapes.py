@@ -1,6 +1,6 @@
 """Words for the shape of a JSON body: what `formats.shaped` holds a value against.
 
-In: nothing. Out: `Text`, `Number`, `Flag`, `Texts`, `Many`, `Things` and `Anything`.
+`Text`, `Number`, `Flag`, `Texts`, `Many`, `Things` and `Anything`.
 """
 
 from collections.abc import Mapping

@@ -14,9 +14,12 @@ from pulumi_azure_native import authorization, containerregistry, managedidentit
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.foundation.spec import FoundationArgs, FoundationSpec, Part, look_up, resolve
+from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.foundation.existing import look_up
+from azure_gpu.foundation.spec import FoundationSpec, resolve
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.context import LogsArgs, RegistryArgs, StorageArgs, Surroundings, resolve_stack
+from azure_gpu.shared.part import Part
 from azure_gpu.shared.refusal import refuse
 from azure_gpu.shared.workloads import Workload
 

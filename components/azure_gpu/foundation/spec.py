@@ -4,77 +4,17 @@ In: `FoundationArgs`. Out: a `FoundationSpec` with all defaults filled in, and p
 """
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict, TypeVar
-
-from pulumi_azure_native import containerregistry, managedidentity, operationalinsights, resources, storage
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.formats.build_context import BuildContextError, context_hash
-from azure_gpu.shared import existing
-from azure_gpu.shared.context import Context, StackArgs
+from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.part import Part, PartArgs, resolve_part
 from azure_gpu.shared.workloads import Workload
 
-T = TypeVar("T")
-
 _IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
-
-
-class PartArgs(TypedDict):
-    """A part that a company may already have. Exactly one of the two keys; the word `create` alone stands for `create: true`."""
-
-    create: NotRequired[bool]
-    """Plain: true creates the part and deletes it with the stack."""
-    existing: NotRequired[str]
-    """Plain: ARM id of the one to use, in the stack's subscription. It is looked up, never changed and never deleted."""
-
-
-class FoundationSettings(TypedDict):
-    """The parts of a foundation, as a stack file says them."""
-
-    resource_group: NotRequired[PartArgs]
-    """The group that everything of the stack goes into. Default: create."""
-    identity: NotRequired[PartArgs]
-    """The user-assigned identity that containers run as and pull images as. Default: none."""
-    registry: NotRequired[PartArgs]
-    """The container registry; a created one builds the workloads, an existing one doesn't. Needs `identity`, which gets the role
-    AcrPull on either while the stack is there, unless `assign_roles` is false. Default: none."""
-    log_workspace: NotRequired[PartArgs]
-    """The Log Analytics workspace that containers send their logs to. Default: none."""
-    storage: NotRequired[PartArgs]
-    """The storage account for data and models. Where the stack has a Batch account, an Azure Machine Learning workspace, virtual
-    machines or a service on a cluster that fetches its model, the identity gets the role Storage Blob Data Contributor on it,
-    unless `assign_roles` is false. Default: none."""
-
-
-class FoundationArgs(FoundationSettings):
-    """The parts of a foundation, and what the program adds."""
-
-    stack: StackArgs
-    """What all components of the stack share."""
-    workloads: NotRequired[list[Workload]]
-    """Plain: the workloads whose images the registry builds. Default: none."""
-    image_source: NotRequired[str]
-    """Plain: where the sources of `workloads` are: `https://…/repository.git#<commit>`. Default: nowhere."""
-    assign_roles: NotRequired[bool]
-    """Plain: false leaves the role assignments to an administrator and prints the commands. Default: true."""
-    read_log_key: NotRequired[bool]
-    """Plain: true reads the shared key of `log_workspace`, which container groups need and nothing else does. Default: false."""
-    write_blobs: NotRequired[bool]
-    """Plain: true gives the identity the role Storage Blob Data Contributor on the storage account, as Batch and Azure Machine
-    Learning need it. Default: false."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One resolved part: an existing one, or one to create where there is none."""
-
-    name: str
-    existing: ArmId | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,22 +51,6 @@ class FoundationSpec:
         return self.identity is not None and self.storage is not None and self.write_blobs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What had to be read: Azure's answers for the existing parts, None where there is none, and the state of the sources."""
-
-    image_tags: dict[Workload, str]  # the hash of each workload's folder
-    identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
-    registry: "containerregistry.GetRegistryResult | None" = None
-    log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
-
-
-def check(args: FoundationArgs, context: Context) -> list[Problem]:
-    """Everything that is wrong with the arguments, what has to be read included."""
-    spec, problems = resolve(args, context)
-    return [*problems, *look_up(spec)[1]]
-
-
 def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, list[Problem]]:
     """What is declared, and what is wrong with the arguments. Pure; whether existing parts are there is for `look_up` to say."""
     problems: list[Problem] = []
@@ -154,24 +78,6 @@ def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, lis
         write_blobs=args.get("write_blobs", False),
     )
     return spec, [*problems, *_registry_problems(spec), *_image_source_problems(spec)]
-
-
-def resolve_part(given: PartArgs, azure_type: AzureType, what: str, context: Context, path: str) -> tuple[Part, list[Problem]]:
-    """The part that `given` asks for; `what` tells it from the stack's others of its type, `path` is where it is written."""
-    new = Part(name=context.name(azure_type.arm_type, what), existing=None)
-    if given.get("create", False) == ("existing" in given):
-        problem = Problem(
-            path=path,
-            message="exactly one of the two has to be said",
-            value=dict(given),
-            allowed="create, or existing: <id>",
-            fix="write create, or leave the part out if the stack needs none",
-        )
-        return new, [problem]
-    if "existing" not in given:
-        return new, []
-    found, problems = existing.resolve_id(given["existing"], azure_type, context.subscription_id, f"{path}.existing")
-    return (Part(name=found.name, existing=found) if found else new), problems
 
 
 def _registry_problems(spec: FoundationSpec) -> list[Problem]:
@@ -222,62 +128,3 @@ def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
             fix=f"push your checkout to a fork and run: pulumi config set image_source {form}",
         )
     ]
-
-
-def look_up(spec: FoundationSpec) -> tuple[Found, list[Problem]]:
-    """Azure's answers for the existing parts and the hashes of the workloads' folders, with a problem for what isn't there."""
-    problems: list[Problem] = []
-
-    def read(key: str, azure_type: AzureType, part: Part | None, lookup: Callable[[str, str], T]) -> T | None:
-        if part is None or part.existing is None:
-            return None
-        found, more = existing.read(lookup, azure_type, part.existing, f"foundation.{key}.existing")
-        problems.extend(more)
-        return found
-
-    read(
-        "resource_group",
-        azure_types.RESOURCE_GROUP,
-        spec.resource_group,
-        lambda _, name: resources.get_resource_group(resource_group_name=name),
-    )
-    read(
-        "storage",
-        azure_types.STORAGE_ACCOUNT,
-        spec.storage,
-        lambda group, name: storage.get_storage_account(resource_group_name=group, account_name=name),
-    )
-    tags, tag_problems = _image_tags(spec.workloads)
-    found = Found(
-        image_tags=tags,
-        identity=read(
-            "identity",
-            azure_types.USER_ASSIGNED_IDENTITY,
-            spec.identity,
-            lambda group, name: managedidentity.get_user_assigned_identity(resource_group_name=group, resource_name=name),
-        ),
-        registry=read(
-            "registry",
-            azure_types.REGISTRY,
-            spec.registry,
-            lambda group, name: containerregistry.get_registry(resource_group_name=group, registry_name=name),
-        ),
-        log_workspace=read(
-            "log_workspace",
-            azure_types.LOG_WORKSPACE,
-            spec.log_workspace,
-            lambda group, name: operationalinsights.get_workspace(resource_group_name=group, workspace_name=name),
-        ),
-    )
-    return found, [*problems, *tag_problems]
-
-
-def _image_tags(workloads: Sequence[Workload]) -> tuple[dict[Workload, str], list[Problem]]:
-    tags: dict[Workload, str] = {}
-    problems: list[Problem] = []
-    for workload in workloads:
-        try:
-            tags[workload] = context_hash(workload.folder)
-        except BuildContextError as error:
-            problems.append(Problem(path=f"workloads/{workload}", message=f"this folder can't be built: {error}"))
-    return tags, problems

@@ -12,7 +12,8 @@ from pulumi_azure_native import compute
 
 from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.images.spec import DISKS, VIRTUAL_MACHINE, GalleryImageArgs, GalleryImageSpec, ImageOfPool, of_pool, resolve
+from azure_gpu.images.args import GalleryImageArgs, ImageOfPool
+from azure_gpu.images.spec import DISKS, VIRTUAL_MACHINE, GalleryImageSpec, of_pool, resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import refuse
 

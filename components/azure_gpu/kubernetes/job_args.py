@@ -1,7 +1,7 @@
 """What a stack file can say about a Kubernetes Job, on a cluster of AKS as on any other.
 
-In: nothing. Out: `JobSettings` and its defaults. Each kind of cluster adds how a job gets its GPU; what becomes of it is in
-`kubernetes_jobs`.
+`JobSettings` and its defaults. Each kind of cluster adds how a job gets its GPU; what becomes of it is in
+`kubernetes.jobs`.
 """
 
 from typing import NotRequired, TypedDict

@@ -1,6 +1,6 @@
 """What a stack file can say about a program that answers requests on a cluster: a Deployment of Kubernetes and its parts.
 
-In: nothing. Out: `ClusterServiceSettings` and its defaults. What becomes of it is in `kubernetes_services`.
+`ClusterServiceSettings` and its defaults. What becomes of it is in `kubernetes.services`.
 """
 
 from enum import StrEnum

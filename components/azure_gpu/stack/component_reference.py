@@ -18,10 +18,10 @@ from typing import Any, cast, get_type_hints
 
 import pulumi
 
-import azure_gpu
 from azure_gpu.shared.validation import schema
 from azure_gpu.stack.settings_reference import TABLE, rows_below
 
+LIBRARY = Path(__file__).parents[1]
 INDEX = "README.md"
 WIRED = "or an output of another resource"
 _INDEX_HEAD = """# The components
@@ -58,7 +58,7 @@ class Component:
 
 def found() -> list[Component]:
     """The components of the library, in the order of their names."""
-    names = [each.name for each in pkgutil.walk_packages(azure_gpu.__path__, "azure_gpu.")]
+    names = [each.name for each in pkgutil.walk_packages([str(LIBRARY)], "azure_gpu.")]
     modules = [importlib.import_module(name) for name in names if name.split(".")[-1] != "__main__"]
     every = [
         Component(module, each)

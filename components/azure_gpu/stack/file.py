@@ -1,20 +1,21 @@
 """Everything that a stack file, `Pulumi.<stack>.yaml`, can say to this program.
 
-In: nothing. Out: `StackFile`. How it is read is in `settings`; what is below its keys, in the components' own settings.
+`StackFile`. How it is read is in `settings`; what is below its keys, in the components' own settings.
 """
 
 from typing import NotRequired, TypedDict
 
 from azure_gpu.aks.args import GpuClusterSettings
-from azure_gpu.batch.account.spec import BatchAccountSettings
+from azure_gpu.batch.account.args import BatchAccountSettings
 from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
-from azure_gpu.container_instances.spec import ContainerGroupSettings
+from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.edge.args import EdgeSharingSettings
-from azure_gpu.foundation.spec import FoundationSettings, PartArgs
-from azure_gpu.images.spec import GalleryImageSettings
+from azure_gpu.foundation.args import FoundationSettings
+from azure_gpu.images.args import GalleryImageSettings
 from azure_gpu.ml.endpoint.args import MlEndpointSettings
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
+from azure_gpu.shared.part import PartArgs
 from azure_gpu.vm.args import GpuVmSettings
 
 

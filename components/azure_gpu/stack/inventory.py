@@ -8,33 +8,37 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.aks import spec as cluster_spec
+from azure_gpu.aks import resolve as cluster_resolve
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.problems import Problem, as_data
 from azure_gpu.catalog.services.aks import system_pools
+from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.container_apps.environment import spec as environment_spec
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
-from azure_gpu.container_apps.job import spec as job_spec
+from azure_gpu.container_apps.job import resolve as job_resolve
 from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
-from azure_gpu.container_instances import spec as group_spec
+from azure_gpu.container_instances import resolve as group_resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation import spec as foundation_spec
 from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.ml.endpoint.args import EndpointIdentity
+from azure_gpu.ml.endpoint.spec import identity_of
+from azure_gpu.ml.workspace.args import MlWorkspaceSettings
 from azure_gpu.shared.context import resolve_stack
-from azure_gpu.stack import inventory_ml
-from azure_gpu.stack.inventory_ml import MachinesUse
 from azure_gpu.stack.settings import PROJECT, Settings, pure_problems, read
 from azure_gpu.stack.settings_batch import BatchParts
+from azure_gpu.stack.settings_ml import MlParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,19 @@ class PackageUse:
 
     application: str
     version: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinesUse:
+    """Machines without a GPU, which so aren't among the catalog's sizes: of a cluster's system pool, or of Azure Machine
+    Learning."""
+
+    size: str
+    region: str
+    nodes: int  # that there can be
+    family: str  # the quota that their vCPUs count against; empty: not known
+    vcpus: int | None  # of one; None: not known
     path: str
 
 
@@ -81,10 +98,10 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
     settings = read(configuration, today)
     context, _ = resolve_stack(settings.stack, project, stack)
     foundation, _ = foundation_spec.resolve(settings.foundation, context)
-    groups = {name: group_spec.resolve(name, group, context)[0] for name, group in settings.container_groups.items()}
-    jobs = {name: job_spec.resolve(name, job, context)[0] for name, job in settings.jobs.items()}
+    groups = {name: group_resolve.resolve(name, group, context)[0] for name, group in settings.container_groups.items()}
+    jobs = {name: job_resolve.resolve(name, job, context)[0] for name, job in settings.jobs.items()}
     batch = settings.batch_parts(context)
-    clusters = {name: cluster_spec.resolve(name, each, context)[0] for name, each in settings.clusters.items()}
+    clusters = {name: cluster_resolve.resolve(name, each, context)[0] for name, each in settings.clusters.items()}
     environments = [environment_spec.resolve(each, context)[0] for each in settings.job_environments.values()]
     of_ml = settings.ml_parts(context)
     return Inventory(
@@ -97,17 +114,17 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
             *_job_uses(settings, jobs),
             *_pool_uses(batch),
             *_cluster_uses(clusters),
-            *inventory_ml.uses(of_ml),
+            *uses(of_ml),
         ),
         system_pools=tuple(_system_pool(spec) for spec in clusters.values() if spec.existing is None),
-        ml_machines=tuple(inventory_ml.without_gpu(of_ml)),
+        ml_machines=tuple(without_gpu(of_ml)),
         names=(
             *_foundation_names(foundation),
             *_group_names(groups),
             *_job_names(jobs, environments),
             *_batch_names(settings, batch),
             *_cluster_names(settings, clusters),
-            *(_name(*each) for each in inventory_ml.names(settings.ml_workspace, of_ml)),
+            *(_name(*each) for each in names(settings.ml_workspace, of_ml)),
         ),
         batch_account=batch.account.name if batch.account else "",
         batch_account_id=batch.account.existing.text if batch.account and batch.account.existing else "",
@@ -117,11 +134,11 @@ def take(configuration: dict[str, str], project: str, stack: str, today: str) ->
             foundation.identity_pulls
             or foundation.identity_writes_blobs
             or bool(clusters)
-            or inventory_ml.assigns_roles(of_ml, identity=foundation.identity is not None)
+            or assigns_roles(of_ml, identity=foundation.identity is not None)
         ),
         clusters=tuple(spec.existing.text for spec in clusters.values() if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
-        ml_workspace=inventory_ml.existing_workspace(of_ml),
+        ml_workspace=existing_workspace(of_ml),
     )
 
 
@@ -326,3 +343,60 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def uses(parts: MlParts) -> Iterator[SizeUse]:
+    """Machines whose sizes have a GPU: of a compute and of a deployment all that there can be."""
+    yield from (use for use in _of_ml(parts) if SIZES.find(use.size) is not None)
+    for vm in parts.vms.values():
+        yield from vm.uses
+
+
+def without_gpu(parts: MlParts) -> Iterator[MachinesUse]:
+    """Machines of the workspace and its endpoints without a GPU, with those that upgrades of a deployment have to have room
+    for."""
+    for use in _of_ml(parts):
+        if SIZES.find(use.size) is None:
+            known = endpoints.managed_cpu(use.size)
+            nodes = endpoints.reserved(use.nodes) if use.service is Service.ML_ENDPOINT else use.nodes
+            family, vcpus = (known.quota_family, known.vcpus) if known is not None else ("", None)
+            yield MachinesUse(size=use.size, region=use.region, nodes=nodes, family=family, vcpus=vcpus, path=use.path)
+
+
+def _of_ml(parts: MlParts) -> Iterator[SizeUse]:
+    if parts.workspace is not None:
+        yield from (spec.use for spec in parts.workspace.machines.values())
+    for endpoint in parts.endpoints.values():
+        yield from endpoint.uses
+
+
+def names(said: MlWorkspaceSettings | None, parts: MlParts) -> Iterator[tuple[AzureType, str, str]]:
+    """Type, name, and where it is written. A workspace or a vault without a name of its own takes none beforehand."""
+    workspace = parts.workspace
+    if workspace is not None and said is not None:
+        if workspace.existing is None and workspace.name:
+            yield azure_types.ML_WORKSPACE, workspace.name, "ml_workspace.workspace_name"
+        for name, spec in workspace.computes.items():
+            # In a stack file, what is wired is text.
+            subnet = str(said.get("computes", {})[name].get("subnet_id", ""))
+            own = workspace.machines.get(name)
+            yield azure_types.ML_COMPUTE, own.azure_name(subnet) if own is not None else name, spec.path
+    for name, endpoint in parts.endpoints.items():
+        yield azure_types.ML_ONLINE_ENDPOINT, endpoint.name, f"ml_endpoints.{name}"
+    for name, vm in parts.vms.items():
+        yield azure_types.VIRTUAL_MACHINE, vm.name, f"vms.{name}"
+        for azure_type, of_network in vm.network_names:
+            yield azure_type, of_network, f"vms.{name}"
+
+
+def assigns_roles(parts: MlParts, *, identity: bool) -> bool:
+    """Whether an identity that the stack creates gets roles: a workspace's, or of machines and endpoints that don't speak as
+    the stack's. `identity`: whether the stack has one."""
+    created = parts.workspace is not None and parts.workspace.existing is None
+    speaking = {identity_of(endpoint, stack_has_one=identity) for endpoint in parts.endpoints.values()}
+    return created or EndpointIdentity.SYSTEM in speaking or (bool(parts.vms) and not identity)
+
+
+def existing_workspace(parts: MlParts) -> str:
+    """ARM id of the existing workspace; empty where there is none."""
+    return parts.workspace.existing.text if parts.workspace is not None and parts.workspace.existing is not None else ""

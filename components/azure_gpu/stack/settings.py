@@ -12,29 +12,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_type_hints
 
-from azure_gpu.aks import spec as cluster_spec
+from azure_gpu.aks import resolve as cluster_resolve
 from azure_gpu.aks.args import GpuClusterSettings
-from azure_gpu.batch.account import spec as account_spec
-from azure_gpu.batch.account.spec import BatchAccountSettings
+from azure_gpu.batch.account import existing as account_existing
+from azure_gpu.batch.account.args import BatchAccountSettings
 from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.container_apps.environment import spec as environment_spec
-from azure_gpu.container_apps.environment.spec import JobEnvironmentSettings
-from azure_gpu.container_apps.job import spec as job_spec
+from azure_gpu.container_apps.environment import existing as environment_existing, spec as environment_spec
+from azure_gpu.container_apps.environment.args import JobEnvironmentSettings
+from azure_gpu.container_apps.job import resolve as job_resolve
 from azure_gpu.container_apps.job.args import DEFAULT_GPU, ServerlessGpuJobSettings
 from azure_gpu.container_apps.job.rules import identity_problems
-from azure_gpu.container_instances import spec as group_spec
-from azure_gpu.container_instances.spec import ContainerGroupSettings
+from azure_gpu.container_instances import resolve as group_resolve
+from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.edge.args import EdgeSharingSettings
-from azure_gpu.foundation import spec as foundation_spec
-from azure_gpu.foundation.spec import FoundationArgs, PartArgs
+from azure_gpu.foundation import existing as foundation_existing, spec as foundation_spec
+from azure_gpu.foundation.args import FoundationArgs
 from azure_gpu.images import spec as image_spec
-from azure_gpu.images.spec import GalleryImageSettings
+from azure_gpu.images.args import GalleryImageSettings
 from azure_gpu.ml.endpoint.args import MlEndpointSettings
 from azure_gpu.ml.workspace import existing as workspace_existing
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
 from azure_gpu.shared.context import Context, StackArgs, resolve_stack
+from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.validation import check, schema
 from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack import settings_batch, settings_clusters, settings_ml
@@ -79,7 +80,7 @@ class Settings:
     def ml_parts(self, context: Context, look_up: settings_ml.LookUp = settings_ml.without_looking) -> MlParts:
         """Workspace, endpoints and virtual machines, resolved together."""
         foundation, _ = foundation_spec.resolve(self.foundation, context)
-        clusters = {name: cluster_spec.resolve(name, each, context)[0] for name, each in self.clusters.items()}
+        clusters = {name: cluster_resolve.resolve(name, each, context)[0] for name, each in self.clusters.items()}
         images = {name: image_spec.resolve(name, each, context)[0] for name, each in self.gallery_images.items()}
         return settings_ml.resolve(
             self.ml_workspace,
@@ -156,7 +157,7 @@ def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, pr
 
 def _workloads(file: StackFile) -> list[Workload]:
     """The workloads that the registry builds, whatever runs them."""
-    of_groups = {each for group in file.get("container_groups", {}).values() for each in group_spec.workloads(group)}
+    of_groups = {each for group in file.get("container_groups", {}).values() for each in group_resolve.workloads(group)}
     of_jobs = {job["workload"] for job in file.get("jobs", {}).values() if "workload" in job}
     of_pools = {each for pool in file.get("pools", {}).values() for each in pool.get("containers", {}).get("workloads", [])}
     on_clusters = settings_clusters.workloads(file.get("clusters", {}), file.get("edges", {}))
@@ -187,9 +188,9 @@ def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:
         settings,
         project,
         stack,
-        foundation_spec.check,
-        environment_spec.check,
-        account_spec.look_up,
+        foundation_existing.check,
+        environment_existing.check,
+        account_existing.look_up,
         settings_clusters.problems,
         workspace_existing.look_up,
     )
@@ -227,12 +228,12 @@ def _problems(
     found += of_foundation(settings.foundation, context)
     named: list[tuple[str, str]] = []
     for name, group in settings.container_groups.items():
-        spec, more = group_spec.resolve(name, group, context)
+        spec, more = group_resolve.resolve(name, group, context)
         named.append((f"container_groups.{name}.group_name", spec.group_name))
         found += more
     for name, job in settings.jobs.items():
         existing = "existing" in settings.job_environments[settings.environment_of(name)]
-        spec, more = job_spec.resolve(name, job, context, in_existing_environment=existing)
+        spec, more = job_resolve.resolve(name, job, context, in_existing_environment=existing)
         named.append((f"jobs.{name}.job_name", spec.job_name))
         found += more
     parts = settings.batch_parts(context, look_up_account)

@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from azure_gpu.batch.account import spec as account_spec_module
-from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSettings, BatchAccountSpec
-from azure_gpu.batch.pool import rules as pool_rules
-from azure_gpu.batch.pool import spec as pool_spec
+from azure_gpu.batch.account.args import BatchAccountSettings
+from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec
+from azure_gpu.batch.pool import resolve as pool_resolve, rules as pool_rules
 from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.images import spec as image_spec
-from azure_gpu.images.spec import GalleryImageSettings, GalleryImageSpec
+from azure_gpu.images.args import GalleryImageSettings
+from azure_gpu.images.spec import GalleryImageSpec
 from azure_gpu.shared.context import Context
 
 LookUp = Callable[[BatchAccountSpec], tuple[AccountFacts, list[Problem]]]
@@ -70,7 +71,7 @@ def resolve(
     )
     of_pools: dict[str, BatchPoolSpec] = {}
     for name, pool in pools.items():
-        of_pools[name], more = pool_spec.resolve(name, pool, context, place)
+        of_pools[name], more = pool_resolve.resolve(name, pool, context, place)
         problems += more
         problems += pool_rules.surroundings_problems(
             name, pool, identity=foundation.identity is not None, storage=foundation.storage is not None

@@ -6,16 +6,14 @@ own connection says about logging in.
 
 from collections.abc import Callable, Mapping
 
-from azure_gpu.aks import existing as cluster_existing
-from azure_gpu.aks import spec as cluster_spec
+from azure_gpu.aks import existing as cluster_existing, resolve as cluster_resolve
 from azure_gpu.aks.args import AccessArgs, GpuClusterSettings, Login, Monitoring
 from azure_gpu.aks.spec import GpuClusterSpec, may_speak
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.edge import spec as edge_spec
+from azure_gpu.edge import resolve as edge_resolve
 from azure_gpu.edge.args import EdgeSharingSettings
 from azure_gpu.foundation.spec import FoundationSpec
-from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
-from azure_gpu.kubernetes.gpu_objects import spec as gpu_objects_spec
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, resolve as gpu_objects_resolve
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.workloads import Workload
 
@@ -25,7 +23,7 @@ OfExisting = Callable[[GpuClusterSpec], list[Problem]]
 
 def without_asking(name: str, said: EdgeSharingSettings, context: Context) -> list[Problem]:
     """What is wrong with an edge, its cluster aside."""
-    return edge_spec.resolve(name, said, context)[1]
+    return edge_resolve.resolve(name, said, context)[1]
 
 
 def without_looking(_: GpuClusterSpec) -> list[Problem]:
@@ -67,8 +65,8 @@ def fetch_models(clusters: Mapping[str, GpuClusterSettings]) -> bool:
 
 def workloads(clusters: Mapping[str, GpuClusterSettings], edges: Mapping[str, EdgeSharingSettings]) -> set[Workload]:
     """What the registry has to build for their jobs."""
-    of_clusters = {each for cluster in clusters.values() for each in gpu_objects_spec.workloads(cluster)}
-    of_edges = {each for edge in edges.values() for each in edge_spec.workloads(edge)}
+    of_clusters = {each for cluster in clusters.values() for each in gpu_objects_resolve.workloads(cluster)}
+    of_edges = {each for edge in edges.values() for each in edge_resolve.workloads(edge)}
     return of_clusters | of_edges
 
 
@@ -79,12 +77,12 @@ def problems(
     foundation: FoundationSpec,
     *,
     of_existing: OfExisting = cluster_existing.check,
-    of_edge: OfEdge = edge_spec.check,
+    of_edge: OfEdge = edge_resolve.check,
 ) -> list[Problem]:
     """Everything that is wrong with them."""
     found: list[Problem] = []
     for name, cluster in clusters.items():
-        spec, more = cluster_spec.resolve(name, cluster, context)
+        spec, more = cluster_resolve.resolve(name, cluster, context)
         found += [*more, *_missing(name, cluster, foundation), *_missing_of_services(spec, foundation), *of_existing(spec)]
     for name, edge in edges.items():
         found += of_edge(name, edge, context)

@@ -7,20 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.foundation.spec import FoundationSpec
-from azure_gpu.images.spec import ImageOfPool
-from azure_gpu.ml.endpoint import spec as endpoint_spec
+from azure_gpu.images.args import ImageOfPool
+from azure_gpu.ml.endpoint import resolve as endpoint_resolve
 from azure_gpu.ml.endpoint.args import MlEndpointSettings
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
-from azure_gpu.ml.workspace import assets as workspace_assets
-from azure_gpu.ml.workspace import spec as workspace_spec
+from azure_gpu.ml.workspace import assets as workspace_assets, resolve as workspace_resolve, spec as workspace_spec
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
-from azure_gpu.ml.workspace.extension import of_cluster
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.workloads import Workload
-from azure_gpu.vm import spec as vm_spec
+from azure_gpu.vm import resolve as vm_resolve, workspace_offer
 from azure_gpu.vm.args import GpuVmSettings
 from azure_gpu.vm.spec import GpuVmSpec
 
@@ -62,20 +61,20 @@ def resolve(
     problems: list[Problem] = []
     of_vms: dict[str, GpuVmSpec] = {}
     for name, vm in vms.items():
-        of_vms[name], more = vm_spec.resolve(name, vm, context, images)
+        of_vms[name], more = vm_resolve.resolve(name, vm, context, images)
         problems += more
     spec, offered = None, None
     if workspace is not None:
-        spec, more = workspace_spec.resolve(
+        spec, more = workspace_resolve.resolve(
             workspace,
             context,
             {name: of_cluster(each) for name, each in clusters.items()},
-            {name: vm_spec.of_workspace(each) for name, each in of_vms.items()},
+            {name: workspace_offer.of_workspace(each) for name, each in of_vms.items()},
         )
         problems += more
         spec, more = look_up(spec)
         problems += more
-        problems += workspace_spec.surroundings_problems(
+        problems += workspace_resolve.surroundings_problems(
             spec,
             identity=foundation.identity is not None,
             storage=foundation.storage is not None,
@@ -87,9 +86,9 @@ def resolve(
         problems.append(_no_workspace())
     of_endpoints: dict[str, MlEndpointSpec] = {}
     for name, endpoint in endpoints.items():
-        of_endpoints[name], more = endpoint_spec.resolve(name, endpoint, context, offered)
+        of_endpoints[name], more = endpoint_resolve.resolve(name, endpoint, context, offered)
         problems += more
-        problems += endpoint_spec.surroundings_problems(of_endpoints[name], identity=foundation.identity is not None)
+        problems += endpoint_resolve.surroundings_problems(of_endpoints[name], identity=foundation.identity is not None)
     return MlParts(workspace=spec, endpoints=of_endpoints, vms=of_vms, problems=tuple(problems))
 
 

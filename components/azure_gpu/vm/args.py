@@ -1,6 +1,6 @@
 """What a stack file can say about a virtual machine with a GPU, with the defaults of its keys.
 
-In: nothing. Out: `GpuVmSettings`. What becomes of it is in `gpu_vm_args`, what is refused in `gpu_vm_rules`.
+`GpuVmSettings`. What becomes of it is in `vm.resolve`, what is refused in `vm.rules`.
 """
 
 from enum import StrEnum
@@ -10,6 +10,8 @@ import pulumi
 
 from azure_gpu.catalog.services.machines.costs import PREMIUM, STANDARD, STANDARD_SSD
 from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.images.args import ImageOfPool
+from azure_gpu.shared.context import StackArgs, Surroundings
 
 DEFAULT_USER = "gpu"
 DEFAULT_DISK_GB = 128  # of ubuntu-hpc, whose Docker keeps images on this disk; other images: as large as they are
@@ -176,3 +178,12 @@ class GpuVmSettings(TypedDict):
     expires_after: NotRequired[str]
     """The last day of the machine, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and
     people keep it: Azure itself deletes nothing by it. Needed. Default: none."""
+
+
+class GpuVmArgs(GpuVmSettings, Surroundings):
+    """A virtual machine, and what it stands on."""
+
+    images: NotRequired[dict[str, ImageOfPool]]
+    """The stack's gallery images, by name. Default: none."""
+    stack: StackArgs
+    """What all components of the stack share."""

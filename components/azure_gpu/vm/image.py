@@ -6,9 +6,8 @@ on that day and that size, `catalog` says.
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch.request import ImageKind
@@ -19,8 +18,8 @@ from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
 from azure_gpu.images import choice as image_choice
-from azure_gpu.images.choice import KEYS, LATEST, ImageChoice
-from azure_gpu.images.spec import ImageOfPool
+from azure_gpu.images.args import ImageOfPool
+from azure_gpu.images.choice import KEYS, LATEST, ImageChoice, NamedImage
 from azure_gpu.vm.args import GpuVmSettings
 
 _DSVM = {
@@ -86,10 +85,15 @@ def choose(
     named = {"image": said.get("image"), "image_id": said.get("image_id"), "gallery_image": said.get("gallery_image")}[key] or ""
     if key == "image":
         named = _UBUNTU_HPC.get(named) or (_DSVM[_system(said, None, size)] if named == "dsvm" else named)
-    # Batch names images in the same way.
-    found, more = image_choice.choose(cast(BatchPoolSettings, {key: named}), images, path)
+    found, more = image_choice.choose(_named(key, named), images, path)
     more = [_with_aliases(problem) if problem.path == f"{path}.image" else problem for problem in more]
     return _choice(found, _system(said, found.operating_system, size)), [*problems, *more]
+
+
+def _named(key: str, value: str) -> NamedImage:
+    if key == "image":
+        return NamedImage(image=value)
+    return NamedImage(image_id=value) if key == "image_id" else NamedImage(gallery_image=value)
 
 
 def fit_problems(said: GpuVmSettings, choice: VmImageChoice, size: Size | None, path: str) -> list[Problem]:

@@ -10,7 +10,8 @@ from pulumi_azure_native import compute
 
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.vm import proof as vm_proof
-from azure_gpu.vm.spec import GpuVmArgs, GpuVmSpec
+from azure_gpu.vm.args import GpuVmArgs
+from azure_gpu.vm.spec import GpuVmSpec
 
 
 def identity(args: GpuVmArgs) -> compute.VirtualMachineIdentityArgs:

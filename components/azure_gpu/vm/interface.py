@@ -1,7 +1,7 @@
 """The interface of a virtual machine with the network behind it, declared.
 
 In: the spec of a machine. Out: a `Way`: the interface, and where the machine is reached. What is in the network, and who is let
-in, is decided in `gpu_vm_network`.
+in, is decided in `vm.network`.
 """
 
 from __future__ import annotations

@@ -17,14 +17,14 @@ from azure_gpu.catalog.services.machines import shutdown, smi
 from azure_gpu.catalog.services.machines.drivers import Wanted
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.shared import role_of_identity
+from azure_gpu.shared.attachable import VmOfWorkspace
 from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.ml_dependencies import VmOfWorkspace
 from azure_gpu.shared.refusal import refuse
-from azure_gpu.vm import inputs
-from azure_gpu.vm import proof as vm_proof
-from azure_gpu.vm.args import Bastion
+from azure_gpu.vm import inputs, proof as vm_proof
+from azure_gpu.vm.args import Bastion, GpuVmArgs
 from azure_gpu.vm.interface import Declared
-from azure_gpu.vm.spec import GpuVmArgs, of_workspace, resolve
+from azure_gpu.vm.resolve import resolve
+from azure_gpu.vm.workspace_offer import of_workspace
 
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuVm"]
 

@@ -18,8 +18,7 @@ from typing import Any
 
 from azure.core.credentials import TokenCredential
 from azure.core.exceptions import AzureError as AzureCoreError
-from kubernetes import client as kubernetes_client
-from kubernetes import config as kubernetes_config
+from kubernetes import client as kubernetes_client, config as kubernetes_config
 from kubernetes.config.config_exception import ConfigException
 
 from azure_gpu.catalog.services.aks.access import SERVER_APP

@@ -25,8 +25,7 @@ from typing import Any
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.clusters import places
-from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE
-from azure_gpu_operations.clusters.arm_facts import POOL_TYPE as CLUSTER_POOL_TYPE
+from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE, POOL_TYPE as CLUSTER_POOL_TYPE
 from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import Connection

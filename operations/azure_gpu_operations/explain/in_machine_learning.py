@@ -10,8 +10,7 @@ from azure_gpu_operations.explain.facts import Facts, Finding
 from azure_gpu_operations.explain.machine_rules import MachineCase
 from azure_gpu_operations.machine_learning.endpoints import DEPLOYMENT_TYPE, ENDPOINT_TYPE
 from azure_gpu_operations.stack_view import StackView
-from azure_gpu_operations.virtual_machines import MACHINE_TYPE
-from azure_gpu_operations.virtual_machines import get as get_machine
+from azure_gpu_operations.virtual_machines import MACHINE_TYPE, get as get_machine
 
 Explained = tuple[Facts, Finding]
 

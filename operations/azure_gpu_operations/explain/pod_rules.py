@@ -6,8 +6,7 @@ its containers by the rules that explain any container.
 
 from collections.abc import Callable
 
-from azure_gpu_operations.explain import container_rules, placing_rules
-from azure_gpu_operations.explain import kubernetes_phrases as phrases
+from azure_gpu_operations.explain import container_rules, kubernetes_phrases as phrases, placing_rules
 from azure_gpu_operations.explain.cluster_facts import PodCase
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding
 

@@ -11,8 +11,7 @@ from typing import Any
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.size_use import Service as Taker
-from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.catalog.size_use import Service as Taker, SizeUse
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.old_machine_learning.found import Cluster, Found, Model, Service, Setting
 from azure_gpu.formats.tags import PROPOSED_DAYS

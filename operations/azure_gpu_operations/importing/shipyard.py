@@ -16,10 +16,8 @@ from azure_gpu.formats import task_file
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.shipyard import files
 from azure_gpu.formats.shipyard.files import KINDS
-from azure_gpu.formats.shipyard.jobs import JobSettings
-from azure_gpu.formats.shipyard.jobs import settings_of as jobs_of
-from azure_gpu.formats.shipyard.pool_settings import PoolSettings
-from azure_gpu.formats.shipyard.pool_settings import settings_of as pool_of
+from azure_gpu.formats.shipyard.jobs import JobSettings, settings_of as jobs_of
+from azure_gpu.formats.shipyard.pool_settings import PoolSettings, settings_of as pool_of
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.shipyard_page import TakenJob, TakenShipyard

@@ -11,8 +11,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.clusters.places import AKS, EDGE
 from azure_gpu_operations.stack import EngineError
-from azure_gpu_operations.stack_view import StackView
-from azure_gpu_operations.stack_view import view as view_of
+from azure_gpu_operations.stack_view import StackView, view as view_of
 
 JOB, BATCH, LOCAL, VM, ML_CLUSTER = "job", "batch", "local", "vm", "cluster"
 PLACES = (LOCAL, JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER)

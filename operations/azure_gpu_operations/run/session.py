@@ -16,8 +16,7 @@ from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import FAILED, Job, start_template
-from azure_gpu_operations.run import execution as executions
-from azure_gpu_operations.run import find_job
+from azure_gpu_operations.run import execution as executions, find_job
 from azure_gpu_operations.run.command import FAILED_RUN, INTERRUPTED, TIMED_OUT
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.execution import End, follow

@@ -8,10 +8,11 @@ import pulumi
 import pytest
 
 from azure_gpu.aks import pools as cluster_pools
-from azure_gpu.aks.args import GpuClusterSettings
+from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
-from azure_gpu.aks.spec import GpuClusterArgs, GpuClusterSpec, resolve
+from azure_gpu.aks.resolve import resolve
+from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from tests.components.recording import DEPLOYER, KEYS, PROJECT, STACK, Recorded, Registration, declare, readable

@@ -3,10 +3,10 @@
 import pytest
 
 from azure_gpu.batch.account.account import BatchAccount
-from azure_gpu.batch.account.spec import BatchAccountArgs
+from azure_gpu.batch.account.args import BatchAccountArgs
 from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.foundation.args import FoundationArgs
 from azure_gpu.foundation.foundation import Foundation
-from azure_gpu.foundation.spec import FoundationArgs
 from azure_gpu.shared.refusal import Refused
 from tests.components.recording import declare, readable
 from tests.components.settings_of import STACK_ARGS

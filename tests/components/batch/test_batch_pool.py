@@ -7,9 +7,10 @@ import pulumi
 import pytest
 
 from azure_gpu.batch.account.spec import AccountFacts
-from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolSettings, Replace
+from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolArgs, BatchPoolSettings, Replace
 from azure_gpu.batch.pool.pool import REPLACING, BatchPool
-from azure_gpu.batch.pool.spec import BatchPoolArgs, BatchPoolSpec, PoolPlace, resolve
+from azure_gpu.batch.pool.resolve import resolve
+from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.catalog.services.batch.mpi_commands import Mpi
 from azure_gpu.shared.context import resolve_stack

@@ -9,17 +9,16 @@ from typing import Any
 
 import pulumi
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
+from azure_gpu.batch.pool.args import BatchPoolArgs
 from azure_gpu.batch.pool.immutable import REGISTRY
 from azure_gpu.batch.pool.pool import REPLACING, REPLACING_WITHOUT_PATH, BatchPool
-from azure_gpu.batch.pool.spec import BatchPoolArgs
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.foundation import spec as foundation_spec
-from azure_gpu.images.spec import ImageOfPool
+from azure_gpu.images.args import ImageOfPool
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.stack.settings import read

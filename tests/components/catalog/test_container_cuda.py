@@ -3,8 +3,7 @@
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.container_cuda import check_container, check_container_on_driver, cuda_at
 from azure_gpu.catalog.problems import Code, Problem, Severity

@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import drivers
 from azure_gpu.catalog.drivers import check_driver, highest_cuda, minimum_driver, runs

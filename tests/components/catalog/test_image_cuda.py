@@ -1,8 +1,7 @@
 """What CUDA version an image holds. Expectations are literals of the images' names and of the sources that describe them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.image_cuda import image_cuda
 

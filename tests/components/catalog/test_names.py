@@ -1,8 +1,7 @@
 """Name rules against literals from Microsoft's page of name rules, not against the table."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import names
 

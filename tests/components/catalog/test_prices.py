@@ -6,8 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.prices import VM_PRICES, Price, PriceBook, container_apps, notes, packaged, price_table
 from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow, packaged_meters

@@ -2,8 +2,8 @@
 
 import pytest
 
+from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentArgs
 from azure_gpu.container_apps.environment.environment import JobEnvironment
-from azure_gpu.container_apps.environment.spec import GpuModel, JobEnvironmentArgs
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared.refusal import Refused
 from tests.components.recording import SUBSCRIPTION, WORKSPACE_KEY, declare, readable

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from azure_gpu.catalog.problems import Severity
+from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.environment.environment import JobEnvironment
-from azure_gpu.container_apps.environment.spec import GpuModel
-from azure_gpu.container_apps.job.args import EventArgs, EventRuleArgs, ServerlessGpuJobSettings
+from azure_gpu.container_apps.job.args import EventArgs, EventRuleArgs, ServerlessGpuJobArgs, ServerlessGpuJobSettings
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
-from azure_gpu.container_apps.job.spec import ServerlessGpuJobArgs, resolve
+from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused

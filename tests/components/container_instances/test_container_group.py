@@ -2,9 +2,11 @@
 
 import pytest
 
+from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGroupSettings
 from azure_gpu.container_instances.container import MountArgs
 from azure_gpu.container_instances.group import ContainerGroup
-from azure_gpu.container_instances.spec import ContainerGroupArgs, ContainerGroupSettings, gpus, resolve, workloads
+from azure_gpu.container_instances.resolve import resolve, workloads
+from azure_gpu.container_instances.spec import gpus
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem, Severity, errors
+from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGroupSettings
 from azure_gpu.container_instances.file import merged
 from azure_gpu.container_instances.group import ContainerGroup
-from azure_gpu.container_instances.spec import ContainerGroupArgs, ContainerGroupSettings, ContainerGroupSpec, resolve
+from azure_gpu.container_instances.resolve import resolve
+from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.shared.validation import check, key_docstrings
 from azure_gpu.stack.settings import all_problems, read

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from azure_gpu.catalog import regions
+from azure_gpu.container_instances.args import ContainerGroupArgs
 from azure_gpu.container_instances.group import ContainerGroup
-from azure_gpu.container_instances.spec import ContainerGroupArgs
 from azure_gpu.formats.container_group_file import GroupInFile, read
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.stack_file import SECRET

@@ -9,11 +9,11 @@ import yaml
 
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.edge.args import EdgeSharingSettings
+from azure_gpu.edge.resolve import check, resolve
 from azure_gpu.edge.sharing import EdgeSharing
-from azure_gpu.edge.spec import EdgeSharingSpec, announcement, check, resolve
+from azure_gpu.edge.spec import EdgeSharingSpec, announcement
 from azure_gpu.formats.stack_file import SECRET
-from azure_gpu.kubernetes import jobs as kubernetes_jobs
-from azure_gpu.kubernetes import reach
+from azure_gpu.kubernetes import jobs as kubernetes_jobs, reach
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from tests.components.recording import PROJECT, STACK, declare, readable

@@ -5,8 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Scope, expand, finish, finish_outputs

@@ -3,8 +3,7 @@
 import math
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from azure_gpu.formats.autoscale_formula import Targets, as_text, evaluate, formula_problems, language, parse
 from azure_gpu.formats.autoscale_formula.values import Interval, text

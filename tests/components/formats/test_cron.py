@@ -1,8 +1,7 @@
 """Schedules: what cron takes, and what a user gets for what it doesn't."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.formats import cron
 

@@ -1,8 +1,7 @@
 """Dockerfiles: every instruction that is read, with its line, and what is said about the rest."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.formats.dockerfile import Arg, Cmd, Copy, Entrypoint, Env, From, Instruction, Note, Run, Workdir, parse, substitute
 

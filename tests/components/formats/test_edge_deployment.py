@@ -4,8 +4,7 @@ import textwrap
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.edge.args import EdgeJobSettings

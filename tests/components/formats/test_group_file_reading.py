@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats.container_group_file import GroupInFile, read

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog.problems import errors
-from azure_gpu.container_instances.spec import ContainerGroupSettings
+from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.formats.container_group_file import read
 from azure_gpu.formats.container_group_settings import Left, config_path, settings_of
 from azure_gpu.formats.container_group_shape import GROUP

@@ -1,8 +1,7 @@
 """Image references, with Docker's defaults; literals from the reference grammar's own documentation."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference

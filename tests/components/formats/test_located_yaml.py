@@ -1,8 +1,7 @@
 """YAML with the line of each value, and what is said of YAML that isn't right."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import located_yaml

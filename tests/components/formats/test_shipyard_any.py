@@ -6,8 +6,7 @@ from datetime import date
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from azure_gpu.formats import task_file
 from azure_gpu.formats.shipyard import files

@@ -4,8 +4,9 @@ import subprocess
 
 import pytest
 
+from azure_gpu.foundation.args import FoundationArgs
 from azure_gpu.foundation.foundation import Foundation, role_commands
-from azure_gpu.foundation.spec import FoundationArgs, resolve
+from azure_gpu.foundation.spec import resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.workloads import Workload
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, WORKSPACE_KEY, declare, readable

@@ -11,7 +11,8 @@ import pytest
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
-from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool, announcements, node_labels, resolve_objects
+from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool, announcements, node_labels
 from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
 from tests.components.recording import Recorded, declare, readable
 

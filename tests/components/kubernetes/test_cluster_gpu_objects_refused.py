@@ -7,7 +7,8 @@ import pytest
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.gpu_objects.declare import missing_images
-from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, resolve_objects
+from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
 from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
 
 T4, A100 = "Standard_NC4as_T4_v3", "Standard_NC24ads_A100_v4"

@@ -9,7 +9,8 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.kubernetes import services as kubernetes_services
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
-from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool, resolve_objects
+from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME
 from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.stack.settings import pure_problems, read

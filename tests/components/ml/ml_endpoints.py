@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from azure_gpu.ml.dependencies import ComputeKind, WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
-from azure_gpu.shared.ml_dependencies import ComputeKind, WorkspaceOfEndpoint
 from tests.components.recording import Recorded, Registration, declare
 from tests.components.settings_of import STACK_ARGS
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from azure_gpu.shared.ml_dependencies import ClusterOfWorkspace, VmOfWorkspace
+from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
 
 T4 = "Standard_NC4as_T4_v3"
 END = "2026-12-31"

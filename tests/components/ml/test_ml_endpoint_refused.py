@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem, Severity
-from azure_gpu.ml.endpoint.spec import MlEndpointSpec, resolve
+from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
+from azure_gpu.ml.endpoint.resolve import resolve
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.ml_dependencies import WorkspaceOfEndpoint
 from tests.components.ml.ml_endpoints import BLUE, CPU, END, T4, stands_on, workspace
 from tests.components.recording import PROJECT, STACK
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats import azure_types
-from azure_gpu.ml.endpoint.known import kept
+from azure_gpu.ml.endpoint.traffic import kept
 from localazure.shapes import default_api_version, to_arm
 from tests.components.ml.ml_endpoints import (
     BLUE,

@@ -7,8 +7,8 @@ from typing import Any
 import pulumi
 import pytest
 
+from azure_gpu.foundation.args import FoundationArgs
 from azure_gpu.foundation.foundation import Foundation
-from azure_gpu.foundation.spec import FoundationArgs
 from azure_gpu.ml.workspace import assets as workspace_assets
 from azure_gpu.ml.workspace.immutable import changed_content
 from azure_gpu.ml.workspace.workspace import MlWorkspace

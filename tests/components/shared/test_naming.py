@@ -1,8 +1,7 @@
 """Physical names at the limits of every type that has a rule."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.names import RULES
 from azure_gpu.shared.naming import physical_name

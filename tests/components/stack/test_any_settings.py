@@ -4,17 +4,15 @@ from enum import Enum
 from typing import Any, get_args, get_origin, is_typeddict
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from azure_gpu.batch.account import spec as account_spec
-from azure_gpu.batch.pool import args as pool_args
-from azure_gpu.batch.pool import spec as pool_spec
+from azure_gpu.batch.account import args as account_args, spec as account_spec
+from azure_gpu.batch.pool import args as pool_args, resolve as pool_resolve, spec as pool_spec
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.container_apps.environment import spec as environment_spec
-from azure_gpu.container_apps.job import spec as job_spec
-from azure_gpu.container_instances import spec as group_spec
-from azure_gpu.images import spec as image_spec
+from azure_gpu.container_apps.environment import args as environment_args, spec as environment_spec
+from azure_gpu.container_apps.job import resolve as job_resolve, spec as job_spec
+from azure_gpu.container_instances import args as group_args, resolve as group_resolve
+from azure_gpu.images import args as image_args, spec as image_spec
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.validation import check, key_hints, unwired
 from azure_gpu.stack import inventory
@@ -88,12 +86,12 @@ def assert_told(problems: list[Problem]) -> None:
 
 PLACE = pool_spec.PoolPlace(account=account_spec.AccountFacts(location="eastus"))
 RESOLVED = {
-    group_spec.ContainerGroupSettings: lambda said, context: group_spec.resolve("one", said, context)[1],
-    job_spec.ServerlessGpuJobSettings: lambda said, context: job_spec.resolve("one", said, context)[1],
-    account_spec.BatchAccountSettings: lambda said, context: account_spec.resolve(said, context)[1],
-    image_spec.GalleryImageSettings: lambda said, context: image_spec.resolve("one", said, context)[1],
-    pool_args.BatchPoolSettings: lambda said, context: pool_spec.resolve("one", said, context, PLACE)[1],
-    environment_spec.JobEnvironmentSettings: lambda said, context: environment_spec.resolve(said, context)[1],
+    group_args.ContainerGroupSettings: lambda said, context: group_resolve.resolve("one", said, context)[1],
+    job_spec.ServerlessGpuJobSettings: lambda said, context: job_resolve.resolve("one", said, context)[1],
+    account_args.BatchAccountSettings: lambda said, context: account_spec.resolve(said, context)[1],
+    image_args.GalleryImageSettings: lambda said, context: image_spec.resolve("one", said, context)[1],
+    pool_args.BatchPoolSettings: lambda said, context: pool_resolve.resolve("one", said, context, PLACE)[1],
+    environment_args.JobEnvironmentSettings: lambda said, context: environment_spec.resolve(said, context)[1],
 }
 
 

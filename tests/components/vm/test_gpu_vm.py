@@ -11,7 +11,7 @@ import yaml
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.vm import proof as vm_proof
-from azure_gpu.vm.spec import GpuVmArgs
+from azure_gpu.vm.args import GpuVmArgs
 from azure_gpu.vm.vm import GpuVm
 from localazure.shapes import default_api_version, to_arm
 from tests.components.recording import Recorded, Registration, declare, readable

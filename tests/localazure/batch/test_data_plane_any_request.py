@@ -4,8 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from localazure.batch.service import models
 from localazure.shapes.model import ArrayShape, BooleanShape, MapShape, NumberShape, ObjectShape, Shape, StringShape

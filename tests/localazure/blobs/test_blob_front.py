@@ -8,8 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from azure.storage.blob import AccountSasPermissions, ResourceTypes, generate_account_sas
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from localazure.blobs import sas_strings, shared_key
 from localazure.blobs.addresses import Address

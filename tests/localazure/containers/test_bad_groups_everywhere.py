@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from azure_gpu.catalog.problems import errors
-from azure_gpu.container_instances.spec import resolve
+from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu_operations.__main__ import main
 from tests.localazure.containers.sdk import refusal

@@ -11,15 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from localazure.process import start_time
-from tests.localazure.containers.sdk import (
-    GROUP,
-    Registry,
-    container,
-    create,
-    group_body,
-    group_path,
-    wait_for,
-)
+from tests.localazure.containers.sdk import GROUP, Registry, container, create, group_body, group_path, wait_for
 from tests.support import management
 from tests.support.embedded import SECONDS, EmbeddedAzure, until
 

@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from localazure.kubernetes import autoscaler_profile, autoscaler_views
 from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, free_on, removable, scale_up, started, unneeded
@@ -16,8 +15,7 @@ from localazure.kubernetes.autoscaler_profile import Profile
 from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView
 from localazure.kubernetes.model import Taint
 from localazure.kubernetes.node_templates import scale_set, template
-from tests.localazure.kubernetes.gpu_world import CLUSTER
-from tests.localazure.kubernetes.gpu_world import pool as pool_shape
+from tests.localazure.kubernetes.gpu_world import CLUSTER, pool as pool_shape
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 GPU_TAINT = Taint("sku", "gpu", "NoSchedule")

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from localazure.kubernetes.devices import NodeDevices, PluginError, RefusedError, StartError
 from localazure.kubernetes.infrastructure.device_map import device_of, spread

@@ -9,19 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.localazure.kubernetes.pods import (
-    FIRST,
-    agent,
-    apply,
-    events,
-    in_phase,
-    pod,
-    runs,
-    shell,
-    state,
-    status,
-    waiting,
-)
+from tests.localazure.kubernetes.pods import FIRST, agent, apply, events, in_phase, pod, runs, shell, state, status, waiting
 from tests.support.embedded import until
 from tests.support.node_agent import DIGEST, IMAGE, NodeAgent
 

@@ -4,8 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from localazure.kubernetes_plugin import state
 from localazure.kubernetes_plugin.changes import changes

@@ -9,8 +9,7 @@ import pytest
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_images import ROUTES, Images
 from tests.localazure.ml.online_world import Load
-from tests.support import kubernetes
-from tests.support import ml_resources as ml
+from tests.support import kubernetes, ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
 
 AKS = "2025-09-01"

@@ -5,8 +5,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pulumi.runtime.proto import provider_pb2
 
 from azure_gpu.formats.azure_types import (

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.formats.azure_types import ALL, ROLE_ASSIGNMENT, AzureType
 from localazure.plugin.projection import path_inputs, refreshed_inputs

@@ -13,16 +13,9 @@ from typing import cast
 import pulumi
 from pulumi_azure_native import batch
 
-from azure_gpu.batch.account.spec import (
-    AccountFacts,
-    AccountOfPool,
-    BatchAccountArgs,
-    BatchAccountSpec,
-    BatchSurroundings,
-    look_up,
-    resolve,
-    surroundings_problems,
-)
+from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchSurroundings
+from azure_gpu.batch.account.existing import look_up
+from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, resolve, surroundings_problems
 from azure_gpu.shared import log_settings
 from azure_gpu.shared.context import StorageArgs, resolve_stack
 from azure_gpu.shared.refusal import refuse

@@ -3,72 +3,18 @@
 In: `BatchAccountArgs`. Out: a `BatchAccountSpec`, and problems; `look_up` adds what Azure says about an existing one.
 """
 
-from dataclasses import dataclass, replace
-from typing import NotRequired, TypedDict
+from dataclasses import dataclass
 
-import pulumi
-from pulumi_azure_native import batch
-
+from azure_gpu.batch.account.args import AccountOfPool, ApplicationArgs, BatchAccountSettings
 from azure_gpu.catalog import names, regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.foundation.spec import PartArgs, resolve_part
-from azure_gpu.shared import existing
-from azure_gpu.shared.context import Context, StackArgs, Surroundings
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.part import PartArgs, resolve_part
 
 PATH = "batch_account"  # where a stack file says it
-
-
-class ApplicationArgs(TypedDict):
-    """An application, whose packages are zip files that nodes get. All of it is plain."""
-
-    display_name: NotRequired[str]
-    """What people read. Default: its id."""
-    default_version: NotRequired[str]
-    """The version that a pool or a task gets that names none. Azure refuses one that isn't there yet, so push the package first:
-    `python -m operations package push`. Default: none."""
-
-
-class BatchAccountSettings(PartArgs):
-    """A Batch account that is created, or the existing one to use; `applications` alone is enough to create one."""
-
-    location: NotRequired[str]
-    """Plain: the Azure region of the account, which all its pools are in. Default: the stack's."""
-    applications: NotRequired[dict[str, ApplicationArgs]]
-    """Applications by id, for packages that nodes get. Not in an existing account, which is never changed. Default: none."""
-
-
-class BatchAccountArgs(BatchAccountSettings, Surroundings):
-    """A Batch account, and what it stands on. One that is created keeps its data in `storage`, as `identity_id`."""
-
-    stack: StackArgs
-    """What all components of the stack share."""
-
-
-class AccountOfPool(TypedDict):
-    """The account that a pool is in."""
-
-    name: pulumi.Input[str]
-    """Wired: its name."""
-    resource_group_name: pulumi.Input[str]
-    """Wired: the resource group that it is in."""
-    location: str
-    """Plain: its region."""
-    allocation_mode: str
-    """Plain: in whose subscription its machines are, BatchService or UserSubscription."""
-    auto_storage: bool
-    """Plain: whether a storage account is linked to it."""
-    existing: bool
-    """Plain: true where the account isn't the stack's own and others may have pools in it."""
-
-
-class BatchSurroundings(TypedDict):
-    """What a Batch account offers to the pools in it."""
-
-    account: AccountOfPool
-    """The account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,36 +121,3 @@ def surroundings_problems(*, identity: bool, storage: bool) -> list[Problem]:
         )
         for part in missing
     ]
-
-
-def look_up(spec: BatchAccountSpec) -> tuple[AccountFacts, list[Problem]]:
-    """What pools are judged by, read from an existing account, with a problem where it isn't there or lies elsewhere."""
-    if spec.existing is None:
-        return spec.assumed, []
-    path = f"{PATH}.existing"
-    found, problems = existing.read(
-        lambda group, name: batch.get_batch_account(resource_group_name=group, account_name=name),
-        azure_types.BATCH_ACCOUNT,
-        spec.existing,
-        path,
-    )
-    if found is None:
-        return spec.assumed, problems
-    if regions.normalise(found.location) != spec.location:
-        problems.append(_elsewhere(spec, spec.existing, found.location, path))
-    facts = replace(
-        spec.assumed,
-        allocation_mode=AllocationMode(found.pool_allocation_mode),
-        auto_storage=bool(found.auto_storage and found.auto_storage.storage_account_id),
-    )
-    return facts, problems
-
-
-def _elsewhere(spec: BatchAccountSpec, account: ArmId, location: str, path: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"this account is in {location}, and pools are to be in {spec.location}",
-        value=account.text,
-        allowed="an account in the region of its pools",
-        fix=f"add {PATH}.location: {regions.normalise(location)}, or name an account in {spec.location}",
-    )

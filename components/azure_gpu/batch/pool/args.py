@@ -1,7 +1,7 @@
 """What a stack file can say about a Batch pool, with the defaults of its keys.
 
-In: nothing. Out: `BatchPoolSettings`. What becomes of it is in `batch_pool_args`, what is refused in `batch_pool_rules`; how
-nodes mount storage is in `batch_pool_mounts`. Numbers that the service or a scenario has by itself are in the catalog.
+`BatchPoolSettings`. What becomes of it is in `batch.pool.resolve`, what is refused in `batch.pool.rules`; how
+nodes mount storage is in `batch.pool.mounts`. Numbers that the service or a scenario has by itself are in the catalog.
 """
 
 from enum import StrEnum
@@ -9,11 +9,14 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
+from azure_gpu.batch.account.args import BatchSurroundings
 from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.catalog.services.batch.request import Mpi
 from azure_gpu.catalog.services.batch.scenarios import Scenario
 from azure_gpu.catalog.services.batch.ways import Wanted
 from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.images.args import ImageOfPool
+from azure_gpu.shared.context import StackArgs, Surroundings
 from azure_gpu.shared.workloads import Workload
 
 DEFAULT_SCENARIO = Scenario.PENDING_TASKS
@@ -189,3 +192,12 @@ class BatchPoolSettings(TypedDict):
     cloud_services: NotRequired[bool]
     """Pools of Cloud Services configuration, which ended on 2024-02-29: true is always refused, with what to do. Default:
     false."""
+
+
+class BatchPoolArgs(BatchPoolSettings, Surroundings, BatchSurroundings):
+    """A pool, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""
+    images: NotRequired[dict[str, ImageOfPool]]
+    """Images of the stack's own by name, for `gallery_image`. Default: none."""

@@ -13,9 +13,9 @@ import pulumi
 from pulumi_azure_native import batch
 
 from azure_gpu.batch.pool import mounts as pool_mounts
-from azure_gpu.batch.pool.args import DEFAULT_RETRIES, ResourceFileArgs, StartTaskArgs
+from azure_gpu.batch.pool.args import DEFAULT_RETRIES, BatchPoolArgs, ResourceFileArgs, StartTaskArgs
 from azure_gpu.batch.pool.scale import Scale
-from azure_gpu.batch.pool.spec import BatchPoolArgs, BatchPoolSpec
+from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.shared.context import Surroundings
 
 CONTAINERS = "DockerCompatible"

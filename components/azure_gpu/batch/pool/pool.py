@@ -11,11 +11,11 @@ from __future__ import annotations
 import pulumi
 from pulumi_azure_native import batch
 
-from azure_gpu.batch.pool import inputs
-from azure_gpu.batch.pool import rules as pool_rules
-from azure_gpu.batch.pool.args import Replace
+from azure_gpu.batch.pool import inputs, rules as pool_rules
+from azure_gpu.batch.pool.args import BatchPoolArgs, Replace
 from azure_gpu.batch.pool.immutable import REPLACING, REPLACING_WITHOUT_PATH
-from azure_gpu.batch.pool.spec import BatchPoolArgs, BatchPoolSpec, of_surroundings, resolve
+from azure_gpu.batch.pool.resolve import of_surroundings, resolve
+from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.shared.context import resolve_stack

@@ -6,8 +6,8 @@ In: the settings of a pool and what is resolved of them. Out: problems.
 import re
 from collections.abc import Iterator
 
-from azure_gpu.batch.pool import mount_rules
 from azure_gpu.batch.pool.args import BatchPoolSettings, Replace, ResourceFileArgs, StartTaskArgs
+from azure_gpu.batch.pool.mounts import mount_problems, needs_problems, with_keys
 from azure_gpu.batch.pool.request import SIZE_NAME
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, errors
@@ -38,7 +38,7 @@ def problems_of(name: str, said: BatchPoolSettings, request: PoolRequest, replac
         *_start_task(said, path),
         *_containers(said, path),
         *_network(said, path),
-        *mount_rules.mount_problems(mounts, request.operating_system, f"{path}.mounts"),
+        *mount_problems(mounts, request.operating_system, f"{path}.mounts"),
         *_mounts_by_key(said, replace, path),
         *check_tags(said.get("tags", {}), f"{path}.tags"),
     ]
@@ -203,7 +203,7 @@ def _mounts_by_key(said: BatchPoolSettings, replace: Replace, path: str) -> Iter
     """The hash in the name would have to hold a trace of the key; without it, a new key would ask for a pool of the same name."""
     if replace is not Replace.SIDE_BY_SIDE:
         return
-    for place in mount_rules.with_keys(said.get("mounts", {})):
+    for place in with_keys(said.get("mounts", {})):
         yield Problem(
             path=f"{path}.mounts.{place}.azure_file",
             message="a share is mounted by key, and a pool with a new key can't stand beside the one with the old",
@@ -228,4 +228,4 @@ def surroundings_problems(name: str, said: BatchPoolSettings, *, identity: bool,
         if file.get("use_identity", False) and not identity
     ]
     mounts = said.get("mounts", {})
-    return [*problems, *mount_rules.needs_problems(mounts, f"{path}.mounts", identity=identity, storage=storage)]
+    return [*problems, *needs_problems(mounts, f"{path}.mounts", identity=identity, storage=storage)]

@@ -4,56 +4,18 @@ In: `BatchPoolArgs`, and what the pool stands on as a `PoolPlace`. Out: a `Batch
 problems. What Batch takes is known to `catalog.services.batch`, which also chooses how a GPU's software comes onto the nodes.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from typing import NotRequired
 
-from azure_gpu.batch.account.spec import AccountFacts, BatchSurroundings
-from azure_gpu.batch.pool import (
-    immutable as pool_immutable,
-)
-from azure_gpu.batch.pool import (
-    mounts,
-)
-from azure_gpu.batch.pool import (
-    request as pool_request,
-)
-from azure_gpu.batch.pool import (
-    rules as pool_rules,
-)
-from azure_gpu.batch.pool import (
-    scale as pool_scale,
-)
-from azure_gpu.batch.pool.args import BatchPoolSettings, Communication, Replace
+from azure_gpu.batch.account.spec import AccountFacts
+from azure_gpu.batch.pool import immutable as pool_immutable
+from azure_gpu.batch.pool.args import Communication, Replace
 from azure_gpu.batch.pool.scale import Scale
-from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.batch import costs, pools, ways
 from azure_gpu.catalog.services.batch.request import PoolRequest
-from azure_gpu.catalog.services.batch.ways import Wanted, Way
+from azure_gpu.catalog.services.batch.ways import Way
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats import azure_types
-from azure_gpu.formats.tags import EXPIRES_AT, POOL_MPI
-from azure_gpu.images import choice as image_choice
+from azure_gpu.images.args import ImageOfPool
 from azure_gpu.images.choice import ImageChoice
-from azure_gpu.images.spec import ImageOfPool
-from azure_gpu.shared.context import Context, StackArgs, Surroundings, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
-from azure_gpu.shared.naming import HASH_LENGTH, physical_name
-
-LONGEST_BASE = 64 - 1 - HASH_LENGTH  # of a pool's name before its hash
-
-
-class BatchPoolArgs(BatchPoolSettings, Surroundings, BatchSurroundings):
-    """A pool, and what it stands on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""
-    images: NotRequired[dict[str, ImageOfPool]]
-    """Images of the stack's own by name, for `gallery_image`. Default: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,109 +60,3 @@ class BatchPoolSpec:
     def digest(self, subnet_id: str) -> str:
         """The same for the same immutable properties, whatever else changes."""
         return pool_immutable.digest(self.immutable, subnet_id)
-
-
-def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPlace) -> tuple[BatchPoolSpec, list[Problem]]:
-    """What is declared for the pool that the stack file calls `name`, and what is wrong with the arguments. Pure."""
-    path = f"pools.{name}"
-    as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
-    day = as_of or context.day
-    expires_at, end_problems = resolve_end(
-        args.get("expires_after"), day, f"{path}.expires_after", "a pool", "of GPU or RDMA nodes"
-    )
-    size = SIZES.find(args["size"])
-    image, image_problems = image_choice.choose(args, place.images, path)
-    system = image_choice.system_of(args, image, size)
-    scale, scale_problems = pool_scale.resolve(args, path)
-    asked = pool_request.build(args, path, size, system, image, scale, place.account)
-    way, way_problems = ways.choose(
-        asked,
-        day,
-        Wanted(args.get("driver", Wanted.AUTO)),
-        driver_version=args.get("driver_version", ""),
-        package=args.get("driver_package", ""),
-    )
-    request = way.applied(asked)
-    containers = pool_request.containers_of(args)
-    container_images = tuple(sorted(containers.get("images", []))) if containers is not None else None
-    base_name = _base_name(name, args, context, place.account)
-    size_name = size.name if size is not None else args["size"]
-    spec = BatchPoolSpec(
-        base_name=base_name,
-        replace=Replace(args.get("replace", Replace.SIDE_BY_SIDE)),
-        immutable=pool_immutable.of_pool(
-            base_name=base_name,
-            size=size_name,
-            request=request,
-            image=image,
-            extension_version=way.extension_version,
-            container_images=container_images,
-            mounts=mounts.without_secrets(args.get("mounts", {}), place.storage),
-            identity=place.identity,
-            registry=place.registry,
-        ),
-        size=size_name,
-        operating_system=system,
-        image=image,
-        way=way,
-        request=request,
-        scale=scale,
-        task_slots=request.task_slots,
-        inter_node=request.inter_node,
-        container_images=container_images,
-        packages=tuple((each.application, each.version) for each in request.package_references),
-        communication=Communication(args.get("communication", Communication.SIMPLIFIED)),
-        public_addresses=request.public_addresses,
-        metadata=_metadata(name, args),
-        tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
-        expires_at=expires_at,
-        hourly_cost=_hourly_cost(args, scale, place.account.location, system),
-    )
-    problems += [*end_problems, *image_problems, *image_choice.fit_problems(args, image, size, path), *scale_problems]
-    problems += pool_rules.problems_of(name, args, request, spec.replace, spec.base_name)
-    of_catalog = _of_catalog(request, way_problems, day, path)
-    problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
-    return spec, problems
-
-
-def _of_catalog(request: PoolRequest, of_way: list[Problem], day: date, path: str) -> list[Problem]:
-    """What the catalog says, at the keys of a stack file."""
-    found = [*of_way, *(problem for problem in pools.problems(request, day) if problem not in of_way)]
-    return [problem._replace(path=pool_request.respelt(problem.path, path)) for problem in found]
-
-
-def _base_name(name: str, args: BatchPoolSettings, context: Context, account: AccountFacts) -> str:
-    """The account is the stack's own, so the pool's name needs nothing before it; in an account of others it does."""
-    if "pool_name" in args:
-        return args["pool_name"]
-    arm_type = azure_types.BATCH_POOL.arm_type
-    whole = context.name(arm_type, name) if account.existing else physical_name(arm_type, [name])
-    if len(whole) <= LONGEST_BASE:
-        return whole
-    hashed = hashlib.sha256(whole.encode()).hexdigest()[:HASH_LENGTH]  # so that two names are two after cutting too
-    return f"{whole[: LONGEST_BASE - 1 - HASH_LENGTH].rstrip('-')}-{hashed}"
-
-
-def _metadata(name: str, args: BatchPoolSettings) -> dict[str, str]:
-    own = {pool_rules.LOGICAL_NAME: name, **({POOL_MPI: str(args["mpi"])} if "mpi" in args else {})}
-    return {**args.get("metadata", {}), **own}
-
-
-def _hourly_cost(args: BatchPoolSettings, scale: Scale, location: str, system: OperatingSystem) -> float | None:
-    """The list price of all the nodes that there can be, in USD an hour; a formula of one's own may ask for any number."""
-    if scale.most is None:
-        return None
-    dedicated, spot = scale.most
-    cost = costs.hourly(args["size"], location, dedicated, spot, packaged(), operating_system=system)
-    return float(cost.usd_hour) if cost.usd_hour is not None else None
-
-
-def of_surroundings(args: BatchPoolArgs) -> PoolPlace:
-    """What a pool stands on, of the arguments that its component gets."""
-    return PoolPlace(
-        account=AccountFacts.of(args["account"]),
-        identity=args.get("identity_name", ""),
-        registry=args["registry"]["name"] if "registry" in args else "",
-        storage=args["storage"]["name"] if "storage" in args else "",
-        images=args.get("images", {}),
-    )

@@ -1,6 +1,6 @@
 """What is known of Azure, its clients and its images that belongs to no one service with GPUs, and that no rule decides by.
 
-In: nothing. Out: `FACTS`, for the documentation and for the parts that meet these.
+`FACTS`, for the documentation and for the parts that meet these.
 """
 
 from datetime import date

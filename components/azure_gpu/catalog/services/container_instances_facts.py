@@ -1,6 +1,6 @@
 """What Azure Container Instances is known to do with GPUs beyond what its rules decide by.
 
-In: nothing. Out: `FACTS`, for the documentation and for the parts that imitate or wait for the service.
+`FACTS`, for the documentation and for the parts that imitate or wait for the service.
 """
 
 from datetime import date

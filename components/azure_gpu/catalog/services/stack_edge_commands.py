@@ -1,6 +1,6 @@
 """The commands of an Azure Stack Edge device's own PowerShell interface, and what else is done beside ARM there.
 
-In: nothing. Out: `COMMANDS` and `FACTS`, for the documentation. ARM can't declare namespaces, users or the Multi-Process Service.
+`COMMANDS` and `FACTS`, for the documentation. ARM can't declare namespaces, users or the Multi-Process Service.
 """
 
 from datetime import date

@@ -1,6 +1,6 @@
 """What is known of Azure Stack Edge devices with GPUs: models, GPUs, sizes, and systems of virtual machines.
 
-In: nothing. Out: tables, each with its source and day. The rules over them are in `stack_edge` and `stack_edge_jobs`, the
+tables, each with its source and day. The rules over them are in `stack_edge` and `stack_edge_jobs`, the
 device's own commands in `stack_edge_commands`.
 """
 

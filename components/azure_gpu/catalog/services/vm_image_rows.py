@@ -1,6 +1,6 @@
 """The rows of the table of images: those of the source documents, those for GPUs and MPI today, and plain ones beside them.
 
-In: nothing. Out: `IMAGES`, and `FACTS`, which no rule decides by.
+`IMAGES`, and `FACTS`, which no rule decides by.
 """
 
 from datetime import date

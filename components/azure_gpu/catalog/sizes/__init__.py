@@ -1,6 +1,6 @@
 """The VM sizes with GPUs, and those for MPI beside them.
 
-In: nothing. Out: `SIZES`, all of them. One file per line of series holds the rows; `model` says what is known of each, `lookup`
+`SIZES`, all of them. One file per line of series holds the rows; `model` says what is known of each, `lookup`
 finds one by any spelling of its name.
 """
 

@@ -1,6 +1,6 @@
 """The GPU models of Azure's virtual machines.
 
-In: nothing. Out: one `Gpu` a model, as a virtual machine sees it: of a K80 and of an M60, which carry two GPUs each, Azure gives
+one `Gpu` a model, as a virtual machine sees it: of a K80 and of an M60, which carry two GPUs each, Azure gives
 out the single GPU, half a card. MIG profiles are there for the models that AKS can cut; they have AKS's names as keys.
 """
 

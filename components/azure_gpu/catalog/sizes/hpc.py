@@ -1,6 +1,6 @@
 """Sizes without a GPU that are built for MPI: the A8 to A11, H, HB, HC and HX lines, most of them with InfiniBand.
 
-In: nothing. Out: `ROWS`. Constrained-core sizes give the guest fewer vCPUs than count against the quota.
+`ROWS`. Constrained-core sizes give the guest fewer vCPUs than count against the quota.
 """
 
 from azure_gpu.catalog.lifecycle import Lifecycle

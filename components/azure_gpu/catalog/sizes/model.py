@@ -1,6 +1,6 @@
 """What is said of a VM size: its GPU, its series, itself.
 
-In: nothing. Out: the types `Gpu`, `Series` and `Size`, which the tables beside this file fill. Memory is in GiB throughout.
+the types `Gpu`, `Series` and `Size`, which the tables beside this file fill. Memory is in GiB throughout.
 `None` means that no source gives the value; it never means zero.
 """
 

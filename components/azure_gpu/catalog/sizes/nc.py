@@ -1,6 +1,6 @@
 """The NC line: GPUs for compute, one to four in a machine, from K80 to H100.
 
-In: nothing. Out: `ROWS`. The RTX PRO 6000 sizes of the line are in `nc_rtx`.
+`ROWS`. The RTX PRO 6000 sizes of the line are in `nc_rtx`.
 """
 
 from azure_gpu.catalog.lifecycle import Lifecycle

@@ -1,6 +1,6 @@
 """The RTX PRO 6000 sizes of the NC line: those that are sold, and the preview's names, which no longer deploy.
 
-In: nothing. Out: `ROWS`.
+`ROWS`.
 """
 
 from fractions import Fraction

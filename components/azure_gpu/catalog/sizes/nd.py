@@ -1,6 +1,6 @@
 """The ND line: GPUs for training, four or eight in a machine, most of them with InfiniBand between machines.
 
-In: nothing. Out: `ROWS`. The variants that no public page offers are in `nd_restricted`.
+`ROWS`. The variants that no public page offers are in `nd_restricted`.
 """
 
 from azure_gpu.catalog.lifecycle import Lifecycle

@@ -1,6 +1,6 @@
 """Sizes of the ND line that no public page offers: a subscription has them by agreement or not at all.
 
-In: nothing. Out: `ROWS`. All of them are known from one list of the AKS node provisioner, which names sizes and families. GPU
+`ROWS`. All of them are known from one list of the AKS node provisioner, which names sizes and families. GPU
 model, count and memory are those of the public sibling that the name points to, InfiniBand is the `r` of the name: both are
 inferred.
 """

@@ -1,6 +1,6 @@
 """The NG line, AMD GPUs for cloud gaming, and the NP line, whose accelerators are FPGAs and no GPUs.
 
-In: nothing. Out: `ROWS`.
+`ROWS`.
 """
 
 from fractions import Fraction

@@ -1,6 +1,6 @@
 """The NV line: GPUs for drawing and for light compute, from an eighth of one to four in a machine.
 
-In: nothing. Out: `ROWS`.
+`ROWS`.
 """
 
 from fractions import Fraction

@@ -9,14 +9,9 @@ from __future__ import annotations
 import pulumi
 from pulumi_azure_native import app
 
-from azure_gpu.container_apps.environment.spec import (
-    EnvironmentOfJob,
-    JobEnvironmentArgs,
-    JobEnvironmentSpec,
-    JobSurroundings,
-    look_up,
-    resolve,
-)
+from azure_gpu.container_apps.environment.args import EnvironmentOfJob, JobEnvironmentArgs, JobSurroundings
+from azure_gpu.container_apps.environment.existing import look_up
+from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, resolve
 from azure_gpu.shared import log_settings
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import refuse

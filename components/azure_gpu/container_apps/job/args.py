@@ -1,14 +1,15 @@
 """What a stack file can say about a GPU job on Container Apps, with the defaults of its keys.
 
-In: nothing. Out: `ServerlessGpuJobSettings`. What becomes of it is in `serverless_gpu_job_args`, what is refused in
-`serverless_gpu_job_rules`.
+`ServerlessGpuJobSettings`. What becomes of it is in `container_apps.job.resolve`, what is refused in
+`container_apps.job.rules`.
 """
 
 from typing import NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.container_apps.environment.spec import GpuModel
+from azure_gpu.container_apps.environment.args import GpuModel, JobSurroundings
+from azure_gpu.shared.context import StackArgs, Surroundings
 from azure_gpu.shared.workloads import Workload
 
 PLACEHOLDER = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # Microsoft's own sample: it prints a line and ends
@@ -98,3 +99,10 @@ class ServerlessGpuJobSettings(TypedDict):
     expires_after: NotRequired[str]
     """The last day of the job, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and people
     keep it: Azure itself deletes nothing by it. Every job needs one. Default: none."""
+
+
+class ServerlessGpuJobArgs(ServerlessGpuJobSettings, Surroundings, JobSurroundings):
+    """A GPU job, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""

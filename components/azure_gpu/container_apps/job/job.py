@@ -13,9 +13,10 @@ import pulumi
 from pulumi_azure_native import app
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.container_apps.job.args import EventArgs
+from azure_gpu.container_apps.job.args import EventArgs, ServerlessGpuJobArgs
+from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.container_apps.job.rules import identity_problems
-from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobArgs, ServerlessGpuJobSpec, resolve
+from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import refuse
 from azure_gpu.shared.workloads import not_built

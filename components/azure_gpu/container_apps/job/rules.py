@@ -11,7 +11,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import container_jobs, names, regions
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_apps_requests
-from azure_gpu.container_apps.environment.spec import GpuModel
+from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import (
     DEFAULT_FEWEST_EXECUTIONS,
     DEFAULT_MOST_EXECUTIONS,

@@ -4,8 +4,9 @@ In: a document, values of parameters, a scope. Out: `expand`: resources, outputs
 only a running deployment knows.
 """
 
-from azure_gpu.formats.arm_template.model import Ask, Expanded, Nested, Output, Runtime, Scope, ScopeOf, TemplateResource
+from azure_gpu.formats.arm_template.model import Expanded, Nested, Output, TemplateResource
 from azure_gpu.formats.arm_template.parameters import Declared, declared, read_file, read_values
+from azure_gpu.formats.arm_template.scope import Ask, Runtime, Scope, ScopeOf
 from azure_gpu.formats.arm_template.template import Finished, expand, expand_nested, finish, finish_outputs
 from azure_gpu.formats.arm_template.values import DEFERRED, Deferred, RefusedError
 

@@ -7,16 +7,25 @@ Microsoft Learn, azure-resource-manager/templates/template-functions-resource, -
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from azure_gpu.formats.arm_template import date_functions, scope_functions
 from azure_gpu.formats.arm_template.arguments import MANY, Arguments
-from azure_gpu.formats.arm_template.frame import Loop
-from azure_gpu.formats.arm_template.model import Scope
+from azure_gpu.formats.arm_template.frame import Frame, Loop
+from azure_gpu.formats.arm_template.names import Names
+from azure_gpu.formats.arm_template.scope import Scope
 from azure_gpu.formats.arm_template.values import RefusedError, Value
 
-if TYPE_CHECKING:
-    from azure_gpu.formats.arm_template.evaluation import Reading
+
+class Reading(Protocol):
+    """What these functions need of the part of a template that they are called in."""
+
+    @property
+    def frame(self) -> Frame: ...
+    @property
+    def in_default(self) -> bool: ...
+    def named(self, names: Names, name: str) -> Value: ...
+    def ask(self, function: str, resource: str, version: str, full: bool, body: Value) -> Value: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +33,20 @@ class Contextual:
     """A function of the reading and of `least` to `most` arguments."""
 
     name: str
-    call: Callable[["Reading", Arguments], Value]
+    call: Callable[[Reading, Arguments], Value]
     least: int
     most: int
 
 
-def _parameter(reading: "Reading", given: Arguments) -> Value:
+def _parameter(reading: Reading, given: Arguments) -> Value:
     return reading.named(reading.frame.parameters, given.text(0))
 
 
-def _variable(reading: "Reading", given: Arguments) -> Value:
+def _variable(reading: Reading, given: Arguments) -> Value:
     return reading.named(reading.frame.variables, given.text(0))
 
 
-def _copy_index(reading: "Reading", given: Arguments) -> int:
+def _copy_index(reading: Reading, given: Arguments) -> int:
     named = given.text(0).lower() if len(given) and isinstance(given[0], str) else ""
     offset_at = 1 if named else 0
     offset = given.number(offset_at) if len(given) > offset_at else 0
@@ -54,28 +63,28 @@ def _nameless(loops: list[Loop]) -> list[Loop]:
     return [loop for loop in loops if not loop.of_values] or loops
 
 
-def _new_guid(reading: "Reading", _: Arguments) -> str:
+def _new_guid(reading: Reading, _: Arguments) -> str:
     _only_in_defaults(reading, "newGuid")
     return str(uuid.uuid4())
 
 
-def _utc_now(reading: "Reading", given: Arguments) -> str:
+def _utc_now(reading: Reading, given: Arguments) -> str:
     _only_in_defaults(reading, "utcNow")
     return date_functions.written(reading.frame.shared.now, given.text(0) if len(given) else "", given)
 
 
-def _only_in_defaults(reading: "Reading", name: str) -> None:
+def _only_in_defaults(reading: Reading, name: str) -> None:
     if not reading.in_default:
         raise RefusedError(f"{name} is allowed only in the default value of a parameter")
 
 
-def _reference(reading: "Reading", given: Arguments) -> Value:
+def _reference(reading: Reading, given: Arguments) -> Value:
     version = given.text(1) if len(given) > 1 else ""
     full = len(given) > 2 and given.text(2).lower() == "full"
     return reading.ask("reference", given.text(0), version, full, None)
 
 
-def listed(reading: "Reading", given: Arguments, name: str) -> Value:
+def listed(reading: Reading, given: Arguments, name: str) -> Value:
     """`listKeys` and every other function whose name begins with list."""
     return reading.ask(name, given.text(0), given.text(1), False, given[2] if len(given) > 2 else None)
 

@@ -9,8 +9,8 @@ import difflib
 from azure_gpu.formats.arm_template import context_functions, date_functions, syntax, text_functions, value_functions
 from azure_gpu.formats.arm_template.arguments import Arguments, Function, counted
 from azure_gpu.formats.arm_template.frame import Frame, Loop
-from azure_gpu.formats.arm_template.model import Ask
 from azure_gpu.formats.arm_template.names import Names
+from azure_gpu.formats.arm_template.scope import Ask
 from azure_gpu.formats.arm_template.syntax import Call, Literal, Member, Node
 from azure_gpu.formats.arm_template.values import (
     DEFERRED,

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.formats.arm_template.model import Runtime, Scope, ScopeOf
 from azure_gpu.formats.arm_template.names import Names
+from azure_gpu.formats.arm_template.scope import Runtime, Scope, ScopeOf
 from azure_gpu.formats.arm_template.values import TOO_MUCH, Meter, RefusedError
 from azure_gpu.formats.document import Document
 

@@ -1,50 +1,11 @@
-"""What a template is read for, and what comes out of it.
+"""What comes out of a template: resources, outputs, nested templates."""
 
-In: nothing. Out: `Scope`, `TemplateResource`, `Output`, `Expanded`, and `Ask`, a question that only a running deployment answers.
-"""
-
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.arm_template.frame import Frame
 from azure_gpu.formats.arm_template.values import Value
-
-if TYPE_CHECKING:
-    from azure_gpu.formats.arm_template.frame import Frame
-
-
-class Scope(NamedTuple):
-    """Where a template is deployed. None: not known; an expression that needs it is a problem that names it."""
-
-    subscription_id: str | None = None
-    tenant_id: str | None = None
-    resource_group: str | None = None
-    location: str | None = None  # of the resource group
-    deployment: str | None = None
-    tags: Mapping[str, str] | None = None  # of the resource group
-    environment: Mapping[str, Any] | None = None  # what environment() answers
-
-    @property
-    def group_id(self) -> str | None:
-        if self.subscription_id is None or self.resource_group is None:
-            return None
-        return f"/subscriptions/{self.subscription_id}/resourceGroups/{self.resource_group}"
-
-
-ScopeOf = Callable[[str], Scope]  # by the name of a resource group
-
-
-class Ask(NamedTuple):
-    """A call of `reference` or of a function `list…`."""
-
-    function: str
-    resource: str  # an id, or a name where the template has no such resource
-    version: str  # "" where none is given and the resource isn't of this template
-    full: bool = False
-    body: Value = None
-
-
-Runtime = Callable[[Ask], Value]  # answers, or DEFERRED where it doesn't know yet; RefusedError
 
 
 class Output(NamedTuple):
@@ -83,7 +44,7 @@ class TemplateResource(NamedTuple):
     secrets: tuple[str, ...]  # paths in `body` of what comes from a secure parameter
     nested: "Nested | None" = None
     expanded: "Expanded | None" = None  # of a nested deployment, as far as it can be known
-    frame: "Frame | None" = None  # for `finish`
+    frame: Frame | None = None  # for `finish`
     source: Mapping[str, Value] | None = None  # the entry as written, for `finish`
     existing: bool = False  # is there already; only referred to
 
@@ -105,7 +66,7 @@ class Expanded(NamedTuple):
     parameters: Mapping[str, Value]  # all of them, in the template's spelling; those that have failed are missing
     secure_parameters: frozenset[str]
     parameter_types: Mapping[str, str]
-    frame: "Frame | None" = None  # for `finish_outputs`
+    frame: Frame | None = None  # for `finish_outputs`
     raw_outputs: tuple[Value, str] = (None, "")  # as written, and where they stand
 
     def everything(self) -> tuple[TemplateResource, ...]:

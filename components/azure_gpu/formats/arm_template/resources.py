@@ -11,7 +11,8 @@ from typing import Any
 from azure_gpu.formats.arm_template import scope_functions, syntax
 from azure_gpu.formats.arm_template.evaluation import Reading
 from azure_gpu.formats.arm_template.frame import Frame, Loop
-from azure_gpu.formats.arm_template.model import Nested, Scope, TemplateResource
+from azure_gpu.formats.arm_template.model import Nested, TemplateResource
+from azure_gpu.formats.arm_template.scope import Scope
 from azure_gpu.formats.arm_template.values import RefusedError, UnresolvedError, Value, is_list, is_object, kind_of
 from azure_gpu.formats.lenient_json import member
 

@@ -3,7 +3,7 @@ azure-resource-manager/templates/template-functions-resource, -scope and -deploy
 """
 
 from azure_gpu.formats.arm_template.arguments import Arguments
-from azure_gpu.formats.arm_template.model import Scope
+from azure_gpu.formats.arm_template.scope import Scope
 from azure_gpu.formats.arm_template.values import PartlyKnown, RefusedError, Value
 
 GROUP = "the resource group"

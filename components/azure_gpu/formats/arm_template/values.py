@@ -1,6 +1,6 @@
 """What an expression's value can be, and how its evaluation can fail.
 
-In: nothing. Out: `DEFERRED`, `PartlyKnown`, the two exceptions, `Meter`, which keeps a hostile template from growing without end,
+`DEFERRED`, `PartlyKnown`, the two exceptions, `Meter`, which keeps a hostile template from growing without end,
 and the small questions about values that every function asks.
 """
 

@@ -1,6 +1,6 @@
 """The words of autoscale formulas: the service's variables, functions, methods, intervals and options.
 
-In: nothing. Out: the tables by which the checks and the evaluation go. Sources: MicrosoftDocs/azure-docs,
+the tables by which the checks and the evaluation go. Sources: MicrosoftDocs/azure-docs,
 articles/batch/batch-automatic-scaling.md, in its versions of 2019-10-24, 2020-12-21 and 2025-06-05; the two names of before 2017
 are in the documentation of Test-AzureBatchAutoScale. Whether the service tells letter cases apart no version says: here it does.
 """

@@ -1,6 +1,6 @@
 """What was found in the files of a project for one of the retired clients.
 
-In: nothing. Out: `Setting`, `Machine`, `Run`, `Packages`, `Cluster`, `Model`, `Service`, `ScoringScript`, and `Found`, which is
+`Setting`, `Machine`, `Run`, `Packages`, `Cluster`, `Model`, `Service`, `ScoringScript`, and `Found`, which is
 all of them together. No password or key is in any of them.
 """
 

@@ -1,6 +1,6 @@
 """A piece of a Shipyard file that was read, and what is left out of it.
 
-In: nothing. Out: `Part`, which knows the line of everything in it, and `Left`.
+`Part`, which knows the line of everything in it, and `Left`.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What the files of Batch Shipyard are made of: every property of its configuration from 3.0 to 3.9, and of 2.x what was called
 otherwise.
 
-In: nothing. Out: `POOL`, `JOB`, `TASK`, `CONFIG` and the shapes of what lies under free names. Source: the schemas and pages of
+`POOL`, `JOB`, `TASK`, `CONFIG` and the shapes of what lies under free names. Source: the schemas and pages of
 Azure/batch-shipyard (config, pool and jobs configuration, major version migration), whose last change was in 2023-03.
 """
 

@@ -1,7 +1,7 @@
 """What a stack file can say about what is on a cluster with GPU pools: device plugin, labels, metrics, namespace, jobs and
 services.
 
-In: nothing. Out: `ClusterObjectsSettings`, with the defaults of its keys. What becomes of it is in `cluster_gpu_objects_args`.
+`ClusterObjectsSettings`, with the defaults of its keys. What becomes of it is in `kubernetes.gpu_objects.resolve`.
 """
 
 from typing import NotRequired, TypedDict

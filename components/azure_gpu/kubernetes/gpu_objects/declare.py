@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.kubernetes import jobs as kubernetes_jobs
-from azure_gpu.kubernetes import objects, services
+from azure_gpu.kubernetes import jobs as kubernetes_jobs, objects, services
 from azure_gpu.kubernetes.gpu_objects import features, metrics, plugin
 from azure_gpu.kubernetes.gpu_objects.plugin import NAMESPACE
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, announcements

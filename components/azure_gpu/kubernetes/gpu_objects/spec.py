@@ -4,36 +4,18 @@ In: `ClusterObjectsSettings`, and the pools as `GpuPool`s. Out: a `ClusterObject
 `node_labels`, which the pools need to have. How GPUs can be shared is known to `catalog.services.gpu_sharing`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.aks import dcgm, device_plugin, spot
-from azure_gpu.catalog.services.aks.pool import LABEL as AKS_POOL_LABEL
+from azure_gpu.catalog.services.aks import device_plugin, spot
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
-from azure_gpu.formats.tags import NODE_POOL
-from azure_gpu.kubernetes import jobs as kubernetes_jobs
-from azure_gpu.kubernetes import services as kubernetes_services
-from azure_gpu.kubernetes.gpu_objects import rules
 from azure_gpu.kubernetes.gpu_objects import sharing as sharing_config
-from azure_gpu.kubernetes.gpu_objects.args import (
-    DEFAULT_EXPORTER_IMAGE,
-    DEFAULT_GPUS,
-    DEFAULT_NAMESPACE,
-    DEFAULT_PARALLELISM,
-    DEFAULT_PLUGIN_IMAGE,
-    ClusterJobSettings,
-    ClusterObjectsSettings,
-)
+from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.gpu_objects.sharing import SharingConfig
-from azure_gpu.kubernetes.jobs import JobSpec, Placement
-from azure_gpu.kubernetes.objects import toleration
-from azure_gpu.kubernetes.service_args import ClusterServiceSettings
+from azure_gpu.kubernetes.jobs import JobSpec
 from azure_gpu.kubernetes.services import ServiceSpec
-from azure_gpu.shared.workloads import Workload
 
 GPU_TAINT = "sku=gpu:NoSchedule"  # as AKS's pages write it
 
@@ -123,110 +105,6 @@ def node_labels(sharing: SharingRequest, size: str) -> dict[str, str]:
     return {device_plugin.CONFIG_LABEL: sharing_config.of(sharing, gpu).key}
 
 
-def resolve_objects(
-    said: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str
-) -> tuple[ClusterObjectsSpec, list[Problem]]:
-    """What is declared on the cluster that is written at `path`, and what is wrong with the settings. Pure. No pools: they aren't
-    the stack's own."""
-    by_plugin = "device_plugin" not in said or said["device_plugin"].get("enabled", True)
-    namespace = said.get("namespace", {}).get("name", DEFAULT_NAMESPACE)
-    metrics = said.get("metrics", {})
-    jobs: dict[str, JobSpec] = {}
-    problems = [problem for pool in pools for problem in rules.pool_problems(pool, by_plugin=by_plugin)]
-    for name, job in said.get("jobs", {}).items():
-        pool = rules.pool_of(job, pools)
-        jobs[name], more = kubernetes_jobs.resolve(name, job, _placement(job, pool, namespace), f"{path}.jobs.{name}")
-        problems += [*more, *rules.job_problems(job, pool, pools, f"{path}.jobs.{name}")]
-    services: dict[str, ServiceSpec] = {}
-    for name, service in said.get("services", {}).items():
-        of_pod = rules.pod_of(service)
-        with_gpu = service.get("gpus", DEFAULT_GPUS) != 0
-        pool = rules.pool_of(of_pod, pools) if with_gpu else None
-        place = _placement(of_pod, pool, namespace) if with_gpu else _without_gpu(service, namespace)
-        services[name], more = kubernetes_services.resolve(name, service, place, f"{path}.services.{name}")
-        problems += [*more, *rules.service_problems(service, pool, pools, f"{path}.services.{name}")]
-        if name in jobs:
-            problems.append(rules.taken(f"{path}.services.{name}", "a job"))
-    spec = ClusterObjectsSpec(
-        path=path,
-        said=said,
-        namespace=namespace,
-        quota=_quota(said, pools),
-        plugin_image=said.get("device_plugin", {}).get("image", DEFAULT_PLUGIN_IMAGE),
-        device_plugin=by_plugin,
-        feature_labels=said.get("feature_labels", True),
-        metrics=metrics.get("enabled", True),
-        counters=tuple(metrics.get("counters", _default_counters(pools))),
-        exporter_image=metrics.get("image", DEFAULT_EXPORTER_IMAGE),
-        pools=tuple(_pool_objects(pool) for pool in pools),
-        jobs=jobs,
-        services=services,
-    )
-    problems += rules.settings_problems(said, pools, namespace, spec.counters, path)
-    problems += rules.quota_problems(said, spec.jobs, path)
-    return spec, problems
-
-
 def announcements(spec: ClusterObjectsSpec) -> list[str]:
     """What one GPU of each pool yields, for a preview."""
     return [pool.announcement for pool in spec.pools if pool.announcement]
-
-
-def workloads(said: ClusterObjectsSettings) -> set[Workload]:
-    """The workloads that the registry has to build for jobs and services."""
-    of_jobs = kubernetes_jobs.workloads(list(said.get("jobs", {}).values()))
-    return of_jobs | kubernetes_services.workloads(said.get("services", {}))
-
-
-def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) -> Placement:
-    resource = rules.resource_of(pool)
-    requests, memory = _asked(job)
-    taints = pool.all_taints if pool is not None else (GPU_TAINT,)
-    selector = {NODE_POOL: pool.name} if pool is not None else {AKS_POOL_LABEL: job["pool"]} if "pool" in job else {}
-    return Placement(
-        namespace=namespace,
-        limits={resource: str(job.get("gpus", DEFAULT_GPUS)), **memory},
-        requests={**requests, **memory},
-        node_selector=selector,
-        tolerations=tuple(toleration(taint) for taint in taints),
-        environment=kubernetes_jobs.mps_variables(job, pool.sharing) if pool is not None else {},
-        parallelism=int(job.get("parallelism", DEFAULT_PARALLELISM)),
-    )
-
-
-def _without_gpu(service: ClusterServiceSettings, namespace: str) -> Placement:
-    """A pod that asks for no GPU runs on whatever node takes it."""
-    requests, memory = _asked(rules.pod_of(service))
-    return Placement(namespace=namespace, limits=memory, requests={**requests, **memory})
-
-
-def _asked(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
-    """Processors, and memory, which a pod also may not exceed."""
-    requests = {"cpu": f"{job['cpu']:g}"} if "cpu" in job else {}
-    memory = {"memory": f"{round(job['memory_in_gib'] * 1024)}Mi"} if "memory_in_gib" in job else {}
-    return requests, memory
-
-
-def _quota(said: ClusterObjectsSettings, pools: Sequence[GpuPool]) -> dict[str, str]:
-    most = said.get("namespace", {}).get("max_gpus")
-    if most is None:
-        return {}
-    resources = {rules.resource_of(pool) for pool in pools} | {device_plugin.GPU_RESOURCE}
-    return {f"requests.{resource}": str(most) for resource in sorted(resources)}
-
-
-def _default_counters(pools: Sequence[GpuPool]) -> tuple[str, ...]:
-    """The counters that the GPUs of all pools have."""
-    gpus = [pool.gpu for pool in pools]
-    return tuple(counter for counter in dcgm.COUNTERS if not any(list(dcgm.check([counter], gpu, "")) for gpu in gpus))
-
-
-def _pool_objects(pool: GpuPool) -> PoolObjects:
-    found = rules.yield_of(pool)
-    return PoolObjects(
-        name=pool.name,
-        config=sharing_config.of(pool.sharing, pool.gpu),
-        resource=rules.resource_of(pool),
-        tolerations=pool.all_taints,
-        announcement=f"pool {pool.name}: {found}" if found is not None else "",
-    )

@@ -1,12 +1,15 @@
 """What a stack file can say about an online endpoint of Azure Machine Learning and its deployments, with the keys' defaults.
 
-In: nothing. Out: `MlEndpointSettings`. What becomes of it is in `ml_endpoint_args` and `ml_endpoint_deployments`, what is refused
-in `ml_endpoint_rules` and in the catalog. How the service asks a container whether it is well, unless something else is said, is
+`MlEndpointSettings`. What becomes of it is in `ml.endpoint.resolve` and `ml.endpoint.deployments`, what is refused
+in `ml.endpoint.rules` and in the catalog. How the service asks a container whether it is well, unless something else is said, is
 in `catalog.services.machine_learning.serving`.
 """
 
 from enum import StrEnum
 from typing import NotRequired, TypedDict
+
+from azure_gpu.ml.dependencies import MlSurroundings
+from azure_gpu.shared.context import StackArgs, Surroundings
 
 MANAGED = "managed"  # compute that isn't the workspace's own: machines that Azure runs for the endpoint alone
 DEFAULT_INSTANCES = 1
@@ -198,3 +201,10 @@ class MlEndpointSettings(TypedDict):
     expires_after: NotRequired[str]
     """The last day of the endpoint, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and
     people keep it: Azure itself deletes nothing by it. Needed where a deployment has a GPU. Default: none."""
+
+
+class MlEndpointArgs(MlEndpointSettings, Surroundings, MlSurroundings):
+    """An endpoint, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""

@@ -1,7 +1,7 @@
 """What is declared of one deployment of an online endpoint: its settings with all defaults filled in, and what it runs on.
 
 In: `MlDeploymentArgs` and what is known of the endpoint, as a `Surrounded`. Out: a `DeploymentSpec`; what is wrong with it is
-said by `ml_endpoint_rules`.
+said by `ml.endpoint.rules`.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from azure_gpu.catalog.services.machine_learning import endpoints, serving
 from azure_gpu.catalog.services.machine_learning.autoscale import Metric
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.services.machine_learning.serving import Probe
+from azure_gpu.ml.dependencies import ComputeOfEndpoint
 from azure_gpu.ml.endpoint.args import (
     DEFAULT_COOLDOWN_MINUTES,
     DEFAULT_CPU_PERCENT,
@@ -22,7 +23,6 @@ from azure_gpu.ml.endpoint.args import (
     MlDeploymentArgs,
     MlProbeArgs,
 )
-from azure_gpu.shared.ml_dependencies import ComputeOfEndpoint
 
 METRIC_KEYS = {"cpu_percent": Metric.CPU, "gpu_percent": Metric.GPU, "requests_per_minute": Metric.REQUESTS}
 
@@ -51,7 +51,7 @@ class Autoscale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentSpec:
-    """What is declared. References to assets stay as they were written; `ml_endpoint_inputs` looks them up."""
+    """What is declared. References to assets stay as they were written; `ml.endpoint.inputs` looks them up."""
 
     name: str
     path: str

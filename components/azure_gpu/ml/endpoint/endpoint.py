@@ -13,17 +13,16 @@ from typing import Any
 
 import pulumi
 from pulumi.runtime.resource import register_resource_outputs
-from pulumi_azure_native import machinelearningservices as ml
-from pulumi_azure_native import monitor, resources
+from pulumi_azure_native import machinelearningservices as ml, monitor, resources
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.ml.endpoint import inputs
-from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork
+from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
-from azure_gpu.ml.endpoint.known import LOOKUP, OUTPUTS, kept, scoring_uri_of
-from azure_gpu.ml.endpoint.spec import MlEndpointArgs, MlEndpointSpec, identity_of, quota_text, resolve, surroundings_problems
-from azure_gpu.ml.endpoint.traffic import template
+from azure_gpu.ml.endpoint.resolve import resolve, surroundings_problems
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
+from azure_gpu.ml.endpoint.traffic import LOOKUP, OUTPUTS, kept, scoring_uri_of, template
 from azure_gpu.shared import log_settings, role_of_identity
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import refuse
@@ -33,7 +32,7 @@ __all__ = ["REPLACING", "MlEndpoint"]
 # The identity can't be changed afterwards: Microsoft Learn, machine-learning/
 # how-to-access-resources-from-endpoints-managed-identities. That the way to sign on and the compute can't either is assumed.
 REPLACING = ["identity", "properties.authMode", "properties.compute"]
-# All that can be changed afterwards is the template's to change: see `ml_endpoint_traffic`.
+# All that can be changed afterwards is the template's to change: see `ml.endpoint.traffic`.
 LEFT_TO_TEMPLATE = ["identity", "properties", "tags"]
 # Microsoft Learn, machine-learning/how-to-monitor-online-endpoints.
 LOG_CATEGORIES = ("AmlOnlineEndpointTrafficLog", "AmlOnlineEndpointConsoleLog", "AmlOnlineEndpointEventLog")
@@ -265,7 +264,7 @@ class MlEndpoint(pulumi.ComponentResource):
         return pulumi.runtime.invoke_output(LOOKUP, where, pulumi.InvokeOutputOptions(parent=self, depends_on=[traffic]))
 
     def _keep(self, endpoint: ml.OnlineEndpoint, shown: pulumi.Output[dict[str, Any]], body: dict[str, Any]) -> None:
-        """Tells the engine what the endpoint is now, which isn't what it was when it was created: see `ml_endpoint_known`."""
+        """Tells the engine what the endpoint is now, which isn't what it was when it was created: see `ml.endpoint.traffic`."""
         now = pulumi.Output.all(shown, body).apply(lambda both: kept(both[0], both[1], self._spec.traffic, self._spec.mirror))
         outputs = {name: now.apply(lambda found, name=name: found.get(name)) for name in OUTPUTS}
         register_resource_outputs(endpoint, outputs)  # what components tell of themselves; the engine takes it of any resource

@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import machinelearningservices as ml
-from pulumi_azure_native import monitor
+from pulumi_azure_native import machinelearningservices as ml, monitor
 
 from azure_gpu.catalog.services.machine_learning import autoscale, serving
 from azure_gpu.catalog.services.machine_learning.autoscale import Metric
 from azure_gpu.catalog.services.machine_learning.serving import Probe
+from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.args import Egress
 from azure_gpu.ml.endpoint.deployments import Autoscale, DeploymentSpec
 from azure_gpu.ml.endpoint.rules import is_existing
-from azure_gpu.shared.ml_dependencies import WorkspaceOfEndpoint
 
 SKU = "Default"  # of every deployment; its capacity is the number of instances
 

@@ -18,9 +18,9 @@ from azure_gpu.catalog.services.machine_learning.deployments import DeploymentRe
 from azure_gpu.catalog.services.machine_learning.serving import LimitsRequest, ProbeRequest
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.ml.dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.args import Egress, MlDeploymentArgs
 from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
-from azure_gpu.shared.ml_dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
 
 EXISTING = ("/", "azureml:")  # how the id of an asset begins that the stack hasn't put into the workspace
 _OF_MANAGED = "on machines that Azure manages"

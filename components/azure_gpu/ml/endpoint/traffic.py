@@ -60,3 +60,36 @@ def literal(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         return f"[{value}"
     return value
+
+
+LOOKUP = "azure-native:machinelearningservices:getOnlineEndpoint"
+
+
+# All that Azure shows of one, as the provider keeps it.
+OUTPUTS = ("azureApiVersion", "id", "identity", "kind", "location", "name", "properties", "sku", "systemData", "tags", "type")
+
+
+def kept(
+    shown: Mapping[str, Any], body: Mapping[str, Any], traffic: Mapping[str, int], mirror: Mapping[str, int]
+) -> dict[str, Any]:
+    """`shown`: by the names of ARM. `body`: location, tags, identity and properties as they were declared."""
+    found: dict[str, Any] = dict(shown.get("properties") or {})
+    for name, declared in (("traffic", traffic), ("mirrorTraffic", mirror)):
+        if _without_nothing(found.get(name) or {}) != _without_nothing(declared):
+            found[name] = dict(declared)
+    declared_properties: Mapping[str, Any] = body["properties"]
+    for name in ("authMode", "publicNetworkAccess", "description"):
+        if (found.get(name) or None) != declared_properties.get(name):
+            found[name] = declared_properties.get(name)
+    return {**shown, "properties": {name: value for name, value in found.items() if value is not None}, "tags": body["tags"]}
+
+
+def scoring_uri_of(shown: Mapping[str, Any]) -> str:
+    """Where requests go; empty where Azure doesn't say."""
+    properties: Mapping[str, Any] = shown.get("properties") or {}
+    return str(properties.get("scoringUri") or "")
+
+
+def _without_nothing(shares: Mapping[str, Any]) -> dict[str, int]:
+    """A share of 0 is as good as none."""
+    return {name: int(share) for name, share in shares.items() if share}

@@ -1,7 +1,7 @@
 """What a stack file can say about an Azure Machine Learning workspace, with the defaults of its keys.
 
-In: nothing. Out: `MlWorkspaceSettings`. What becomes of it is in `ml_workspace_args`, `ml_workspace_computes` and
-`ml_workspace_assets`, what is refused in `ml_workspace_rules`.
+`MlWorkspaceSettings`. What becomes of it is in `ml.workspace.resolve`, `ml.workspace.computes` and
+`ml.workspace.assets`, what is refused in `ml.workspace.rules`.
 """
 
 from enum import StrEnum
@@ -9,7 +9,9 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.foundation.spec import PartArgs
+from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
+from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.workloads import Workload
 
 DEFAULT_MIN_NODES = 0
@@ -312,3 +314,14 @@ class MlWorkspaceSettings(PartArgs):
     as_of: NotRequired[str]
     """Plain: the day at which the workspace and what is in it are judged, YYYY-MM-DD, and its tag `as-of`. Default: the
     stack's."""
+
+
+class MlWorkspaceArgs(MlWorkspaceSettings, Surroundings):
+    """A workspace, and what it stands on. One that is created keeps its data in `storage`."""
+
+    stack: StackArgs
+    """What all components of the stack share."""
+    clusters: NotRequired[dict[str, ClusterOfWorkspace]]
+    """The stack's AKS clusters, for computes. Default: none."""
+    vms: NotRequired[dict[str, VmOfWorkspace]]
+    """The stack's virtual machines, for computes. Default: none."""

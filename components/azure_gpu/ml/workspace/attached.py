@@ -1,7 +1,7 @@
 """Computes of an Azure Machine Learning workspace that are there already: clusters and virtual machines of the stack.
 
 In: `ComputeArgs` and the workspace that they are in, as `OfWorkspace`. Out: a spec, and problems. What a cluster needs is judged
-in `ml_workspace_clusters`.
+in `ml.workspace.extension`.
 """
 
 import re
@@ -19,7 +19,7 @@ from azure_gpu.catalog.services.machine_learning.extension import InstanceTypeRe
 from azure_gpu.formats import azure_types
 from azure_gpu.ml.workspace import extension as workspace_extension
 from azure_gpu.ml.workspace.args import DEFAULT_NAMESPACE, ComputeArgs, ExtensionArgs, InstanceTypeArgs
-from azure_gpu.shared.ml_dependencies import ClusterOfWorkspace, VmOfWorkspace
+from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
 
 _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)?")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")

@@ -11,22 +11,19 @@ from dataclasses import dataclass
 from typing import cast
 
 import pulumi
-from pulumi_azure_native import kubernetesconfiguration, storage
-from pulumi_azure_native import machinelearningservices as ml
+from pulumi_azure_native import kubernetesconfiguration, machinelearningservices as ml, storage
 
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.ml.workspace import extension as workspace_extension
-from azure_gpu.ml.workspace import immutable as workspace_immutable
-from azure_gpu.ml.workspace import inputs
-from azure_gpu.ml.workspace.args import ExtensionArgs, Replace
+from azure_gpu.ml.workspace import extension as workspace_extension, immutable as workspace_immutable, inputs
+from azure_gpu.ml.workspace.args import ExtensionArgs, MlWorkspaceArgs, Replace
 from azure_gpu.ml.workspace.assets import EnvironmentSpec, ModelSpec
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import MachinesSpec
-from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceArgs, MlWorkspaceSpec
+from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
+from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import StorageArgs
-from azure_gpu.shared.ml_dependencies import ClusterOfWorkspace
 
 EXTENSION_NAME = "azureml"  # as its page calls it, and the namespace that it lives in
 

@@ -2,7 +2,7 @@
 them.
 
 In: `ComputeArgs` and the workspace that they are in, as `OfWorkspace`. Out: a spec of one of three kinds, and problems. What the
-service takes is known to `catalog.services.machine_learning`; what is attached is judged in `ml_workspace_attached`.
+service takes is known to `catalog.services.machine_learning`; what is attached is judged in `ml.workspace.attached`.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ class MachinesSpec:
 
     @property
     def kept(self) -> dict[str, object]:
-        """What the service doesn't change, by the paths of `ml_workspace_immutable`; the subnet is wired."""
+        """What the service doesn't change, by the paths of `ml.workspace.immutable`; the subnet is wired."""
         return {
             "vmSize": self.size.lower(),
             "vmPriority": self.priority if self.priority != DEDICATED else "",

@@ -9,19 +9,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import keyvault
-from pulumi_azure_native import machinelearningservices as ml
+from pulumi_azure_native import keyvault, machinelearningservices as ml
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning.compute import SSH_PORT
 from azure_gpu.formats.tags import MODEL_STORE
+from azure_gpu.ml.dependencies import ComputeKind
 from azure_gpu.ml.workspace.args import Firewall, ManagedNetwork, Network, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import MODEL_TYPES, CodeSpec, EnvironmentSpec, ModelSpec, Routes
 from azure_gpu.ml.workspace.attached import InstanceType, KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import MachinesSpec
 from azure_gpu.ml.workspace.existing import ISOLATION
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
-from azure_gpu.shared.ml_dependencies import ComputeKind, VmOfWorkspace
+from azure_gpu.shared.attachable import VmOfWorkspace
 
 FIREWALLS = {Firewall.BASIC: "Basic", Firewall.STANDARD: "Standard"}
 

@@ -1,62 +1,30 @@
 """What can be asked of an Azure Machine Learning workspace: its arguments, their defaults, and every reason to refuse them.
 
 In: `MlWorkspaceArgs`, with the stack's clusters and virtual machines. Out: a `MlWorkspaceSpec` with all defaults filled in, and
-problems; `ml_workspace_existing` adds what Azure says about what exists. Computes are resolved in `ml_workspace_computes`,
-models, environments and code in `ml_workspace_assets`.
+problems; `ml.workspace.existing` adds what Azure says about what exists. Computes are resolved in `ml.workspace.computes`,
+models, environments and code in `ml.workspace.assets`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import NotRequired
 
-from azure_gpu.catalog import names, regions
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import workspaces
-from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.foundation.spec import PartArgs, resolve_part
-from azure_gpu.ml.workspace import assets as workspace_assets
-from azure_gpu.ml.workspace import computes as workspace_computes
-from azure_gpu.ml.workspace import rules as workspace_rules
-from azure_gpu.ml.workspace.args import (
-    DEFAULT_RETENTION_DAYS,
-    Firewall,
-    KeyVaultArgs,
-    ManagedNetwork,
-    MlWorkspaceSettings,
-    Network,
-    OutboundRuleArgs,
-)
-from azure_gpu.ml.workspace.assets import Assets, EnvironmentSpec
-from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, OfWorkspace
-from azure_gpu.ml.workspace.computes import ComputeSpec, MachinesSpec
-from azure_gpu.shared import existing
-from azure_gpu.shared.context import Context, StackArgs, Surroundings, check_tags, resolve_day
-from azure_gpu.shared.ml_dependencies import (
-    ClusterOfWorkspace,
+from azure_gpu.ml.dependencies import (
     CodeOfEndpoint,
     ComputeKind,
     ComputeOfEndpoint,
     EnvironmentOfEndpoint,
     ModelOfEndpoint,
-    VmOfWorkspace,
     WorkspaceOfEndpoint,
 )
+from azure_gpu.ml.workspace.args import Firewall, ManagedNetwork, Network, OutboundRuleArgs
+from azure_gpu.ml.workspace.assets import Assets
+from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
+from azure_gpu.ml.workspace.computes import ComputeSpec, MachinesSpec
+from azure_gpu.shared.context import Context
 
 PATH = "ml_workspace"  # where a stack file says it
-
-
-class MlWorkspaceArgs(MlWorkspaceSettings, Surroundings):
-    """A workspace, and what it stands on. One that is created keeps its data in `storage`."""
-
-    stack: StackArgs
-    """What all components of the stack share."""
-    clusters: NotRequired[dict[str, ClusterOfWorkspace]]
-    """The stack's AKS clusters, for computes. Default: none."""
-    vms: NotRequired[dict[str, VmOfWorkspace]]
-    """The stack's virtual machines, for computes. Default: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,152 +94,6 @@ class MlWorkspaceSpec:
 def _sum(costs: Iterable[float | None]) -> float | None:
     known = list(costs)
     return sum(cost for cost in known if cost is not None) if None not in known else None
-
-
-def resolve(
-    args: MlWorkspaceSettings,
-    context: Context,
-    clusters: Mapping[str, ClusterOfWorkspace],
-    vms: Mapping[str, VmOfWorkspace],
-) -> tuple[MlWorkspaceSpec, list[Problem]]:
-    """What is declared, and what is wrong with the arguments. Pure: nothing that exists is looked up, no file is read."""
-    as_of, problems = resolve_day(args.get("as_of"), f"{PATH}.as_of")
-    day = as_of or context.day
-    found, id_problems = _existing(args, context)
-    location = regions.normalise(args.get("location", context.location))
-    location_path = f"{PATH}.location" if "location" in args else "location"
-    tags = {**context.tags(as_of), **args.get("tags", {})}
-    network = Network(args.get("network", Network.PUBLIC))
-    managed = ManagedNetwork(args.get("managed_network", ManagedNetwork.NONE))
-    reached_privately = found is not None or network is Network.PRIVATE or "private_endpoint" in args
-    of = OfWorkspace(
-        path=PATH,
-        location=location,
-        location_path=location_path,
-        managed_network=managed is not ManagedNetwork.NONE,
-        reached_privately=reached_privately,
-        tags=tags,
-        clusters=clusters,
-        vms=vms,
-        # The first of them; any other is refused.
-        extension_said_by={
-            said["cluster"]: name
-            for name, said in reversed(args.get("computes", {}).items())
-            if "cluster" in said and "extension" in said
-        },
-    )
-    computes: dict[str, ComputeSpec] = {}
-    compute_problems: list[Problem] = []
-    for name, said in args.get("computes", {}).items():
-        spec, more = workspace_computes.resolve(name, said, of, day)
-        compute_problems += more
-        if spec is not None:
-            computes[name] = spec
-    assets, asset_problems = workspace_assets.resolve(args, PATH)
-    vault, vault_problems = _key_vault(args.get("key_vault", KeyVaultArgs(create=True)), context)
-    insights, insights_problems = _part(
-        args.get("insights", PartArgs(create=True)), azure_types.INSIGHTS_COMPONENT, context, f"{PATH}.insights"
-    )
-    whole = MlWorkspaceSpec(
-        context=context,
-        name=found.name if found else args.get("workspace_name", ""),
-        existing=found,
-        location=location,
-        location_path=location_path,
-        network=network,
-        reached_privately=reached_privately,
-        managed_network=managed,
-        outbound_rules=dict(args.get("outbound_rules", {})),
-        firewall=Firewall(args.get("firewall", Firewall.BASIC)),
-        key_vault=vault,
-        insights=insights,
-        high_business_impact=args.get("high_business_impact", False),
-        friendly_name=args.get("friendly_name", ""),
-        description=args.get("description", ""),
-        computes=computes,
-        assets=assets,
-        tags=tags,
-        day=day,
-    )
-    problems += [*id_problems, *vault_problems, *insights_problems]
-    if "location" in args:
-        problems += regions.check(args["location"], location_path)
-    if "workspace_name" in args:
-        problems += names.check(azure_types.ML_WORKSPACE.arm_type, args["workspace_name"], f"{PATH}.workspace_name")
-    problems += [*workspace_rules.problems_of(args, PATH), *check_tags(args.get("tags", {}), f"{PATH}.tags")]
-    return whole, [*problems, *compute_problems, *asset_problems]
-
-
-def _existing(args: MlWorkspaceSettings, context: Context) -> tuple[ArmId | None, list[Problem]]:
-    if "existing" not in args:
-        if args.get("create", True):
-            return None, []
-        return None, resolve_part(PartArgs(create=False), azure_types.ML_WORKSPACE, "", context, PATH)[1]
-    given = PartArgs(existing=args["existing"])
-    if "create" in args:
-        given["create"] = args["create"]
-    part, problems = resolve_part(given, azure_types.ML_WORKSPACE, "", context, PATH)
-    return part.existing, problems
-
-
-def _key_vault(said: KeyVaultArgs, context: Context) -> tuple[KeyVault, list[Problem]]:
-    found, problems = _part(said, azure_types.KEY_VAULT, context, f"{PATH}.key_vault")
-    vault = KeyVault(
-        existing=found,
-        purge_protection=said.get("purge_protection", True),
-        retention_days=int(said.get("retention_days", DEFAULT_RETENTION_DAYS)),
-    )
-    return vault, problems
-
-
-def _part(said: PartArgs, azure_type: AzureType, context: Context, path: str) -> tuple[ArmId | None, list[Problem]]:
-    """The existing one that a part names. What is said besides is enough to create it."""
-    if "existing" not in said or said.get("create", False):
-        given = PartArgs(create=said.get("create", True))
-        if "existing" in said:
-            given["existing"] = said["existing"]
-        return None, resolve_part(given, azure_type, "", context, path)[1]
-    return existing.resolve_id(said["existing"], azure_type, context.subscription_id, f"{path}.existing")
-
-
-def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
-    """What the workspace needs of the foundation and doesn't find there."""
-    needs: list[tuple[str, str]] = []
-    if spec.existing is None and not storage:
-        needs.append(("storage", "a workspace keeps its data in a storage account, and there is none"))
-    if spec.existing is not None and spec.assets.stores_models and not storage:
-        needs.append(("storage", "models lie in the stack's storage account, and there is none"))
-    if spec.computes and not identity:
-        needs.append(("identity", "computes speak as the stack's identity, and there is none"))
-    if spec.existing is None and spec.insights is None and not logs:
-        why = "a workspace needs Application Insights, which keep their data in a log workspace, and there is none"
-        needs.append(("log_workspace", why))
-    found = [
-        Problem(
-            path=f"foundation.{part}",
-            message=why,
-            allowed="create, or existing: <id>",
-            fix=f"add {part}: create to the foundation",
-        )
-        for part, why in needs
-    ]
-    if spec.existing is None and not registry:
-        found += [_built_nowhere(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
-    return found
-
-
-def _built_nowhere(environment: EnvironmentSpec) -> Problem:
-    return Problem(
-        path=f"{environment.path}.conda_file",
-        message="the service builds an image of it into the workspace's registry, and the stack has none; where it can, it makes"
-        " one of its own, whose administrator signs on with a password",
-        value=environment.conda_path,
-        allowed="with a registry in the foundation",
-        fix="add registry: create to the foundation",
-        source=str(workspaces.IDENTITY),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
 
 
 def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:

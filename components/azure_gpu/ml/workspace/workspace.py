@@ -12,23 +12,25 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pulumi
-from pulumi_azure_native import applicationinsights, keyvault, managedidentity, network
-from pulumi_azure_native import machinelearningservices as ml
+from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices as ml, managedidentity, network
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
-from azure_gpu.ml.workspace import children as workspace_children
-from azure_gpu.ml.workspace import existing as workspace_existing
-from azure_gpu.ml.workspace import inputs
-from azure_gpu.ml.workspace import roles as workspace_roles
-from azure_gpu.ml.workspace.args import ManagedNetwork
+from azure_gpu.ml.dependencies import MlSurroundings, WorkspaceOfEndpoint
+from azure_gpu.ml.workspace import (
+    children as workspace_children,
+    existing as workspace_existing,
+    inputs,
+    roles as workspace_roles,
+)
+from azure_gpu.ml.workspace.args import ManagedNetwork, MlWorkspaceArgs
 from azure_gpu.ml.workspace.children import Place, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
+from azure_gpu.ml.workspace.resolve import resolve, surroundings_problems
 from azure_gpu.ml.workspace.roles import Scopes
-from azure_gpu.ml.workspace.spec import MlWorkspaceArgs, MlWorkspaceSpec, offer, resolve, surroundings_problems
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
 from azure_gpu.shared import log_settings
 from azure_gpu.shared.context import LogsArgs, resolve_stack
-from azure_gpu.shared.ml_dependencies import MlSurroundings, WorkspaceOfEndpoint
 from azure_gpu.shared.refusal import refuse
 from azure_gpu.shared.workloads import not_built
 

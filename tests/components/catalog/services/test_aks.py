@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services.aks import pool_rules, pools
-from azure_gpu.catalog.services.aks import sizes as aks_sizes
-from azure_gpu.catalog.services.aks import use as aks
+from azure_gpu.catalog.services.aks import pool_rules, pools, sizes as aks_sizes, use as aks
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.catalog.services.aks import mig, spot, systems
-from azure_gpu.catalog.services.aks import pool as aks_pool
+from azure_gpu.catalog.services.aks import mig, pool as aks_pool, spot, systems
 
 TYPES = Path(__file__).resolve().parents[5] / "shared" / "azure-types" / "microsoft.containerservice_2025-09-01.json"
 

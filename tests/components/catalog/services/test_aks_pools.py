@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks import access as aks_access
-from azure_gpu.catalog.services.aks import addons, managed_gpu, mig, pools, systems
-from azure_gpu.catalog.services.aks import spot as aks_spot
+from azure_gpu.catalog.services.aks import access as aks_access, addons, managed_gpu, mig, pools, spot as aks_spot, systems
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES

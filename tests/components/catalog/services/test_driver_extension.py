@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest, driver_of, extension_problems, type_for

@@ -4,12 +4,10 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import compute as machine_learning_compute
-from azure_gpu.catalog.services.machine_learning import deployments
+from azure_gpu.catalog.services.machine_learning import compute as machine_learning_compute, deployments
 from azure_gpu.catalog.services.machine_learning.compute import (
     ClusterRequest,
     MachineRequest,

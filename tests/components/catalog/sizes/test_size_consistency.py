@@ -3,8 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.sizes import SIZES, hpc, nc, nc_rtx, nd, nd_restricted, ng_np, nv

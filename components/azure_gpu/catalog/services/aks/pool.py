@@ -1,6 +1,6 @@
 """A node pool of AKS as a user asks for it: what every rule about pools is asked with.
 
-In: nothing. Out: `PoolRequest` with its `Spot`, and the names that its values may have. Values are as the user wrote them, so
+`PoolRequest` with its `Spot`, and the names that its values may have. Values are as the user wrote them, so
 that a rule can say of each what is wrong with it; `at` says where. `FACTS` has what the provider's version of the API holds.
 """
 

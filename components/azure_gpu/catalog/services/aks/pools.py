@@ -8,9 +8,15 @@ from datetime import date
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import observed
-from azure_gpu.catalog.services.aks import kubernetes_versions, managed_gpu, mig, pool_rules, spot
-from azure_gpu.catalog.services.aks import systems as aks_systems
-from azure_gpu.catalog.services.aks import use as aks
+from azure_gpu.catalog.services.aks import (
+    kubernetes_versions,
+    managed_gpu,
+    mig,
+    pool_rules,
+    spot,
+    systems as aks_systems,
+    use as aks,
+)
 from azure_gpu.catalog.services.aks.pool import PoolRequest
 from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, NodeSystem
 from azure_gpu.catalog.services.aks.systems import needs_feature, node_system

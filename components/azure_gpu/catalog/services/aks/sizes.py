@@ -1,6 +1,6 @@
 """The GPU sizes that AKS lists, the driver that it puts on each, and the operating systems on which it does.
 
-In: nothing. Out: `LISTED`, one row for each group of series, and `listing`, which finds the row of a size. A size in no row is
+`LISTED`, one row for each group of series, and `listing`, which finds the row of a size. A size in no row is
 one for which AKS installs nothing.
 """
 
@@ -11,8 +11,7 @@ from typing import NamedTuple
 from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sizes.model import Driver, Size
-from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE
-from azure_gpu.catalog.sizes.rows import KARPENTER_GPUS as KARPENTER
+from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE, KARPENTER_GPUS as KARPENTER
 from azure_gpu.catalog.sources import Dated, Source
 
 AGENT_BAKER = Source("Azure/AgentBaker, components.json and pkg/agent/baker.go", Dated.OBSERVED, date(2026, 8, 21))

@@ -8,8 +8,7 @@ from datetime import date, timedelta
 
 from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.batch import service as batch
-from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.services.batch import service as batch, sources
 from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
 from azure_gpu.catalog.services.batch.service import Feature
 

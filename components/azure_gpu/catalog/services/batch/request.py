@@ -1,6 +1,6 @@
 """What is asked of a Batch pool, and where each value was written.
 
-In: nothing. Out: `PoolRequest` and the types it is made of. A field that is None or empty was not given.
+`PoolRequest` and the types it is made of. A field that is None or empty was not given.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The sources that several of the Batch modules cite.
 
-In: nothing. Out: `Source` constants, among them the Batch team's notices of what ends. A page without a date of its own has the
+`Source` constants, among them the Batch team's notices of what ends. A page without a date of its own has the
 day on which its facts were gathered.
 """
 

@@ -1,6 +1,6 @@
 """A way to get the software of a GPU or of InfiniBand onto the nodes of a Batch pool: what is declared for it, and why.
 
-In: nothing. Out: `Wanted`, `WayKind` and `Way`. Which way a pool takes is in `ways`.
+`Wanted`, `WayKind` and `Way`. Which way a pool takes is in `ways`.
 """
 
 from enum import StrEnum

@@ -1,6 +1,6 @@
 """What the settings of Azure Machine Learning's retired clients meant, and what says the same in a stack file today.
 
-In: nothing. Out: tables by the setting's name, one for each file or call that had them.
+tables by the setting's name, one for each file or call that had them.
 """
 
 from datetime import date

@@ -1,6 +1,6 @@
 """The contract between a scoring script and Azure Machine Learning's inference server, azureml-inference-server-http 1.5.1.
 
-In: nothing. Out: `FACTS` and the defaults that a container and the parts that imitate the service share. It was read in the
+`FACTS` and the defaults that a container and the parts that imitate the service share. It was read in the
 package's own files; whoever writes a script or a server for one relies on it.
 """
 

@@ -1,7 +1,7 @@
 """What a workspace of Azure Machine Learning takes, with the vault that it keeps secrets in and the network of its machines.
 
-In: nothing. Out: limits, and `FACTS` that no rule decides by. What speaks against a stack file's workspace is said in
-`components.ml_workspace_rules`.
+limits, and `FACTS` that no rule decides by. What speaks against a stack file's workspace is said in
+`ml.workspace.rules`.
 """
 
 from datetime import date

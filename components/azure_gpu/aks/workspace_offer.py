@@ -1,0 +1,32 @@
+"""What a cluster offers to an Azure ML workspace that attaches it."""
+
+from azure_gpu.aks.args import ClusterNetwork
+from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.catalog.services.aks import system_pools
+from azure_gpu.kubernetes.gpu_objects.rules import yield_of
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
+from azure_gpu.shared.attachable import ClusterOfWorkspace
+
+
+def of_cluster(spec: GpuClusterSpec) -> ClusterOfWorkspace:
+    """What is plain of a cluster."""
+    vcpus = system_pools.vcpus(spec.system.size)
+    return ClusterOfWorkspace(
+        id=spec.existing.text if spec.existing else "",
+        name=spec.name,
+        resource_group_name=spec.existing.resource_group if spec.existing else "",
+        path=spec.path,
+        existing=spec.existing is not None,
+        namespace=spec.objects.namespace if spec.on_cluster else "",
+        local_accounts=spec.access.local_accounts,
+        open_to_everybody=spec.access.network is ClusterNetwork.PUBLIC,
+        nodes=spec.system.nodes,
+        vcpus=(vcpus or 0) * spec.system.nodes,
+        gpus={name: _gpus(pool.objects) for name, pool in spec.pools.items()},
+        taints={name: list(pool.taints) for name, pool in spec.pools.items()},
+    )
+
+
+def _gpus(pool: GpuPool) -> int:
+    found = yield_of(pool)
+    return (pool.gpus or 0) * (found.each if found is not None else 1)

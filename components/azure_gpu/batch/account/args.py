@@ -1,0 +1,58 @@
+"""The arguments of a Batch account, with their defaults, and what it offers to its pools."""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.part import PartArgs
+
+
+class ApplicationArgs(TypedDict):
+    """An application, whose packages are zip files that nodes get. All of it is plain."""
+
+    display_name: NotRequired[str]
+    """What people read. Default: its id."""
+    default_version: NotRequired[str]
+    """The version that a pool or a task gets that names none. Azure refuses one that isn't there yet, so push the package first:
+    `python -m operations package push`. Default: none."""
+
+
+class BatchAccountSettings(PartArgs):
+    """A Batch account that is created, or the existing one to use; `applications` alone is enough to create one."""
+
+    location: NotRequired[str]
+    """Plain: the Azure region of the account, which all its pools are in. Default: the stack's."""
+    applications: NotRequired[dict[str, ApplicationArgs]]
+    """Applications by id, for packages that nodes get. Not in an existing account, which is never changed. Default: none."""
+
+
+class BatchAccountArgs(BatchAccountSettings, Surroundings):
+    """A Batch account, and what it stands on. One that is created keeps its data in `storage`, as `identity_id`."""
+
+    stack: StackArgs
+    """What all components of the stack share."""
+
+
+class AccountOfPool(TypedDict):
+    """The account that a pool is in."""
+
+    name: pulumi.Input[str]
+    """Wired: its name."""
+    resource_group_name: pulumi.Input[str]
+    """Wired: the resource group that it is in."""
+    location: str
+    """Plain: its region."""
+    allocation_mode: str
+    """Plain: in whose subscription its machines are, BatchService or UserSubscription."""
+    auto_storage: bool
+    """Plain: whether a storage account is linked to it."""
+    existing: bool
+    """Plain: true where the account isn't the stack's own and others may have pools in it."""
+
+
+class BatchSurroundings(TypedDict):
+    """What a Batch account offers to the pools in it."""
+
+    account: AccountOfPool
+    """The account."""

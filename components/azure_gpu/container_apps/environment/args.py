@@ -1,0 +1,62 @@
+"""The arguments of an environment for GPU jobs, with their defaults, and what it offers to its jobs."""
+
+from enum import StrEnum
+from typing import TypedDict
+
+import pulumi
+
+from azure_gpu.catalog.services import container_apps
+from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.part import PartArgs
+
+
+class GpuModel(StrEnum):
+    """The GPUs that Container Apps rents by the second. A replica has one."""
+
+    T4 = "T4"  # 16 GB
+    A100 = "A100"  # 80 GB, in fewer regions
+
+    @property
+    def profile_type(self) -> str:
+        """The type of the workload profile with this GPU."""
+        return container_apps.serverless_of(self.value)
+
+    @property
+    def profile_name(self) -> str:
+        """What that profile is called in an environment that is created; its type's own name is too long for one."""
+        return f"gpu-{self.value.lower()}"
+
+
+class JobEnvironmentSettings(PartArgs):
+    """An environment that is created, or the existing one to use, and what for."""
+
+    location: str
+    """Plain: the Azure region of its jobs."""
+    gpus: list[GpuModel]
+    """Plain: the GPUs that its jobs use. An environment that is created has a workload profile for every GPU that the region has:
+    it costs nothing, and one that a job still runs on couldn't be taken away when the job changes to another."""
+
+
+class JobEnvironmentArgs(JobEnvironmentSettings, Surroundings):
+    """An environment, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""
+
+
+class EnvironmentOfJob(TypedDict):
+    """Where a job runs."""
+
+    id: pulumi.Input[str]
+    """Wired: ARM id of the environment."""
+    profiles: dict[str, str]
+    """Plain: the name of its workload profile for each GPU."""
+    existing: bool
+    """Plain: true where the environment isn't the stack's own; what it offers is then known by looking and not by the catalog."""
+
+
+class JobSurroundings(TypedDict):
+    """What an environment offers to the jobs that run in it."""
+
+    runs_in: EnvironmentOfJob
+    """The environment."""

@@ -1,0 +1,170 @@
+"""Resolves the arguments of a container group: every default filled in, and every problem found. Pure."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import cast
+
+from azure_gpu.catalog import names, regions
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.container_instances import (
+    container as group_container,
+    file as group_file,
+    network as group_network,
+    registries as group_registries,
+    service as group_service,
+    volumes as group_volumes,
+)
+from azure_gpu.container_instances.args import ContainerGroupSettings, OsType, Priority, RestartPolicy, Sku
+from azure_gpu.container_instances.container import ContainerBasics, ContainerSpec, InitContainerSettings, InitContainerSpec
+from azure_gpu.container_instances.spec import ContainerGroupSpec
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.shared import files
+from azure_gpu.shared.context import Context, check_tags, resolve_day
+from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.files import Reader
+from azure_gpu.shared.naming import physical_name
+from azure_gpu.shared.workloads import Workload
+
+
+def workloads(args: ContainerGroupSettings) -> set[Workload]:
+    """The workloads whose images the group's containers run."""
+    inside: list[InitContainerSettings] = [*args.get("containers", {}).values(), *args.get("init_containers", {}).values()]
+    return {Workload(one["workload"]) for one in (args, *inside) if "workload" in one}
+
+
+def resolve(
+    name: str, args: ContainerGroupSettings, context: Context, read: Reader = files.read_text
+) -> tuple[ContainerGroupSpec, list[Problem]]:
+    """What is declared for the group that the stack file calls `name`, and what is wrong with the arguments. Pure, but for
+    `read`, which is asked for the text of the group's `file` where the arguments name one."""
+    path = f"container_groups.{name}"
+    filled = group_file.fill(args, ContainerGroupSettings, path, context, read)
+    spec, problems = _resolve(name, cast(ContainerGroupSettings, filled.said), context)
+    return spec, filled.together(problems, path)
+
+
+def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple[ContainerGroupSpec, list[Problem]]:
+    path = f"container_groups.{name}"
+    as_of, problems = resolve_day(said.get("as_of"), f"{path}.as_of")
+    day = as_of or context.day
+    containers, container_problems = _containers(name, said, path)
+    init_containers, init_problems = _init_containers(said, path)
+    expires_at, expiry_problems = _end(said, any(one.gpu for one in containers), day, path)
+    own_tags = said.get("tags", {})
+    end_tag = {EXPIRES_AT: expires_at} if expires_at else {}
+    spec = ContainerGroupSpec(
+        said=said,
+        group_name=said.get("group_name") or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
+        containers=containers,
+        init_containers=init_containers,
+        network=group_network.resolve(said),
+        restart_policy=RestartPolicy(said.get("restart_policy", RestartPolicy.ON_FAILURE)),
+        os_type=OsType(said.get("os_type", OsType.LINUX)),
+        zones=tuple(said.get("zones", [])),
+        priority=Priority(said.get("priority", Priority.REGULAR)),
+        sku=Sku(said.get("sku", Sku.STANDARD)),
+        location=regions.normalise(said.get("location", context.location)),
+        tags={**context.tags(as_of), **own_tags, **end_tag},
+        expires_at=expires_at,
+        hourly_cost=None,  # prices of container groups aren't known to the catalog
+    )
+    all_containers: Sequence[InitContainerSpec] = [*init_containers, *containers]
+    alone = "containers" not in said
+    problems += [
+        *expiry_problems,
+        *container_problems,
+        *init_problems,
+        *_name_problems(said, path),
+        *group_network.problems_of(said, spec.network, containers, path, alone=alone),
+        *group_volumes.problems_of(spec.volumes, all_containers, path),
+        *group_registries.problems_of(said.get("registries", []), path),
+        *group_service.zone_problems(spec.zones, path),
+        *check_tags(own_tags, f"{path}.tags"),
+        *(regions.check(said["location"], f"{path}.location") if "location" in said else []),
+        *group_service.problems_of(spec, path, day),
+    ]
+    return spec, problems
+
+
+def _containers(name: str, said: ContainerGroupSettings, path: str) -> tuple[tuple[ContainerSpec, ...], list[Problem]]:
+    """The containers of `containers`, or the one that the group's own keys describe."""
+    if "containers" not in said:
+        physical = said.get("container_name") or physical_name(names.CONTAINER, [name])
+        ports = tuple(dict.fromkeys(port["port"] for port in said.get("ports", [])))
+        container, problems = group_container.resolve(physical, said, ports, path)
+        return (container,), problems
+    problems = _form_problems(said, path)
+    containers: list[ContainerSpec] = []
+    for key, one in said["containers"].items():
+        here = f"{path}.containers.{key}"
+        container, more = group_container.resolve(key, one, tuple(one.get("ports", [])), here)
+        containers.append(container)
+        problems += [*names.check(names.CONTAINER, key, here), *more]
+    return tuple(containers), problems
+
+
+def _form_problems(said: ContainerGroupSettings, path: str) -> list[Problem]:
+    """`containers` and the keys of one container exclude each other."""
+    of_one = [key for key in said if key in ContainerBasics.__annotations__ or key == "container_name"]
+    problems: list[Problem] = []
+    if of_one:
+        problems.append(
+            Problem(
+                path=f"{path}.containers",
+                message=f"there are containers, and beside them keys of one container: {', '.join(of_one)}",
+                value=", ".join(said.get("containers", {})),
+                allowed="containers, or the keys of one container",
+                fix=f"write {', '.join(of_one)} into one of the containers",
+            )
+        )
+    if not said.get("containers"):
+        fix = "add <name>: {image: …}, or leave containers out and describe one beside it"
+        problems.append(Problem(path=f"{path}.containers", message="a group needs at least one container", fix=fix))
+    return problems
+
+
+def _init_containers(said: ContainerGroupSettings, path: str) -> tuple[tuple[InitContainerSpec, ...], list[Problem]]:
+    containers: list[InitContainerSpec] = []
+    given = said.get("init_containers", {})
+    order = said.get("init_order", list(given))
+    problems = _order_problems(order, list(given), path)
+    for key in order if sorted(order) == sorted(given) else given:
+        one = given[key]
+        here = f"{path}.init_containers.{key}"
+        container, more = group_container.resolve_init(key, one, here)
+        containers.append(container)
+        problems += [*names.check(names.CONTAINER, key, here), *more]
+        if key in said.get("containers", {}):
+            fix = "rename one of them"
+            problems.append(Problem(path=here, message="a container of the group has this name too", value=key, fix=fix))
+    return tuple(containers), problems
+
+
+def _order_problems(order: Sequence[str], given: Sequence[str], path: str) -> list[Problem]:
+    if sorted(order) == sorted(given):
+        return []
+    return [
+        Problem(
+            path=f"{path}.init_order",
+            message="the order has to name each init container once",
+            value=", ".join(order),
+            allowed=", ".join(given) or "none: there are no init containers",
+            fix=f"write [{', '.join(given)}] in the order that they need, or leave init_order out",
+        )
+    ]
+
+
+def _end(said: ContainerGroupSettings, has_gpu: bool, day: date, path: str) -> tuple[str | None, list[Problem]]:
+    if "expires_after" not in said and not has_gpu:
+        return None, []
+    return resolve_end(said.get("expires_after"), day, f"{path}.expires_after", "a group")
+
+
+def _name_problems(said: ContainerGroupSettings, path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    if "group_name" in said:
+        problems += names.check(azure_types.CONTAINER_GROUP.arm_type, said["group_name"], f"{path}.group_name")
+    if "container_name" in said:
+        problems += names.check(names.CONTAINER, said["container_name"], f"{path}.container_name")
+    return problems

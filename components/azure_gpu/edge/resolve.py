@@ -1,0 +1,184 @@
+"""Resolves the arguments of a cluster at the edge: every default filled in, and every problem found."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.services.stack_edge_jobs import NO_GPU, EdgeJob
+from azure_gpu.edge import rules
+from azure_gpu.edge.args import EdgeJobSettings, EdgeSharingSettings
+from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec
+from azure_gpu.formats import edge_deployment, kubeconfig as kubeconfigs
+from azure_gpu.formats.edge_deployment import VISIBLE, EdgeJobInFile
+from azure_gpu.formats.kubeconfig import KubeconfigError
+from azure_gpu.formats.stack_file import SECRET
+from azure_gpu.kubernetes import jobs as kubernetes_jobs, reach
+from azure_gpu.kubernetes.jobs import JobSpec, Placement
+from azure_gpu.kubernetes.sharing_args import sharing_request
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.files import read_text
+from azure_gpu.shared.validation import check as check_type
+from azure_gpu.shared.workloads import Workload
+
+Reader = Callable[[str], str]
+
+
+def resolve(
+    name: str, said: EdgeSharingSettings, context: Context, read: Reader = read_text
+) -> tuple[EdgeSharingSpec, list[Problem]]:
+    """What is declared for the cluster that the stack file calls `name`, and what is wrong with the settings."""
+    path = f"edges.{name}"
+    sharing = sharing_request(said.get("sharing", {}), f"{path}.sharing")
+    device = rules.device_request(said["device"], f"{path}.device") if "device" in said else None
+    text, problems = _kubeconfig(said, path, read)
+    chosen, server = said.get("context", ""), ""
+    if text is not None:
+        try:
+            found = kubeconfigs.read(text, chosen)
+            chosen, server = found.context, found.server
+        except KubeconfigError as error:
+            key = "kubeconfig_file" if "kubeconfig_file" in said else "kubeconfig"
+            fix = "fetch it again: docs/edge.md says how a device gives it"
+            problems.append(Problem(path=f"{path}.{key}", message=str(error), allowed="a whole kubeconfig", fix=fix))
+            text = None
+    settings: dict[str, EdgeJobSettings] = {}
+    jobs: dict[str, JobSpec] = {}
+    asked: list[EdgeJob] = []
+    for job, own in said.get("jobs", {}).items():
+        at = f"{path}.jobs.{job}"
+        settings[job], more = _filled(job, own, at, read)
+        asked.append(_asked(settings[job], sharing, at))
+        jobs[job], wrong = kubernetes_jobs.resolve(job, settings[job], _placement(said, asked[-1], settings[job], sharing), at)
+        problems += [*more, *wrong]
+    problems += rules.problems_of(said, settings, device, sharing, asked, path, context.day)
+    spec = EdgeSharingSpec(
+        path=path,
+        said=said,
+        kubeconfig=text,
+        context=chosen,
+        server=server,
+        namespace=said["namespace"],
+        create_namespace=said.get("create_namespace", False),
+        device=f"Azure Stack Edge {device.model} with {rules.gpus_of(device)} {device.gpu} for Kubernetes" if device else "",
+        sharing=sharing,
+        settings=settings,
+        jobs=jobs,
+    )
+    return spec, problems
+
+
+def check(name: str, said: EdgeSharingSettings, context: Context) -> list[Problem]:
+    """Everything that is wrong, a cluster that doesn't answer included."""
+    spec, problems = resolve(name, said, context)
+    if spec.kubeconfig is None:
+        return problems
+    unanswered = reach.answer_problem(spec.kubeconfig, spec.context, spec.kubeconfig_path)
+    return [*problems, unanswered] if unanswered is not None else problems
+
+
+def workloads(said: EdgeSharingSettings) -> set[Workload]:
+    """The workloads that the registry has to build for the jobs."""
+    return kubernetes_jobs.workloads(list(said.get("jobs", {}).values()))
+
+
+def _kubeconfig(said: EdgeSharingSettings, path: str, read: Reader) -> tuple[str | None, list[Problem]]:
+    """The kubeconfig's text. None where it is an output, a secret that can't be read here, or can't be read at all."""
+    given = said.get("kubeconfig")
+    if isinstance(given, str) and "kubeconfig_file" not in said:
+        return (given, []) if given != SECRET else (None, [])
+    if "kubeconfig_file" not in said or given is not None:
+        return None, []
+    text, problem = _read(said["kubeconfig_file"], f"{path}.kubeconfig_file", "a file with a kubeconfig", read)
+    return text, [problem] if problem is not None else []
+
+
+def _read(file: str, path: str, allowed: str, read: Reader) -> tuple[str | None, Problem | None]:
+    try:
+        return read(file), None
+    except (OSError, ValueError) as error:  # a ValueError: text that isn't UTF-8, or a path that no file can have
+        reason = getattr(error, "strerror", None) or ("it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))
+    return None, Problem(
+        path=path,
+        message=f"this file can't be read: {reason}",
+        value=file,
+        allowed=allowed,
+        fix="write its path from the project's folder on",
+        code=Code.NOT_FOUND,
+    )
+
+
+def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[EdgeJobSettings, list[Problem]]:
+    """The job's settings with those of its file behind them, and what is wrong with the file."""
+    if "deployment" not in own:
+        return own, []
+    file = own["deployment"]
+    text, problem = _read(file, f"{path}.deployment", "a Job, or the env of its container", read)
+    if text is None:
+        return own, [problem] if problem is not None else []
+    found, problems = edge_deployment.read(text, file)
+    job = edge_deployment.named(found, name)
+    if job is None:
+        if found:
+            names = ", ".join(sorted(filter(None, (one.name for one in found)))) or "jobs without names"
+            fix = "call the job here like one of those"
+            message = f"there are {len(found)} jobs in this file, and none is called {name}"
+            problems.append(Problem(path=f"{path}.deployment", message=message, value=file, allowed=names, fix=fix))
+        return own, problems
+    says = check_type(dict(job.settings), EdgeJobSettings, path)
+    problems += [one._replace(message=f"{one.message}; the value stands in {file}") for one in says.problems]
+    problems += _secrets(job, own, file, path)
+    return _merged(cast(dict[str, Any], says.value or {}), own), problems
+
+
+def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> list[Problem]:
+    """The variables of a file that are likely secrets, and that the stack file doesn't give."""
+    return [
+        Problem(
+            path=f"{path}.secret_environment.{variable}",
+            message=f"there is a secret in {file}, and none is taken from a file",
+            allowed="a secret of the stack file",
+            fix=f"pulumi config set --secret --path '{path}.secret_environment.{variable}'",
+        )
+        for variable in job.secrets
+        if variable not in own.get("secret_environment", {}) and variable not in own.get("environment", {})
+    ]
+
+
+def _merged(of_file: Mapping[str, Any], own: EdgeJobSettings) -> EdgeJobSettings:
+    """Both; where both say something, what the stack file says. Variables are taken one by one."""
+    below = {key: value for key, value in of_file.items() if key != "image" or "workload" not in own}
+    if "command" in own:
+        below.pop("args", None)  # they are arguments of the command that the file has
+    environment = {**below.pop("environment", {}), **own.get("environment", {})}
+    secret = own.get("secret_environment", {})
+    plain = {key: value for key, value in environment.items() if key not in secret or key in own.get("environment", {})}
+    return cast(EdgeJobSettings, {**below, **own, **({"environment": plain} if plain else {})})
+
+
+def _asked(said: EdgeJobSettings, sharing: SharingRequest, path: str) -> EdgeJob:
+    """The job as the catalog judges it."""
+    visible = said.get("visible_devices", NO_GPU)
+    by_mps = sharing.strategy == Strategy.MPS
+    sees = visible != NO_GPU
+    percentage = said.get("active_thread_percentage", sharing.active_thread_percentage if by_mps and sees else None)
+    host_ipc = said.get("host_ipc", by_mps and sees)
+    return EdgeJob(
+        path=path,
+        visible_devices=visible,
+        active_thread_percentage=percentage,
+        host_ipc=host_ipc,
+        host_pid=said.get("host_pid", host_ipc),
+    )
+
+
+def _placement(said: EdgeSharingSettings, job: EdgeJob, settings: EdgeJobSettings, sharing: SharingRequest) -> Placement:
+    visible = job.visible_devices or NO_GPU
+    limits = kubernetes_jobs.mps_variables(settings, sharing) if visible != NO_GPU else {}
+    return Placement(
+        namespace=said["namespace"],
+        environment={VISIBLE: visible, **limits},
+        host_ipc=job.host_ipc,
+        host_pid=job.host_pid,
+        pull_secret=PULL_SECRET if "pull_from" in said else "",
+    )

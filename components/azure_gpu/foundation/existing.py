@@ -1,0 +1,95 @@
+"""Reads what a foundation takes from elsewhere: existing parts, and the hashes of the workloads."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pulumi_azure_native import containerregistry, managedidentity, operationalinsights, resources, storage
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.build_context import BuildContextError, context_hash
+from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.foundation.spec import FoundationSpec, resolve
+from azure_gpu.shared import existing
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.part import Part
+from azure_gpu.shared.workloads import Workload
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What had to be read: Azure's answers for the existing parts, None where there is none, and the state of the sources."""
+
+    image_tags: dict[Workload, str]  # the hash of each workload's folder
+    identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
+    registry: "containerregistry.GetRegistryResult | None" = None
+    log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
+
+
+def check(args: FoundationArgs, context: Context) -> list[Problem]:
+    """Everything that is wrong with the arguments, what has to be read included."""
+    spec, problems = resolve(args, context)
+    return [*problems, *look_up(spec)[1]]
+
+
+def look_up(spec: FoundationSpec) -> tuple[Found, list[Problem]]:
+    """Azure's answers for the existing parts and the hashes of the workloads' folders, with a problem for what isn't there."""
+    problems: list[Problem] = []
+
+    def read(key: str, azure_type: AzureType, part: Part | None, lookup: Callable[[str, str], T]) -> T | None:
+        if part is None or part.existing is None:
+            return None
+        found, more = existing.read(lookup, azure_type, part.existing, f"foundation.{key}.existing")
+        problems.extend(more)
+        return found
+
+    read(
+        "resource_group",
+        azure_types.RESOURCE_GROUP,
+        spec.resource_group,
+        lambda _, name: resources.get_resource_group(resource_group_name=name),
+    )
+    read(
+        "storage",
+        azure_types.STORAGE_ACCOUNT,
+        spec.storage,
+        lambda group, name: storage.get_storage_account(resource_group_name=group, account_name=name),
+    )
+    tags, tag_problems = _image_tags(spec.workloads)
+    found = Found(
+        image_tags=tags,
+        identity=read(
+            "identity",
+            azure_types.USER_ASSIGNED_IDENTITY,
+            spec.identity,
+            lambda group, name: managedidentity.get_user_assigned_identity(resource_group_name=group, resource_name=name),
+        ),
+        registry=read(
+            "registry",
+            azure_types.REGISTRY,
+            spec.registry,
+            lambda group, name: containerregistry.get_registry(resource_group_name=group, registry_name=name),
+        ),
+        log_workspace=read(
+            "log_workspace",
+            azure_types.LOG_WORKSPACE,
+            spec.log_workspace,
+            lambda group, name: operationalinsights.get_workspace(resource_group_name=group, workspace_name=name),
+        ),
+    )
+    return found, [*problems, *tag_problems]
+
+
+def _image_tags(workloads: Sequence[Workload]) -> tuple[dict[Workload, str], list[Problem]]:
+    tags: dict[Workload, str] = {}
+    problems: list[Problem] = []
+    for workload in workloads:
+        try:
+            tags[workload] = context_hash(workload.folder)
+        except BuildContextError as error:
+            problems.append(Problem(path=f"workloads/{workload}", message=f"this folder can't be built: {error}"))
+    return tags, problems

@@ -1,0 +1,68 @@
+"""The arguments of a gallery image, with their defaults, and what it offers to pools and machines."""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import VmGeneration
+from azure_gpu.shared.context import StackArgs, Surroundings
+
+DEFAULT_VERSION = "1.0.0"
+
+
+DEFAULT_GENERATION = VmGeneration.GEN2
+
+
+DEFAULT_SYSTEM = OperatingSystem.LINUX
+
+
+DEFAULT_REPLICAS = 1  # the service's own
+
+
+class GalleryImageSettings(TypedDict):
+    """An image of one's own, as a stack file says it. All of it is plain."""
+
+    source_id: NotRequired[str]
+    """ARM id of what the version is made from: a generalized virtual machine, a snapshot or a disk of its operating system, a
+    managed image, or a version in another gallery. Default: none, and no version yet: gallery and definition alone."""
+    version: NotRequired[str]
+    """The version's name, three numbers. A new one beside a new `source_id` makes a new version. Default: 1.0.0."""
+    os_type: NotRequired[OperatingSystem]
+    """The operating system in it. Default: Linux."""
+    generation: NotRequired[VmGeneration]
+    """The generation of virtual machines that boot it. Default: Gen2."""
+    node_agent: NotRequired[str]
+    """The node agent of Batch that fits what runs in it, in any letter case. Default: none; then each pool says its own."""
+    regions: NotRequired[list[str]]
+    """Azure regions that the version is copied to, beside the stack's. Default: none."""
+    replicas: NotRequired[int]
+    """Copies of the version in each region; more let more machines start at once. Default: 1."""
+    description: NotRequired[str]
+    """What people read. Default: none."""
+    tags: NotRequired[dict[str, str]]
+    """Tags beside the stack's, over which they win. Default: none."""
+
+
+class GalleryImageArgs(GalleryImageSettings, Surroundings):
+    """An image of one's own, and what it stands on."""
+
+    stack: StackArgs
+    """What all components of the stack share."""
+
+
+class ImageOfPool(TypedDict):
+    """An image of the stack's own that nodes can start from."""
+
+    id: pulumi.Input[str]
+    """Wired: ARM id of the version; empty without one."""
+    name: str
+    """Plain: what tells the version from every other: gallery, definition and version."""
+    has_version: bool
+    """Plain: whether there is a version to start from."""
+    os_type: OperatingSystem
+    """Plain: the operating system in it."""
+    generation: VmGeneration
+    """Plain: the generation of virtual machines that boot it."""
+    node_agent: str
+    """Plain: the node agent that fits; empty where that isn't said."""

@@ -1,0 +1,45 @@
+"""A part that a stack creates or that a company already has."""
+
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.shared import existing
+from azure_gpu.shared.context import Context
+
+
+class PartArgs(TypedDict):
+    """A part that a company may already have. Exactly one of the two keys; the word `create` alone stands for `create: true`."""
+
+    create: NotRequired[bool]
+    """Plain: true creates the part and deletes it with the stack."""
+    existing: NotRequired[str]
+    """Plain: ARM id of the one to use, in the stack's subscription. It is looked up, never changed and never deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One resolved part: an existing one, or one to create where there is none."""
+
+    name: str
+    existing: ArmId | None
+
+
+def resolve_part(given: PartArgs, azure_type: AzureType, what: str, context: Context, path: str) -> tuple[Part, list[Problem]]:
+    """The part that `given` asks for; `what` tells it from the stack's others of its type, `path` is where it is written."""
+    new = Part(name=context.name(azure_type.arm_type, what), existing=None)
+    if given.get("create", False) == ("existing" in given):
+        problem = Problem(
+            path=path,
+            message="exactly one of the two has to be said",
+            value=dict(given),
+            allowed="create, or existing: <id>",
+            fix="write create, or leave the part out if the stack needs none",
+        )
+        return new, [problem]
+    if "existing" not in given:
+        return new, []
+    found, problems = existing.resolve_id(given["existing"], azure_type, context.subscription_id, f"{path}.existing")
+    return (Part(name=found.name, existing=found) if found else new), problems

@@ -1,0 +1,190 @@
+"""Resolves the arguments of a virtual machine: every default filled in, and every problem found. Pure."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from azure_gpu.catalog import names, offers, regions, spot_price
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.machines import costs, drivers, security, shutdown
+from azure_gpu.catalog.services.machines.costs import Cost, MachineUse
+from azure_gpu.catalog.services.machines.drivers import DriverRequest, Wanted, Way
+from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.images.args import ImageOfPool
+from azure_gpu.shared.context import Context, check_tags, resolve_day
+from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.vm import image as vm_image, network as vm_network, rules as vm_rules
+from azure_gpu.vm.args import (
+    DEFAULT_DISK_GB,
+    DEFAULT_SHUTDOWN,
+    DEFAULT_USER,
+    AdminArgs,
+    Bastion,
+    DiskArgs,
+    DiskType,
+    Driver,
+    Evicted,
+    GpuVmSettings,
+    Security,
+    ShutdownArgs,
+)
+from azure_gpu.vm.image import VmImageChoice
+from azure_gpu.vm.network import NetworkSpec
+from azure_gpu.vm.spec import GpuVmSpec, ShutdownSpec, SpotSpec
+
+LONGEST_WINDOWS_NAME = 15
+
+
+EVICTION = {Evicted.DEALLOCATE: "Deallocate", Evicted.DELETE: "Delete"}
+
+
+_HPC = ("microsoft-dsvm", "ubuntu-hpc")
+
+
+def resolve(
+    name: str, args: GpuVmSettings, context: Context, images: Mapping[str, ImageOfPool] | None = None
+) -> tuple[GpuVmSpec, list[Problem]]:
+    """What is declared for the machine that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+    path = f"vms.{name}"
+    as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
+    day = as_of or context.day
+    expires_at, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a machine")
+    size = SIZES.find(args["size"])
+    location = regions.normalise(args.get("location", context.location))
+    choice, image_problems = vm_image.choose(args, size, day, images or {}, path)
+    network, network_problems = vm_network.resolve(args, choice.operating_system, path)
+    trusted = _trusted_launch(args, size, choice)
+    wanted = Wanted(args.get("driver", Driver.AUTO))
+    secure = trusted and security.secure_boot(choice.operating_system, extension=not _by_image(wanted, choice))
+    asked = DriverRequest(
+        size=size,
+        image=choice.known,
+        operating_system=choice.operating_system,
+        own_image=choice.own,
+        path=f"{path}.driver" if "driver" in args else f"{path}.{choice.key}",
+        image_path=f"{path}.{choice.key}" if not choice.by_default else f"{path}.size",
+        wanted=wanted,
+        secure_boot=secure,
+    )
+    way, driver_problems = drivers.choose(asked, day)
+    disk = args.get("disk", DiskArgs())
+    machine = args.get("vm_name") or context.name(azure_types.VIRTUAL_MACHINE.arm_type, name)
+    use = SizeUse(
+        service=Service.VIRTUAL_MACHINES,
+        size=args["size"],
+        region=location,
+        path=f"{path}.size",
+        region_path=f"{path}.location" if "location" in args else "location",
+        spot=_spot(args) is not None,
+        operating_system=choice.operating_system,
+    )
+    spec = GpuVmSpec(
+        context=context,
+        path=path,
+        name=machine,
+        computer_name=_computer_name(machine, choice.operating_system, name),
+        location=location,
+        size=size.name if size is not None else args["size"],
+        image=choice,
+        operating_system=choice.operating_system,
+        zone=args.get("zone", ""),
+        spot=_spot(args),
+        user=args.get("admin", AdminArgs()).get("user", DEFAULT_USER),
+        ssh_public_key=" ".join(args.get("admin", AdminArgs()).get("ssh_public_key", "").split()),
+        driver=way,
+        proved_gpus=_proved(args, size, way, choice.operating_system),
+        disk_gb=_disk_gb(disk, choice),
+        disk_type=DiskType(disk.get("type", DiskType.PREMIUM)),
+        encryption_at_host=disk.get("encryption_at_host", False),
+        trusted_launch=trusted,
+        secure_boot=secure,
+        network=network,
+        shutdown=_shutdown(args.get("shutdown", ShutdownArgs()), machine),
+        tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
+        expires_at=expires_at,
+        cost=_cost(size, use, choice, disk, network),
+        uses=(use,),
+    )
+    problems += [*end_problems, *offers.check(use, day, prices=packaged()), *image_problems, *driver_problems, *network_problems]
+    problems += [*vm_image.fit_problems(args, choice, size, path), *vm_rules.problems_of(args, spec, size, day)]
+    if "location" in args:
+        problems += regions.check(args["location"], f"{path}.location")
+    if "vm_name" in args:
+        problems += names.check(azure_types.VIRTUAL_MACHINE.arm_type, machine, f"{path}.vm_name")
+    return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
+
+
+def _spot(args: GpuVmSettings) -> SpotSpec | None:
+    said = args.get("spot")
+    if said is None or not said.get("enabled", True):
+        return None
+    eviction = EVICTION[Evicted(said.get("eviction", Evicted.DEALLOCATE))]
+    return SpotSpec(max_price=said.get("max_price", spot_price.ANY_PRICE), eviction=eviction)
+
+
+def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: VmImageChoice) -> bool:
+    said = Security(args.get("security", Security.AUTO))
+    if said is Security.AUTO:
+        known = choice.known
+        doubtful = known is not None and known.trusted_launch_doubt is not None
+        return not doubtful and security.takes_trusted_launch(size, known)
+    return said is Security.TRUSTED_LAUNCH
+
+
+def _by_image(wanted: Wanted, choice: VmImageChoice) -> bool:
+    return wanted is not Wanted.EXTENSION and (choice.own or drivers.brings_driver(choice.known))
+
+
+def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
+    """What it calls itself. Windows has room for 15 characters, and the end of the name tells machines apart."""
+    if system is OperatingSystem.LINUX or len(machine) <= LONGEST_WINDOWS_NAME:
+        return machine.replace("_", "-")
+    beginning = re.sub(r"[^A-Za-z0-9]", "", name)[:6]
+    return f"{beginning}-{hashlib.sha256(machine.encode()).hexdigest()[:8]}"
+
+
+def _proved(args: GpuVmSettings, size: Size | None, way: Way, system: OperatingSystem) -> int:
+    nvidia = size is None or size.gpu is None or size.gpu.vendor is Vendor.NVIDIA
+    default = way.kind is not Wanted.NONE and nvidia and system is OperatingSystem.LINUX
+    if not args.get("prove_driver", default):
+        return 0
+    whole = int(size.gpu_count) if size is not None and size.gpu_count is not None else 1
+    return max(whole, 1)  # a share of a GPU is seen as one
+
+
+def _disk_gb(disk: DiskArgs, choice: VmImageChoice) -> int | None:
+    if "size_gb" in disk:
+        return int(disk["size_gb"])
+    reference = choice.reference
+    is_hpc = reference is not None and (reference.publisher.lower(), reference.offer.lower()) == _HPC
+    return DEFAULT_DISK_GB if is_hpc else None
+
+
+def _shutdown(said: ShutdownArgs, machine: str) -> ShutdownSpec | None:
+    if not said.get("enabled", True):
+        return None
+    return ShutdownSpec(
+        name=shutdown.schedule_name(machine),
+        time=shutdown.time_of(said.get("time", DEFAULT_SHUTDOWN)),
+        zone=said.get("timezone", shutdown.UTC),
+        mail_to=said.get("mail_to", ""),
+    )
+
+
+def _cost(size: Size | None, use: SizeUse, choice: VmImageChoice, disk: DiskArgs, network: NetworkSpec) -> Cost:
+    asked = MachineUse(
+        size=size.name if size is not None else use.size,
+        region=use.region,
+        operating_system=use.operating_system,
+        spot=use.spot,
+        disk_type=DiskType(disk.get("type", DiskType.PREMIUM)).value,
+        disk_gib=_disk_gb(disk, choice),
+        public_address=network.public_address,
+        bastion=network.bastion.value if network.bastion is not Bastion.NONE else "",
+    )
+    return costs.cost(asked, packaged())

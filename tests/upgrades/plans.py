@@ -1,0 +1,36 @@
+"""What today's program plans over a recorded state."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.upgrades.records import Record
+from tests.upgrades.stacks import RecordedStack
+
+_STAY = ("same", "read")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    changes: list[str]  # a line for each resource that wouldn't stay as it is
+    unchanged: int  # resources that stay
+
+
+def over(record: Record, folder: Path, engine_bin: Path, config: dict[str, str] | None = None) -> Plan:
+    """`config`: another than the recorded one."""
+    prepared = {"calls": record["invokes"]}
+    stack = RecordedStack(folder, record["stack"], config or record["config"], engine_bin=engine_bin, prepared=prepared)
+    stack.take(record["state"])
+    preview = stack.preview()
+    steps = [_line(step) for step in preview["steps"] if step["op"] not in _STAY]
+    return Plan(steps, sum(preview["changeSummary"].get(operation, 0) for operation in _STAY))
+
+
+def resources(record: Record) -> int:
+    """As many as a plan counts: those that the engine has by itself, its default providers, aren't among them."""
+    return sum("::default" not in resource["urn"] for resource in record["state"]["resources"])
+
+
+def _line(step: dict[str, Any]) -> str:
+    because = step.get("replaceReasons") or sorted(step.get("detailedDiff") or step.get("diffReasons") or ())
+    return f"{step['op']} {step['urn'].split('::', 2)[-1]}" + (f": {', '.join(because)}" if because else "")

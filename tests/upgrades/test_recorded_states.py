@@ -1,0 +1,65 @@
+"""Whoever has a stack up and takes the newest program sees in `pulumi preview` that nothing changes.
+
+Each recorded state is imported into a backend of its own, and the real engine plans today's program over it, with the provider
+plugins' own Check and Diff; functions answer what they answered then. A commit that fails here on purpose has to say what a user
+sees, and renews the record: `python -m tests.upgrades.record --renew NAME`.
+"""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.embedded import CHECKOUT
+from tests.upgrades import plans, records
+
+FAST = {
+    "stack.dev",
+    "embedded.documents",
+    "embedded.lite",
+    "embedded.local",
+    "cluster.happy.everything",
+    "ml_endpoint.happy.blue_and_green",
+}
+# What no record may hold: folders of a machine, salt and cipher text of secrets, keys.
+FOLDERS = "|".join(re.escape(f"{folder}/") for folder in (CHECKOUT, Path.home()))
+PRIVATE = re.compile(rf'{FOLDERS}|/tmp/|/Users/|"salt"|"ciphertext"|PRIVATE KEY')
+
+
+def each_state() -> list[Any]:
+    return [pytest.param(name, id=name, marks=[] if name in FAST else pytest.mark.slow) for name in records.names()]
+
+
+def test_every_shipped_stack_and_every_happy_case_has_its_state_recorded() -> None:
+    assert sorted(path.name.removesuffix(".json.gz") for path in records.FOLDER.iterdir()) == sorted(records.names())
+    assert set(records.names()) >= FAST
+
+
+@pytest.mark.parametrize("name", records.names())
+def test_a_record_holds_nothing_of_the_machine_that_made_it(name: str) -> None:
+    text = gzip.decompress((records.FOLDER / f"{name}.json.gz").read_bytes()).decode()
+    assert PRIVATE.findall(text) == []
+    assert json.loads(text)["state"]["resources"] != []
+
+
+@pytest.mark.parametrize("name", each_state())
+def test_today_s_program_changes_nothing_of_a_stack_that_is_up(name: str, tmp_path: Path, engine_bin: Path) -> None:
+    record = records.load(name)
+    plan = plans.over(record, tmp_path, engine_bin)
+    assert not plan.changes, "\n".join(plan.changes)
+    assert plan.unchanged == plans.resources(record)
+
+
+def test_a_plan_over_a_recorded_state_tells_updates_and_replacements(tmp_path: Path, engine_bin: Path) -> None:
+    record = records.load("pool.happy.defaults")
+    key, tags = "azure-gpu:pools", json.dumps({"cost": "42"})
+    pools = record["config"][key].replace("standard_nc4as_t4_v3", "standard_nc8as_t4_v3")
+    assert pools != record["config"][key]
+    plan = plans.over(record, tmp_path, engine_bin, {**record["config"], key: pools, "azure-gpu:tags": tags})
+    group, pool = ("Foundation$azure-native:resources:ResourceGroup", "BatchPool$azure-native:batch:Pool")
+    assert f"update azuregpu:index:{group}::foundation-resource-group: tags.cost" in plan.changes
+    assert [line.split("::")[-1] for line in plan.changes if line.startswith(f"replace azuregpu:index:{pool}")] == ["train-pool"]
+    assert plan.unchanged + len(plan.changes) == plans.resources(record)
