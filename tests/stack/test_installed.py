@@ -80,6 +80,7 @@ def well(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_folder_with_a_stack_file_is_previewed_brought_up_explained_and_taken_down(
     azure_gpu: Command, stack: str, company: Path, azure: EmbeddedAzure
 ) -> None:

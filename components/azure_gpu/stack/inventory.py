@@ -341,10 +341,6 @@ def main() -> int:
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 def uses(parts: MlParts) -> Iterator[SizeUse]:
     """Machines whose sizes have a GPU: of a compute and of a deployment all that there can be."""
     yield from (use for use in _of_ml(parts) if SIZES.find(use.size) is not None)
@@ -400,3 +396,7 @@ def assigns_roles(parts: MlParts, *, identity: bool) -> bool:
 def existing_workspace(parts: MlParts) -> str:
     """ARM id of the existing workspace; empty where there is none."""
     return parts.workspace.existing.text if parts.workspace is not None and parts.workspace.existing is not None else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
