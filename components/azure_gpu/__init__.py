@@ -1,8 +1,114 @@
-"""What is declared: one `ComponentResource` a file, the pure rules that decide its shape, and the settings that feed it.
+"""Pulumi components for GPU work on Azure.
+
+    import azure_gpu
+
+    group = azure_gpu.Foundation("foundation", {…})
+
+A component and its arguments load when they are asked for, so that `import azure_gpu` and `azure_gpu.catalog` load no Pulumi.
 
 Every component has the same two steps: `resolve`, pure, fills in defaults and finds every problem; the constructor declares.
-
 azure-native is some hundred thousand lines, and each of its services loads when it is first touched. Modules that declare with
 it leave their annotations unevaluated (`from __future__ import annotations`) and touch no service at their top, so that a stack
 loads the services that it has and no other.
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from azure_gpu.aks.args import GpuClusterArgs
+    from azure_gpu.aks.cluster import GpuCluster
+    from azure_gpu.batch.account.account import BatchAccount
+    from azure_gpu.batch.account.args import BatchAccountArgs
+    from azure_gpu.batch.pool.args import BatchPoolArgs
+    from azure_gpu.batch.pool.pool import BatchPool
+    from azure_gpu.container_apps.environment.args import JobEnvironmentArgs
+    from azure_gpu.container_apps.environment.environment import JobEnvironment
+    from azure_gpu.container_apps.job.args import ServerlessGpuJobArgs
+    from azure_gpu.container_apps.job.job import ServerlessGpuJob
+    from azure_gpu.container_instances.args import ContainerGroupArgs
+    from azure_gpu.container_instances.group import ContainerGroup
+    from azure_gpu.edge.args import EdgeSharingArgs
+    from azure_gpu.edge.sharing import EdgeSharing
+    from azure_gpu.foundation.args import FoundationArgs
+    from azure_gpu.foundation.foundation import Foundation
+    from azure_gpu.images.args import GalleryImageArgs
+    from azure_gpu.images.gallery_image import GalleryImage
+    from azure_gpu.ml.endpoint.args import MlEndpointArgs
+    from azure_gpu.ml.endpoint.endpoint import MlEndpoint
+    from azure_gpu.ml.workspace.args import MlWorkspaceArgs
+    from azure_gpu.ml.workspace.workspace import MlWorkspace
+    from azure_gpu.vm.args import GpuVmArgs
+    from azure_gpu.vm.vm import GpuVm
+
+    __version__: str
+else:
+    # The module of each name, for the running program; the lines above tell type checkers the same.
+    _MODULES = {
+        "BatchAccount": "batch.account.account",
+        "BatchAccountArgs": "batch.account.args",
+        "BatchPool": "batch.pool.pool",
+        "BatchPoolArgs": "batch.pool.args",
+        "ContainerGroup": "container_instances.group",
+        "ContainerGroupArgs": "container_instances.args",
+        "EdgeSharing": "edge.sharing",
+        "EdgeSharingArgs": "edge.args",
+        "Foundation": "foundation.foundation",
+        "FoundationArgs": "foundation.args",
+        "GalleryImage": "images.gallery_image",
+        "GalleryImageArgs": "images.args",
+        "GpuCluster": "aks.cluster",
+        "GpuClusterArgs": "aks.args",
+        "GpuVm": "vm.vm",
+        "GpuVmArgs": "vm.args",
+        "JobEnvironment": "container_apps.environment.environment",
+        "JobEnvironmentArgs": "container_apps.environment.args",
+        "MlEndpoint": "ml.endpoint.endpoint",
+        "MlEndpointArgs": "ml.endpoint.args",
+        "MlWorkspace": "ml.workspace.workspace",
+        "MlWorkspaceArgs": "ml.workspace.args",
+        "ServerlessGpuJob": "container_apps.job.job",
+        "ServerlessGpuJobArgs": "container_apps.job.args",
+    }
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version  # here: it takes as long as everything else together
+
+            return version("azure-gpu")
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        loaded = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = loaded
+        return loaded
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "__version__"})
+
+
+__all__ = [
+    "BatchAccount",
+    "BatchAccountArgs",
+    "BatchPool",
+    "BatchPoolArgs",
+    "ContainerGroup",
+    "ContainerGroupArgs",
+    "EdgeSharing",
+    "EdgeSharingArgs",
+    "Foundation",
+    "FoundationArgs",
+    "GalleryImage",
+    "GalleryImageArgs",
+    "GpuCluster",
+    "GpuClusterArgs",
+    "GpuVm",
+    "GpuVmArgs",
+    "JobEnvironment",
+    "JobEnvironmentArgs",
+    "MlEndpoint",
+    "MlEndpointArgs",
+    "MlWorkspace",
+    "MlWorkspaceArgs",
+    "ServerlessGpuJob",
+    "ServerlessGpuJobArgs",
+]

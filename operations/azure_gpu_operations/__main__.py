@@ -20,6 +20,7 @@
     sizes      GPU sizes by what they have, cheapest first; everything about one; what retires
     prices     list prices: show them, refresh them from Azure's public price list
     preflight  what speaks against a stack, or against a use of GPUs, before anything is created
+    pulumi     any command of pulumi, with the stack's file: how secrets get into it where the project is a package's
     shell      your shell with the Azure CLI and kubectl, signed in to where a stack lives
     import     files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients, as configuration of a stack
     catalog    print docs/catalog.md, the catalog as a page
@@ -36,19 +37,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from azure_gpu_operations import catalog_page, new, prices, running, stack_options
+from azure_gpu.shared.installation import COMMAND, COMMAND_IN_A_CHECKOUT
+from azure_gpu_operations import catalog_page, new, prices, pulumi_command, running, stack_options
 from azure_gpu_operations.batch import command as batch
 from azure_gpu_operations.explain import command as explain
 from azure_gpu_operations.gpu_usage import command as gpu_usage
 from azure_gpu_operations.importing import command as importing
 from azure_gpu_operations.machine_learning import traffic_command, upload_command
 from azure_gpu_operations.preflight import command as preflight
+from azure_gpu_operations.project import project
 from azure_gpu_operations.query import command as query
 from azure_gpu_operations.run import command as run_command
 from azure_gpu_operations.shell import command as shell
 from azure_gpu_operations.sizes import command as sizes
 from azure_gpu_operations.stack import stack_names
-from azure_gpu_operations.stack_options import PROJECT_FOLDER, stack_of
+from azure_gpu_operations.stack_options import stack_of
 from azure_gpu_operations.vm import command as vm
 
 WAIT_MINUTES = 10.0
@@ -102,8 +105,15 @@ def _expected() -> tuple[type[Exception], ...]:
     return EngineError, *of_azure, ClusterError, WorkFailedError, WrongPackagesError, BuildFailedError, RunError, OSError
 
 
+class _Parser(argparse.ArgumentParser):
+    """With the name in its help by which the user calls the command: the modules' docstrings are written for a checkout."""
+
+    def format_help(self) -> str:
+        return super().format_help().replace(COMMAND_IN_A_CHECKOUT, COMMAND)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m operations", description="What people and CI do beside pulumi.")
+    parser = _Parser(prog=COMMAND, description="What people and CI do beside pulumi.")
     commands = parser.add_subparsers(dest="command", required=True)
     _register_stack_commands(commands)
     for module in (
@@ -120,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
         sizes,
         prices,
         preflight,
+        pulumi_command,
         shell,
         importing,
         catalog_page,
@@ -175,7 +186,7 @@ def _wait(options: argparse.Namespace) -> int:
 def _down(options: argparse.Namespace) -> int:
     from azure_gpu_operations.commands import bring_down
 
-    for name in [options.stack] if options.stack else stack_names(PROJECT_FOLDER):
+    for name in [options.stack] if options.stack else stack_names(project().program):
         bring_down(stack_of(options, name), _say, forget_unreachable=options.forget_unreachable)
     return 0
 

@@ -1,4 +1,4 @@
-"""`python -m operations new`: writes a stack file from an example, ready for `operations up`.
+"""`python -m operations new`: writes a stack file from an example, ready for `up`.
 
     new tonight --example t4-tonight --team vision
 
@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
@@ -24,8 +23,9 @@ from azure_gpu.catalog import regions, spelling
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import dates
 from azure_gpu.formats.tags import PROPOSED_DAYS
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
-from azure_gpu_operations.stack_options import PROJECT_FOLDER
+from azure_gpu_operations.project import EXAMPLES, project
 
 STACK_FILE = "stack.yaml"
 MOST_DAYS = 3650
@@ -52,18 +52,16 @@ def register(commands: Any) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument("stack", metavar="STACK", help="the new stack's name")
-    parser.add_argument("--example", required=True, help=f"one of: {', '.join(examples(PROJECT_FOLDER))}")
+    parser.add_argument("--example", required=True, help=f"one of: {', '.join(examples())}")
     parser.add_argument("--team", default="", help="who owns it (default: your user name)")
     parser.add_argument("--location", default=LOCATION, help=f"the region (default: {LOCATION})")
     parser.add_argument("--days", type=int, default=PROPOSED_DAYS, help=f"how long its GPUs may stay (default: {PROPOSED_DAYS})")
 
 
 def run(options: argparse.Namespace) -> int:
-    file = PROJECT_FOLDER / f"Pulumi.{options.stack}.yaml"
+    file = project().files / f"Pulumi.{options.stack}.yaml"
     team = options.team or _team()
-    problems = check(
-        options.stack, options.example, team, options.location, options.days, examples(PROJECT_FOLDER), file.exists()
-    )
+    problems = check(options.stack, options.example, team, options.location, options.days, examples(), file.exists())
     account, more = _account(os.environ)
     problems += more
     if problems or account is None:
@@ -73,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         for problem in problems:
             print(f"  - {problem}", file=sys.stderr)
         return WRONG_COMMAND_LINE
-    template = (PROJECT_FOLDER / "examples" / options.example / STACK_FILE).read_text(encoding="utf-8")
+    template = (EXAMPLES / options.example / STACK_FILE).read_text(encoding="utf-8")
     today = datetime.now(UTC).date()
     try:
         with file.open("x", encoding="utf-8") as written:  # "x": somebody may have written it since we looked
@@ -83,13 +81,13 @@ def run(options: argparse.Namespace) -> int:
         return 1
     end = dates.days_later(today, options.days)
     print(f"wrote {file.name}: team {team}, {regions.normalise(options.location)}, GPUs until {end.isoformat()}")
-    print(f"next: python -m operations up --stack {options.stack}")
+    print(f"next: {COMMAND} up --stack {options.stack}")
     return 0
 
 
-def examples(project: Path) -> list[str]:
+def examples() -> list[str]:
     """The examples that have a stack file."""
-    return sorted(file.parent.name for file in (project / "examples").glob(f"*/{STACK_FILE}"))
+    return sorted(file.parent.name for file in EXAMPLES.glob(f"*/{STACK_FILE}"))
 
 
 def filled(template: str, team: str, location: str, account: Account, today: date, days: int) -> str:

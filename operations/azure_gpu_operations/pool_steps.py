@@ -18,6 +18,7 @@ from azure_gpu.formats import azure_types, stack_file
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.connection import Connection, connection_of
 from azure_gpu_operations.preflight import connections
+from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
 
 DRAIN_SECONDS = 24 * 3600.0  # Ctrl-C ends the waiting, and the update with it
@@ -41,7 +42,7 @@ def check_packages(stack: Stack) -> None:
     from azure_gpu_operations.preflight import packages
 
     try:
-        wanted = packages.inventory(stack.project_folder, stack.file, stack.name)
+        wanted = packages.inventory(project().files, stack.file, stack.name)
     except (ValueError, stack_file.StackFileError):
         return  # the program itself says what is wrong with the file
     if wanted is None:

@@ -22,9 +22,9 @@ from typing import Any
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.jobs import API_VERSION as JOBS_VERSION, instant
+from azure_gpu_operations.project import project
 from azure_gpu_operations.running_report import POOL, Row, as_json, end_of, show
 from azure_gpu_operations.stack import stack_names
-from azure_gpu_operations.stack_options import PROJECT_FOLDER
 from azure_gpu_operations.stack_view import StackView, of_deployment, view
 
 _GROUPS = "/providers/Microsoft.ContainerInstance/containerGroups"
@@ -80,7 +80,7 @@ def group_row(body: dict[str, Any]) -> Row | None:
 def _views(options: argparse.Namespace) -> list[StackView]:
     if options.stack:
         return [view(stack_options.stack_of(options))]
-    found = (of_deployment(name, stack_options.stack_of(options, name).deployment()) for name in stack_names(PROJECT_FOLDER))
+    found = (of_deployment(name, stack_options.stack_of(options, name).deployment()) for name in stack_names(project().program))
     return [each for each in found if each is not None]
 
 

@@ -18,6 +18,8 @@ from urllib.parse import unquote, urlparse
 import yaml
 
 from azure_gpu.formats import stack_file
+from azure_gpu.shared.installation import CHECKOUT, COMMAND
+from azure_gpu_operations.project import engine_environment
 
 
 class EngineError(Exception):
@@ -45,6 +47,8 @@ class Stack:
         if self.config_file is None:
             self._run("stack", "init", self.name, "--no-select", quiet=True)
             return
+        if not self.config_file.is_file():
+            raise EngineError(f"there is no {self.config_file}; `{COMMAND} new {self.name} --example NAME` writes one")
         # `stack init` takes no configuration file, it writes into the project's folder; so it gets a folder of its own.
         with tempfile.TemporaryDirectory() as text:
             folder = Path(text)
@@ -137,11 +141,10 @@ def run_engine(project_folder: Path, *arguments: str, quiet: bool = False, line_
     watched = not quiet and not line_by_line and sys.stdout.isatty()
     command = ["pulumi", *arguments, *([] if watched else ["--non-interactive"])]
     try:
-        done = subprocess.run(command, cwd=project_folder, text=True, check=False, capture_output=quiet)
+        done = subprocess.run(command, cwd=project_folder, env=engine_environment(), text=True, check=False, capture_output=quiet)
     except FileNotFoundError:
-        raise EngineError(
-            '`pulumi` isn\'t on PATH; for the local stack `make up`, then `eval "$(make -s env)"`, for others install it first'
-        ) from None
+        local = 'for the local stack `make up`, then `eval "$(make -s env)"`, for others ' if CHECKOUT else ""
+        raise EngineError(f"`pulumi` isn't on PATH; {local}install it first") from None
     if done.returncode != 0:
         said = (done.stderr or done.stdout or "").strip()
         raise EngineError(

@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import Stack
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 WHERE = "where Pulumi.<stack>.yaml lies (default: the project's own folder)"
 
 
@@ -19,11 +19,11 @@ def add_config_folder(parser: Any) -> None:
 
 def file_of(options: argparse.Namespace, name: str = "") -> Path:
     """The configuration file of the stack `name`, else of the one that the options name, wherever it lies."""
-    folder: Path = options.config_folder or PROJECT_FOLDER
+    folder: Path = options.config_folder or project().files
     return folder.resolve() / f"Pulumi.{name or options.stack}.yaml"
 
 
 def stack_of(options: argparse.Namespace, name: str = "") -> Stack:
     """The stack `name`, else the one that the options name."""
-    own = file_of(options, name) if options.config_folder else None
-    return Stack(PROJECT_FOLDER, name or options.stack, own)
+    program, file = project().program, file_of(options, name)
+    return Stack(program, name or options.stack, file if file.parent != program else None)

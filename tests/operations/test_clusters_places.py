@@ -10,6 +10,7 @@ from azure_gpu_operations.clusters.places import AKS, EDGE, Place, Said, choose
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.shell.kubectl import kubeconfig
 from azure_gpu_operations.stack_view import StackView
+from tests.support.embedded import CHECKOUT
 
 VIEW = StackView(
     "dev",
@@ -50,7 +51,7 @@ def test_one_of_several_has_to_be_named(file: Path) -> None:
 def test_an_edges_kubeconfig_is_found_where_the_stack_file_says(file: Path) -> None:
     place, problems = choose(VIEW, EDGE, Said(), file)
     assert problems == []
-    assert place == Place("box", kubeconfig=places.PROJECT_FOLDER / "boxes/one.yaml", context="admin", namespace="v")
+    assert place == Place("box", kubeconfig=CHECKOUT / "boxes/one.yaml", context="admin", namespace="v")
 
 
 def test_a_kubeconfig_that_lies_encrypted_has_to_be_given(file: Path) -> None:

@@ -1,8 +1,5 @@
 """`new`: a stack file from an example, checked by the program itself, never over another one."""
 
-import json
-import subprocess
-import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +8,8 @@ import yaml
 
 from azure_gpu_operations import new
 from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.preflight import program
+from azure_gpu_operations.project import Project
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION
 
 ACCOUNT = new.Account(SUBSCRIPTION, "11111111-1111-1111-1111-111111111111")
@@ -19,11 +18,8 @@ TEMPLATE = (CHECKOUT / "examples" / "t4-tonight" / "stack.yaml").read_text(encod
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project's folder of the test's own, with the example in it and an account in the environment."""
-    folder = tmp_path / "examples" / "t4-tonight"
-    folder.mkdir(parents=True)
-    (folder / "stack.yaml").write_text(TEMPLATE)
-    monkeypatch.setattr(new, "PROJECT_FOLDER", tmp_path)
+    """A project's folder of the test's own, and an account in the environment."""
+    monkeypatch.setattr(new, "project", lambda: Project(CHECKOUT, tmp_path))
     monkeypatch.setenv("ARM_SUBSCRIPTION_ID", ACCOUNT.subscription_id)
     monkeypatch.setenv("ARM_TENANT_ID", ACCOUNT.tenant_id)
     return tmp_path
@@ -58,10 +54,7 @@ def test_the_file_has_account_team_region_and_an_end_so_many_days_ahead(project:
 def test_the_program_takes_what_is_written(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.tonight.yaml"
     file.write_text(new.filled(TEMPLATE, "vision", "eastus", ACCOUNT, datetime.now(UTC).date(), 7))
-    command = [sys.executable, "-m", "azure_gpu.stack.inventory", str(file), "--stack", "tonight"]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["problems"] == []
+    assert program.take(CHECKOUT, file, "tonight", "").problems == ()
 
 
 def test_a_file_that_is_there_is_never_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.stack.inventory import PackageUse
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.account import Counts
 from azure_gpu_operations.batch.drain import drain
 from azure_gpu_operations.pool_steps import replaced_first
 from azure_gpu_operations.preflight.packages import inactive
-from azure_gpu_operations.preflight.program import PackageUse
 from tests.operations.batch_answers import node, pool, scaled
 
 TYPE = "azure-native:batch:Pool"

@@ -59,3 +59,13 @@ def test_an_endpoint_uses_machines_with_a_gpu_and_without_and_brings_what_a_work
     (own,) = taken.ml_machines
     assert (own.size, own.nodes, own.vcpus) == ("Standard_F2s_v2", 4, 2), "a fifth more is kept for upgrades, rounded up"
     assert {"Microsoft.MachineLearningServices", "Microsoft.KeyVault", "Microsoft.Insights"} <= set(taken.namespaces)
+
+
+def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "Pulumi.x.yaml"
+    broken.write_text("config: [")
+    for file in (tmp_path / "none.yaml", broken):
+        with pytest.raises(program.WrongStackFileError) as wrong:
+            program.take(ROOT, file, "x", "")
+        assert str(file) in str(wrong.value)
+        assert "\n" not in str(wrong.value)

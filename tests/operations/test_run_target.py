@@ -11,13 +11,13 @@ from tests.support.embedded import CHECKOUT
 
 
 def target(*, process: dict[str, str] | None = None, **asked: Any) -> Target:
-    found, problems = resolve(Asked(**asked), CHECKOUT, process or {})
+    found, problems = resolve(Asked(**asked), process or {})
     assert problems == []
     return found
 
 
 def problems(*, process: dict[str, str] | None = None, **asked: Any) -> dict[str, str]:
-    found = resolve(Asked(**asked), CHECKOUT, process or {})[1]
+    found = resolve(Asked(**asked), process or {})[1]
     assert len({problem.path for problem in found}) == len(found), "two problems with one word"
     return {problem.path: str(problem) for problem in found}
 

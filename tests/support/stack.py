@@ -19,7 +19,7 @@ LIMIT_SECONDS = 300
 _CREATE = """
 import sys
 from pathlib import Path
-from operations.stack import Stack
+from azure_gpu_operations.stack import Stack
 Stack(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])).create_if_missing()
 """
 

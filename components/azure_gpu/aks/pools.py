@@ -27,6 +27,7 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, node_labels
 from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
 from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.installation import COMMAND
 
 LONGEST_DRAIN_MINUTES = 1440
 DISK_GB = (30, 2048)
@@ -208,7 +209,7 @@ def _size(size: Size | None, path: str) -> Iterator[Problem]:
             message="machines of this size have no GPU, and this is a pool of GPUs",
             value=size.name,
             allowed="a size with a GPU, such as Standard_NC4as_T4_v3",
-            fix="`python -m operations sizes --service aks` shows sizes with GPUs",
+            fix=f"`{COMMAND} sizes --service aks` shows sizes with GPUs",
         )
 
 

@@ -1,10 +1,9 @@
 """A problem: one thing that is wrong with what a user asked for, in the form in which every room reports it.
 
-`Problem`, `Code`, `impossible`, `render`, which turns a list of problems into the one message a user reads, and
-`as_data` and `from_data`, which carry a problem through JSON.
+`render` turns a list of problems into the one message that a user reads, `as_data` a problem into JSON.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -85,18 +84,3 @@ def as_data(problem: Problem) -> dict[str, Any]:
         "instead": list(problem.instead),
         "source": problem.source or None,
     }
-
-
-def from_data(data: Mapping[str, Any]) -> Problem:
-    """The problem that `as_data` wrote; its value stays text."""
-    return Problem(
-        path=data["path"],
-        code=Code(data["code"]),
-        severity=Severity(data["severity"]),
-        message=data["message"],
-        value=data["value"],
-        allowed=data["allowed"] or "",
-        fix=data["fix"] or "",
-        instead=tuple(data["instead"]),
-        source=data["source"] or "",
-    )

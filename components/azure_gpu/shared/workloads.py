@@ -6,10 +6,7 @@ from pathlib import Path
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import image_reference
-
-_LIBRARY = Path(__file__).parents[1]
-_INSTALLED = _LIBRARY / "workload_sources"  # as the wheel brings them along
-_FOLDER = _INSTALLED if _INSTALLED.is_dir() else _LIBRARY.parents[1] / "workloads"
+from azure_gpu.shared.installation import WORKLOADS
 
 
 class Workload(StrEnum):
@@ -21,7 +18,7 @@ class Workload(StrEnum):
 
     @property
     def folder(self) -> Path:
-        return _FOLDER / self.value
+        return WORKLOADS / self.value
 
 
 def image_problems(image: str | None, workload: Workload | None, path: str) -> list[Problem]:

@@ -1,22 +1,16 @@
 """What a stack file would declare, without declaring it: what `preflight` asks about.
 
-In: the text of `Pulumi.<stack>.yaml` and the day. Out: an `Inventory`: every problem that can be known without looking Azure up,
-and what Azure will be asked for. `python -m azure_gpu.stack.inventory FILE --stack S` prints it as JSON.
+In: a configuration and the day. Out: an `Inventory`: every problem that can be known without asking Azure, and what Azure will be
+asked for.
 """
 
-import argparse
-import dataclasses
-import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import Any
+from datetime import date
 
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
-from azure_gpu.catalog.problems import Problem, as_data
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import system_pools
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -24,7 +18,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
 from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
-from azure_gpu.formats import azure_types, stack_file
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.args import EndpointIdentity
@@ -32,7 +26,7 @@ from azure_gpu.ml.endpoint.spec import identity_of
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.plan import Plan, plan as make_plan
-from azure_gpu.stack.settings import PROJECT, Settings, read
+from azure_gpu.stack.settings import Settings, read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,64 +327,3 @@ def _existing_workspace(plan: Plan) -> str:
 
 def _name(azure_type: AzureType, name: str, path: str) -> Name:
     return Name(arm_type=azure_type.arm_type, name=name, path=path)
-
-
-def as_json(inventory: Inventory) -> dict[str, Any]:
-    """The inventory as JSON takes it."""
-    return {
-        "day": inventory.day.isoformat(),
-        "location": inventory.location,
-        "subscription_id": inventory.subscription_id,
-        "problems": [as_data(problem) for problem in inventory.problems],
-        "uses": [
-            {
-                "service": use.service.value,
-                "size": use.size,
-                "region": use.region,
-                "nodes": use.nodes,
-                "spot": use.spot,
-                "operating_system": use.operating_system.value,
-                "rdma": use.rdma,
-                "path": use.path,
-                "region_path": use.region_path,
-            }
-            for use in inventory.uses
-        ],
-        "system_pools": [dataclasses.asdict(each) for each in inventory.system_pools],
-        "ml_machines": [dataclasses.asdict(each) for each in inventory.ml_machines],
-        "names": [{"arm_type": name.arm_type, "name": name.name, "path": name.path} for name in inventory.names],
-        "batch_account": inventory.batch_account,
-        "batch_account_id": inventory.batch_account_id,
-        "packages": [
-            {"path": each.path, "application": each.application, "version": each.version} for each in inventory.packages
-        ],
-        "clusters": list(inventory.clusters),
-        "assigns_roles": inventory.assigns_roles,
-        "group": inventory.group,
-        "ml_workspace": inventory.ml_workspace,
-    }
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m azure_gpu.stack.inventory", description="Prints what a stack would declare.")
-    parser.add_argument("file", type=Path, help="Pulumi.<stack>.yaml")
-    parser.add_argument("--stack", required=True, help="the stack's name, which is part of names in Azure")
-    parser.add_argument("--as-of", help="the day to judge at, YYYY-MM-DD (default: the stack's own, else today)")
-    options = parser.parse_args()
-    try:
-        configuration = stack_file.configuration(options.file.read_text(encoding="utf-8"))
-    except OSError as error:
-        print(f"error: {options.file} can't be read: {error.strerror}", file=sys.stderr)
-        return 2
-    except (UnicodeDecodeError, stack_file.StackFileError) as error:
-        print(f"error: {options.file}: {error}", file=sys.stderr)
-        return 2
-    if options.as_of:
-        configuration[f"{PROJECT}:as_of"] = options.as_of
-    today = datetime.now(UTC).date().isoformat()
-    print(json.dumps(as_json(take(configuration, PROJECT, options.stack, today)), indent=2))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,6 +15,7 @@ from azure_gpu.catalog.services.machines import admins, power, security, shutdow
 from azure_gpu.catalog.services.vm_image_rows import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, Security, ShutdownArgs, VmOutbound
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def problems_of(said: GpuVmSettings, spec: "GpuVmSpec", size: Size | None, day: 
 
 
 def _size(said: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem]:
-    fix = "`python -m operations sizes --service vm` shows sizes with GPUs"
+    fix = f"`{COMMAND} sizes --service vm` shows sizes with GPUs"
     if size is None and not _SIZE_NAME.fullmatch(said["size"]):
         message = "this is no name of a virtual machine size"
         yield Problem(f"{path}.size", message, value=said["size"], allowed="a size, such as Standard_NC4as_T4_v3", fix=fix)
@@ -123,7 +124,7 @@ def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
             path=here,
             message="nothing deallocates the machine, which costs until somebody does",
             value=False,
-            fix="give it a time, or run `python -m operations vm stop` when you are done",
+            fix=f"give it a time, or run `{COMMAND} vm stop` when you are done",
             source=str(power.PAGE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,

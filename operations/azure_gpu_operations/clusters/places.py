@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import stack_file
-from azure_gpu_operations.stack_options import PROJECT_FOLDER
+from azure_gpu_operations.project import project
 from azure_gpu_operations.stack_view import StackView
 
 AKS, EDGE = "aks", "edge"
@@ -95,7 +95,7 @@ def edge_file(name: str, file: Path | None) -> tuple[Path | None, str]:
     said = edges.get(name) if isinstance(edges, dict) else None
     if not isinstance(said, Mapping) or not said.get("kubeconfig_file"):
         return None, ""
-    return PROJECT_FOLDER / Path(str(said["kubeconfig_file"])).expanduser(), str(said.get("context") or "")
+    return project().files / Path(str(said["kubeconfig_file"])).expanduser(), str(said.get("context") or "")
 
 
 def _name(view: StackView, kind: str, wanted: str, known: list[str]) -> tuple[str, list[Problem]]:

@@ -6,6 +6,7 @@ is said of a task whose time was over and of one that was told to end (Microsoft
 
 from collections.abc import Callable
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import batch_pool_rules, container_rules, phrases, refusal_rules
 from azure_gpu_operations.explain.batch_facts import JobSeen, TaskSeen, preparation_on
 from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind
@@ -186,7 +187,7 @@ def _starting(job: JobSeen) -> Finding | None:
 
 def _healthy(job: JobSeen) -> Finding:
     if not job.total:
-        return Finding(Cause.NEVER_STARTED, "it has no tasks", "send some: python -m operations run --on batch --stack STACK")
+        return Finding(Cause.NEVER_STARTED, "it has no tasks", f"send some: {COMMAND} run --on batch --stack STACK")
     return Finding(Cause.HEALTHY, "every task ran to its end with exit code 0", "nothing to do")
 
 

@@ -7,6 +7,7 @@ of pools has AccountVMSeriesCoreQuotaReached.
 import re
 from collections.abc import Callable
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import phrases, refusal_rules
 from azure_gpu_operations.explain.batch_facts import PoolSeen
 from azure_gpu_operations.explain.facts import Cause, Finding
@@ -14,7 +15,7 @@ from azure_gpu_operations.explain.facts import Cause, Finding
 _QUOTA = re.compile(r"CoreQuotaReached|QuotaReached|QuotaExceeded")
 _CAPACITY = ("AllocationFailed", "AllocationTimedOut")
 _COMING = ("creating", "starting", "waitingforstarttask", "rebooting", "reimaging")
-_RUNNING = "see what else has nodes: python -m operations running"
+_RUNNING = f"see what else has nodes: {COMMAND} running"
 
 Rule = Callable[[PoolSeen], Finding | None]
 
@@ -60,7 +61,7 @@ def _unusable(pool: PoolSeen) -> Finding | None:
     if phrases.IMAGE_PULL.search(text) or "ContainerInvalidImage" in text or "ContainerInvalidRegistry" in text:
         return refusal_rules.of_image(pool.as_facts(), "", first.errors, "")
     cause = Cause.PACKAGE if "ApplicationPackage" in text else Cause.UNUSABLE_NODE
-    fix = "see that the package is there and active: python -m operations preflight"
+    fix = f"see that the package is there and active: {COMMAND} preflight"
     if cause is Cause.UNUSABLE_NODE:
         fix = (
             "an image without what the pool asks for, a subnet that keeps the node from Batch, and a full disk are the usual "
@@ -88,8 +89,7 @@ def _resize(pool: PoolSeen) -> Finding | None:
         return Finding(
             Cause.NO_CAPACITY,
             f"the region has no {facts.size} free at the moment, or none within the pool's resize timeout ({has})",
-            "Batch tries again with the next resize or evaluation; else take another size or region: "
-            "python -m operations preflight",
+            f"Batch tries again with the next resize or evaluation; else take another size or region: {COMMAND} preflight",
             evidence,
         )
     if code == "ResizeStopped":

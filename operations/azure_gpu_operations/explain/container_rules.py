@@ -6,6 +6,7 @@ as a shell counts; 126 and 127 are a command that can't be run and one that isn'
 
 from collections.abc import Callable, Iterator
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import phrases
 from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind
 from azure_gpu_operations.explain.refusal_rules import capacity_finding, of_image, quota_finding, volume_finding
@@ -105,7 +106,7 @@ def gpu_memory(facts: Facts) -> Finding | None:
             return Finding(
                 Cause.OUT_OF_GPU_MEMORY,
                 f"the program in container {container.name} asked for more memory than the GPU has",
-                "take a smaller batch or lower precision, or a GPU with more memory: python -m operations sizes --gpu-memory 80",
+                f"take a smaller batch or lower precision, or a GPU with more memory: {COMMAND} sizes --gpu-memory 80",
                 (said.strip(),),
                 container.name,
             )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.services.machines import power
 from azure_gpu.catalog.services.machines.smi import PROOF_COMMAND
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import ml_phrases, phrases, refusal_rules
 from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal
 from azure_gpu_operations.virtual_machines import Extension, Machine, RunCommand
@@ -141,7 +142,7 @@ def _deallocated(case: MachineCase) -> Finding | None:
     machine = case.machine
     if machine is None or machine.power != power.DEALLOCATED.name:
         return None
-    start = f"python -m operations vm start {case.name} --stack STACK"
+    start = f"{COMMAND} vm start {case.name} --stack STACK"
     if machine.spot and phrases.first(_EVICTED, (*machine.messages, *(each.message for each in case.refusals))):
         return Finding(Cause.EVICTED, "Azure took it away, as it may with Spot; its disks are kept, and billed", start)
     schedule = machine.shutdown
@@ -162,7 +163,7 @@ def _stopped(case: MachineCase) -> Finding | None:
     return Finding(
         Cause.SHUT_DOWN,
         "it was shut down from inside, or stopped without being deallocated: it does nothing and is billed on as if it ran",
-        f"python -m operations vm stop {case.name} --stack STACK deallocates it, `vm start` brings it back",
+        f"{COMMAND} vm stop {case.name} --stack STACK deallocates it, `vm start` brings it back",
     )
 
 

@@ -5,13 +5,14 @@ In: a `ComputeCase` or a `JobCase`. Out: a `Finding`. Pure.
 
 from collections.abc import Callable
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import ml_phrases, phrases, refusal_rules
 from azure_gpu_operations.explain.container_rules import KILLED
 from azure_gpu_operations.explain.facts import Cause, Finding
 from azure_gpu_operations.explain.ml_facts import ComputeCase, JobCase
 
 _UP = "then `pulumi up`"
-_RUNNING = "python -m operations running"
+_RUNNING = f"{COMMAND} running"
 _QUEUED = ("NotStarted", "Queued", "Preparing", "Starting", "Provisioning")
 _COMING = ("Creating", "Updating")
 
@@ -96,7 +97,7 @@ def _compute_healthy(case: ComputeCase) -> Finding:
     if case.attached:
         name = case.attached.rsplit("/", 1)[-1]
         return Finding(
-            Cause.HEALTHY, f"{name} is attached; what runs there is its own", f"python -m operations explain {name} --stack STACK"
+            Cause.HEALTHY, f"{name} is attached; what runs there is its own", f"{COMMAND} explain {name} --stack STACK"
         )
     working = sum(case.nodes.get(f"{state}NodeCount", 0) for state in ("idle", "running", "leaving"))
     what = f"it has {working} nodes" if working else "it has no nodes, which costs nothing; a job gives it some"
@@ -113,7 +114,7 @@ def _gpu_memory(case: JobCase) -> Finding | None:
     return Finding(
         Cause.OUT_OF_GPU_MEMORY,
         "the program asked for more memory than the GPU has",
-        "take a smaller batch or lower precision, or a GPU with more memory: python -m operations sizes --gpu-memory 80",
+        f"take a smaller batch or lower precision, or a GPU with more memory: {COMMAND} sizes --gpu-memory 80",
         (said.strip(),),
         case.called,
     )
@@ -167,7 +168,7 @@ def _no_gpu(case: JobCase) -> Finding | None:
     return Finding(
         Cause.NO_GPU,
         "the program looked for a GPU, and its node has none, or no driver for it",
-        "run it on a compute whose size has a GPU: python -m operations sizes",
+        f"run it on a compute whose size has a GPU: {COMMAND} sizes",
         (said.strip(),),
         case.called,
     )
@@ -208,7 +209,7 @@ def _coming_job(case: JobCase) -> Finding | None:
     return Finding(
         Cause.STARTING,
         f"it is {case.status} and waits for a node of {compute or 'its compute'}",
-        f"wait some minutes; python -m operations explain {compute or 'COMPUTE'} --stack STACK says what the compute lacks",
+        f"wait some minutes; {COMMAND} explain {compute or 'COMPUTE'} --stack STACK says what the compute lacks",
     )
 
 

@@ -9,6 +9,7 @@ from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.services.machine_learning.endpoints import has_gpu
 from azure_gpu.catalog.services.machine_learning.scoring import LIVENESS_ROUTE, PORT
 from azure_gpu.catalog.services.machine_learning.serving import DEFAULT_REQUEST_TIMEOUT_S
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import ml_phrases, phrases
 from azure_gpu_operations.explain.facts import Cause, Finding
 from azure_gpu_operations.explain.ml_facts import SERVER, DeploymentCase
@@ -82,7 +83,7 @@ def _gpu_memory(case: DeploymentCase) -> Finding | None:
     return Finding(
         Cause.OUT_OF_GPU_MEMORY,
         "its server asked for more memory than the GPU has",
-        "send fewer images at once, run fewer workers (WORKER_COUNT), or take a GPU with more memory: python -m operations sizes "
+        f"send fewer images at once, run fewer workers (WORKER_COUNT), or take a GPU with more memory: {COMMAND} sizes "
         "--gpu-memory 80",
         (said.strip(),),
         SERVER,
@@ -100,7 +101,7 @@ def _no_gpu(case: DeploymentCase) -> Finding | None:
     return Finding(
         Cause.NO_GPU,
         f"its environment is for GPUs, and {name or 'its machine'} has none, {how}",
-        "take an `instance_type` with a GPU (python -m operations sizes --service ml-endpoint), or an environment for processors",
+        f"take an `instance_type` with a GPU ({COMMAND} sizes --service ml-endpoint), or an environment for processors",
         (said.strip(),),
         SERVER,
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.machine_learning.endpoints import RESERVED, managed
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import ml_deployment_rules, ml_phrases, phrases, refusal_rules
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding
 from azure_gpu_operations.explain.ml_facts import SERVER, STORAGE, DeploymentCase, EndpointCase
@@ -18,7 +19,7 @@ from azure_gpu_operations.machine_learning.endpoints import COMING
 Rule = Callable[[DeploymentCase], Finding | None]
 
 _UP = "then `pulumi up`"
-_RUNNING = "python -m operations running"
+_RUNNING = f"{COMMAND} running"
 
 
 def explain(case: EndpointCase) -> tuple[Facts, Finding]:
@@ -75,7 +76,7 @@ def _unschedulable(case: DeploymentCase) -> Finding | None:
     return Finding(
         Cause.NO_ROOM,
         "no node of the cluster takes its pods: they ask for more than is free, or for nodes that aren't there",
-        "ask for less in the compute's `instance_types`, correct their node_selector, or let the pool grow: python -m operations "
+        f"ask for less in the compute's `instance_types`, correct their node_selector, or let the pool grow: {COMMAND} "
         "explain CLUSTER/POOL",
         (said,),
     )
@@ -152,7 +153,7 @@ def _model(case: DeploymentCase) -> Finding | None:
     return Finding(
         Cause.MODEL_NOT_FOUND,
         f"there are no files where {model} is said to be",
-        "bring them there: python -m operations upload-model FOLDER --name NAME --version VERSION --stack STACK; or correct "
+        f"bring them there: {COMMAND} upload-model FOLDER --name NAME --version VERSION --stack STACK; or correct "
         "`path` of a new version in the stack's `models`",
         (said,),
         STORAGE if said in case.storage_log else "",
@@ -186,7 +187,7 @@ def _cluster(case: DeploymentCase) -> Finding | None:
     return Finding(
         Cause.UNREACHABLE,
         "the cluster, or Azure Machine Learning's extension in it, doesn't answer",
-        "see that the cluster runs, and the extension's pods in the namespace azureml: python -m operations explain CLUSTER",
+        f"see that the cluster runs, and the extension's pods in the namespace azureml: {COMMAND} explain CLUSTER",
         (said,),
     )
 
@@ -241,7 +242,7 @@ def _without_traffic(case: EndpointCase) -> Finding | None:
     return Finding(
         Cause.NO_TRAFFIC,
         f"no deployment has traffic, so a request that names none is answered with 404; it has {names}",
-        f"give one the traffic: python -m operations promote {case.name} DEPLOYMENT --stack STACK",
+        f"give one the traffic: {COMMAND} promote {case.name} DEPLOYMENT --stack STACK",
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.clusters import scheduling
 from azure_gpu_operations.clusters.arm_facts import PoolFacts
 from azure_gpu_operations.clusters.objects import EventSeen, NodeSeen, PodSeen, Taint, taint_of
@@ -214,7 +215,7 @@ def _failed_scale_up(seen: _Seen) -> Finding | None:
     return found or Finding(
         Cause.NO_CAPACITY,
         f"the pool {pools} could get no more nodes, and the autoscaler waits before it tries again",
-        "see why: python -m operations explain POOL; the usual reasons are the quota of vCPUs and no free machine in the region",
+        f"see why: {COMMAND} explain POOL; the usual reasons are the quota of vCPUs and no free machine in the region",
         (*seen.evidence, *said[:1]),
     )
 

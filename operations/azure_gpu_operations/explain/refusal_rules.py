@@ -12,6 +12,7 @@ from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.services.container_apps import serverless_on
 from azure_gpu.catalog.services.container_instances import GPU_SKUS
 from azure_gpu.formats import arm_ids
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import phrases
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding, Kind
 
@@ -34,7 +35,7 @@ def retired_gpu(facts: Facts) -> Finding | None:
                 Cause.RETIRED_GPU,
                 f"the GPU {sku.name} of Container Instances retired on {sku.lifecycle.end.day.isoformat()}; no group gets one",
                 f"run it as a job on Container Apps (workload profile {' or '.join(profiles) or 'with a GPU'}): a section "
-                "`jobs` in the stack's file, then `python -m operations run`",
+                f"`jobs` in the stack's file, then `{COMMAND} run`",
                 (text, str(sku.lifecycle.end)),
             )
     return None
@@ -56,7 +57,7 @@ def quota_finding(text: str, container: str) -> Finding:
     return Finding(
         Cause.QUOTA,
         f"{which} of this subscription is used up in the region",
-        "ask for more in the portal (Quotas), take another region, or end what uses it: python -m operations running",
+        f"ask for more in the portal (Quotas), take another region, or end what uses it: {COMMAND} running",
         (text,),
         container,
     )
@@ -66,7 +67,7 @@ def capacity_finding(text: str, container: str) -> Finding:
     return Finding(
         Cause.NO_CAPACITY,
         "the region has no machine of this kind free at the moment; your quota is not the matter",
-        "try again later, ask for less, or take another region: python -m operations preflight",
+        f"try again later, ask for less, or take another region: {COMMAND} preflight",
         (text,),
         container,
     )
@@ -138,7 +139,7 @@ def of_image(facts: Facts, image: str, evidence: tuple[str, ...], container: str
         Cause.IMAGE_NOT_FOUND,
         f"{named} isn't in its registry{may}",
         "correct its name and tag; `az acr repository show-tags` lists those of a registry, and `pulumi up` or "
-        "`python -m operations run` builds what is missing",
+        f"`{COMMAND} run` builds what is missing",
         evidence,
         container,
     )

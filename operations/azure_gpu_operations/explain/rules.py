@@ -5,6 +5,7 @@ In: `Facts`. Out: a `Finding`, always one. Pure; what Azure's sentences mean is 
 
 from collections.abc import Callable
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import container_rules, refusal_rules
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding, Kind
 
@@ -27,9 +28,7 @@ def _not_there(facts: Facts) -> Finding | None:
 def _never_started(facts: Facts) -> Finding | None:
     if facts.kind is not Kind.JOB or facts.execution:
         return None
-    return Finding(
-        Cause.NEVER_STARTED, "no execution of it was ever started", "start one: python -m operations run --on job --stack STACK"
-    )
+    return Finding(Cause.NEVER_STARTED, "no execution of it was ever started", f"start one: {COMMAND} run --on job --stack STACK")
 
 
 def _stopped(facts: Facts) -> Finding | None:

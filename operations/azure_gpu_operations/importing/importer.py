@@ -29,7 +29,7 @@ from azure_gpu_operations.importing.blocks import PROJECT, Entry, block
 from azure_gpu_operations.importing.merging import MergeError, merged
 from azure_gpu_operations.importing.taking import fitting, take
 from azure_gpu_operations.importing.texts import text_of
-from azure_gpu_operations.stack_options import PROJECT_FOLDER
+from azure_gpu_operations.project import project
 from azure_gpu_operations.terminal import printable
 
 
@@ -222,7 +222,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _stack_file(options: argparse.Namespace) -> Path:
-    return (options.config_folder or PROJECT_FOLDER) / f"Pulumi.{options.stack}.yaml"
+    return (options.config_folder or project().files) / f"Pulumi.{options.stack}.yaml"
 
 
 def _stack_settings(options: argparse.Namespace) -> dict[str, str]:

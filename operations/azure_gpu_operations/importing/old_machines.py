@@ -13,6 +13,7 @@ from azure_gpu.catalog.sizes.rows import WORKBENCH_ARTICLE
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.old_machine_learning.found import Found, Machine, Run
 from azure_gpu.formats.tags import PROPOSED_DAYS
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.taking import fitting
 
@@ -91,7 +92,7 @@ def _entries(name: str, machine: Machine, location: str, as_of: date, own_day: b
 def _today(run: Run, said: Run, found: Found, machines: Sequence[str]) -> RunToday:
     local = _is_local(run, found)
     script = run.script or "SCRIPT"
-    words = ["python", "-m", "operations", "run", script if script.startswith((".", "/")) else f"./{script}"]
+    words = [*COMMAND.split(), "run", script if script.startswith((".", "/")) else f"./{script}"]
     words += ["--on", "local" if local else "vm"]
     target = fitting(run.target) if run.target else ""
     if not local and len(machines) > 1 and target in machines:

@@ -15,6 +15,7 @@ from azure_gpu.catalog.size_use import Service as Taker, SizeUse
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.old_machine_learning.found import Cluster, Found, Model, Service, Setting
 from azure_gpu.formats.tags import PROPOSED_DAYS
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.taking import fitting
 
@@ -57,7 +58,7 @@ def of_services(found: Found, name: str, location: str, as_of: date, own_day: bo
         entries.append(Entry("ml_workspace", "computes", {compute: _compute(compute, first)}, comments, [], True))
     models = {one.name: one for one in (*found.models, *(model for service in found.services for model in service.models))}
     if models:
-        comments = [f"{one.at}: put it there with `python -m operations upload-model FOLDER`" for one in models.values()]
+        comments = [f"{one.at}: put it there with `{COMMAND} upload-model FOLDER`" for one in models.values()]
         held = {fitting(one.name): _model(one) for one in models.values()}
         entries.append(Entry("ml_workspace", "models", held, comments, [], True))
     if found.services or found.scripts:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem, as_data, errors
 from azure_gpu.formats.shipyard.jobs import JobSettings
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry, comment_lines
 from azure_gpu_operations.importing.page import commands, configuration
 
@@ -62,7 +63,7 @@ def run_command(taken: TakenShipyard, one: TakenJob, engine: Sequence[str]) -> l
     """The command that runs a job's tasks on the pool."""
     pool = ["--pool", taken.pool] if taken.pool else []
     stack = engine[1] if len(engine) > 1 else "STACK"
-    return ["python", "-m", "operations", "run", "--on", "batch", *pool, "--tasks", str(one.file), "--stack", stack]
+    return [*COMMAND.split(), "run", "--on", "batch", *pool, "--tasks", str(one.file), "--stack", stack]
 
 
 def data(taken: TakenShipyard, as_of: date, problems: Sequence[Problem], engine: Sequence[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from azure_gpu.catalog.services.machine_learning.traffic import WHOLE
+from azure_gpu.shared.installation import COMMAND
 
 
 class WrongTrafficError(ValueError):
@@ -67,7 +68,7 @@ def rolled_back(name: str, settings: Mapping[str, Any], earlier: Iterable[Mappin
         return {**dict.fromkeys(now, 0), most: 0, other: WHOLE}
     raise WrongTrafficError(
         f"no update of this stack had another traffic for {name} with deployments that it still declares; name one: "
-        f"python -m operations promote {name} DEPLOYMENT"
+        f"{COMMAND} promote {name} DEPLOYMENT"
     )
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from azure_gpu.formats import yaml_edit
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.machine_learning import traffic
@@ -87,7 +88,7 @@ def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], St
         print(f"{file} is as it was", file=sys.stderr)
         raise
     if not options.yes:
-        _say(f"{file} is changed, Azure isn't yet: python -m operations up --stack {options.stack}")
+        _say(f"{file} is changed, Azure isn't yet: {COMMAND} up --stack {options.stack}")
         return 0
     bring_up(stack, WAIT_MINUTES * 60, _say)
     return 0
@@ -143,8 +144,7 @@ def _fits(stack: Stack, name: str, after: Mapping[str, int]) -> None:
     failed = [each for each in _failed(found, endpoint_id) if after.get(each)]
     if failed:
         raise traffic.WrongTrafficError(
-            f"{failed[0]} failed when it was deployed and answers nothing; see why: "
-            f"python -m operations explain {name} --stack {stack.name}"
+            f"{failed[0]} failed when it was deployed and answers nothing; see why: {COMMAND} explain {name} --stack {stack.name}"
         )
 
 

@@ -29,8 +29,8 @@ from azure_gpu_operations.preflight import connections, needs, offline, program
 from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.preflight.report import Report
 from azure_gpu_operations.preflight.rows import of_problems
+from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
-from azure_gpu_operations.stack_options import PROJECT_FOLDER
 
 
 def register(commands: Any) -> None:
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         file = _stack_file(options)
         day = _day(options.as_of)
         taken = (
-            program.take(PROJECT_FOLDER, file, options.stack, options.as_of) if file else Inventory(day=day or today, region="")
+            program.take(project().files, file, options.stack, options.as_of) if file else Inventory(day=day or today, region="")
         )
         region = _region(options.location) or taken.region
         wanted = [needs.parse(text, region) for text in options.need]
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         from azure_gpu_operations.preflight import online  # here, because Azure's clients take seconds to load
 
         logging.getLogger("azure.identity").setLevel(logging.ERROR)  # the report says in a line what it says in a page
-        connection, own = _connection(options.stack, file)
+        connection, own = _connection(options, file)
         existing = frozenset(resource_id.rsplit("/", 1)[-1] for resource_id in own)
         found = online.ask(
             connection,
@@ -133,12 +133,12 @@ def _namespaces(taken: Inventory, wanted: Sequence[SizeUse]) -> tuple[str, ...]:
     return tuple(sorted({*taken.namespaces, *of_needs}))
 
 
-def _connection(stack: str | None, file: Path | None) -> tuple[Connection, frozenset[str]]:
+def _connection(options: argparse.Namespace, file: Path | None) -> tuple[Connection, frozenset[str]]:
     """From the stack's state, where it exists; else from its configuration; else from the environment. And the ids of what the
     stack has already: a name that it holds itself isn't free, and needn't be."""
-    if stack is None or file is None:
+    if file is None:
         return connections.from_environment(), frozenset()
-    deployment = _deployment(Stack(PROJECT_FOLDER, stack, file if file.parent != PROJECT_FOLDER else None))
+    deployment = _deployment(stack_options.stack_of(options))
     found = connection_of(deployment)
     if found is not None and found.subscription_id:
         ids = [str(resource.get("id", "")) for resource in deployment.get("resources") or []]

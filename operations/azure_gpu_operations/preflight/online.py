@@ -13,12 +13,12 @@ from requests.exceptions import RequestException
 
 from azure_gpu.catalog.quotas import CountedUse
 from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.stack.inventory import MachinesUse, PackageUse
 from azure_gpu_operations.azure import sign_in
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import answers, features, lists, packages
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from azure_gpu_operations.preflight.needs import WantedName
-from azure_gpu_operations.preflight.program import PackageUse, SystemPool
 from azure_gpu_operations.preflight.rows import Row
 
 NO_SUBSCRIPTION = (
@@ -45,8 +45,8 @@ def ask(
     group: str = "",
     batch_account: str = "",
     own: Collection[str] = (),
-    system_pools: Sequence[SystemPool] = (),
-    ml_machines: Sequence[SystemPool] = (),
+    system_pools: Sequence[MachinesUse] = (),
+    ml_machines: Sequence[MachinesUse] = (),
     wanted_packages: Sequence[PackageUse] = (),
     batch_account_id: str = "",
     stack: str = "",
@@ -90,6 +90,6 @@ def ask(
     )
 
 
-def _counted(pool: SystemPool, service: Service) -> CountedUse:
+def _counted(pool: MachinesUse, service: Service) -> CountedUse:
     use = SizeUse(service, pool.size, pool.region, pool.path, pool.path, pool.nodes)
     return CountedUse(use, pool.family, (pool.vcpus or 0) * pool.nodes)

@@ -11,10 +11,12 @@ from azure.core.pipeline.policies import RetryPolicy
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import stack_file
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu.stack.inventory import PackageUse
 from azure_gpu_operations.azure import SignIn
 from azure_gpu_operations.batch.packages import ACTIVE, Packages
 from azure_gpu_operations.preflight.lists import What
-from azure_gpu_operations.preflight.program import Inventory, PackageUse, take
+from azure_gpu_operations.preflight.program import Inventory, take
 from azure_gpu_operations.preflight.rows import Answer, Row
 
 
@@ -63,7 +65,7 @@ def rows(packages: Sequence[PackageUse], found: Sequence[str] | None, account_id
 
 def _problem(package: PackageUse, state: str, stack: str, *, is_new: bool) -> Problem:
     what = f"{package.application} {package.version}".strip()
-    push = f"python -m operations package push FOLDER --application {package.application}"
+    push = f"{COMMAND} package push FOLDER --application {package.application}"
     push += f" --version {package.version or 'V'} --stack {stack}" + ("" if package.version else " --default")
     if is_new:
         message = f"the application package {what} isn't there: the Batch account is still to be made"

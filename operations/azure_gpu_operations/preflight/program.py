@@ -1,21 +1,20 @@
-"""What a stack would declare, as the program itself says.
+"""What a stack would declare, by its plan.
 
-In: the stack's configuration file and its name. Out: an `Inventory`. The program answers in a process of its own, by
-`python -m azure_gpu.stack.inventory`, as it does for the engine: nothing here knows what a stack file may say.
+In: the stack's configuration file and its name. Out: an `Inventory`, without asking Azure.
 """
 
-import json
-import subprocess
-import sys
+import contextlib
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 from azure_gpu.catalog import providers, regions
-from azure_gpu.catalog.problems import Problem, from_data
-from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
-from azure_gpu.formats import azure_types
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.formats import azure_types, stack_file
+from azure_gpu.stack import inventory
+from azure_gpu.stack.inventory import MachinesUse, PackageUse
+from azure_gpu.stack.settings import PROJECT
 from azure_gpu_operations.preflight.needs import NamedKind, WantedName
 
 _KINDS = {
@@ -31,27 +30,6 @@ class WrongStackFileError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PackageUse:
-    """An application package of Batch that the nodes of a pool get."""
-
-    application: str
-    version: str
-    path: str  # where the stack file says so
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemPool:
-    """Machines without a GPU: of a cluster's system pool, or of Azure Machine Learning."""
-
-    size: str
-    region: str
-    nodes: int
-    family: str  # empty: not known
-    vcpus: int | None  # of one; None: not known
-    path: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     """`group` is an existing resource group, by name; empty where the stack creates its own."""
 
@@ -59,8 +37,8 @@ class Inventory:
     region: str
     problems: tuple[Problem, ...] = ()
     uses: tuple[SizeUse, ...] = ()
-    system_pools: tuple[SystemPool, ...] = ()  # of the clusters that it creates
-    ml_machines: tuple[SystemPool, ...] = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
+    system_pools: tuple[MachinesUse, ...] = ()  # of the clusters that it creates
+    ml_machines: tuple[MachinesUse, ...] = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
     names: tuple[WantedName, ...] = ()
     namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
     batch_account: str = ""  # the name of the account that its pools are in
@@ -72,46 +50,40 @@ class Inventory:
 
 def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
     """The inventory of the stack; `as_of` empty is the stack's own day. WrongStackFileError."""
-    command = [sys.executable, "-m", "azure_gpu.stack.inventory", str(file), "--stack", stack]
+    try:
+        configuration = stack_file.configuration(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WrongStackFileError(f"{file} can't be read: {error.strerror}") from None
+    except (UnicodeDecodeError, stack_file.StackFileError) as error:
+        raise WrongStackFileError(f"{file}: {error}") from None
     if as_of:
-        command += ["--as-of", as_of]
-    done = subprocess.run(command, cwd=project_folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        raise WrongStackFileError(said[-1].removeprefix("error: ") if said else f"{file} can't be read")
-    return _inventory(json.loads(done.stdout))
+        configuration[f"{PROJECT}:as_of"] = as_of
+    today = datetime.now(UTC).date().isoformat()
+    with contextlib.chdir(project_folder):  # where the program runs, and relative paths of a stack file begin
+        return _inventory(inventory.take(configuration, PROJECT, stack, today))
 
 
-def _inventory(told: dict[str, Any]) -> Inventory:
-    uses = tuple(_use(use) for use in told["uses"])
-    arm_types = [name["arm_type"] for name in told["names"]]
-    namespaces = {arm_type.split("/")[0] for arm_type in arm_types}
-    namespaces |= {namespace for use in uses for namespace in providers.OF_SERVICE[use.service]}
+def _inventory(taken: inventory.Inventory) -> Inventory:
+    namespaces = {name.arm_type.split("/")[0] for name in taken.names}
+    namespaces |= {namespace for use in taken.uses for namespace in providers.OF_SERVICE[use.service]}
     if providers.MACHINE_LEARNING in namespaces:  # a workspace, and what it can't be without
         namespaces |= set(providers.OF_SERVICE[Service.ML_COMPUTE])
-    namespaces |= set(providers.OF_SERVICE[Service.AKS]) if told["system_pools"] or told["clusters"] else set()
+    namespaces |= set(providers.OF_SERVICE[Service.AKS]) if taken.system_pools or taken.clusters else set()
     return Inventory(
-        day=date.fromisoformat(told["day"]),
+        day=taken.day,
         # A region that isn't known has its problem; asked of Azure it would only fail again.
-        region=told["location"] if told["location"] in regions.KNOWN else "",
-        problems=tuple(from_data(problem) for problem in told["problems"]),
-        uses=uses,
-        system_pools=tuple(SystemPool(**each) for each in told["system_pools"]),
-        ml_machines=tuple(SystemPool(**each) for each in told.get("ml_machines") or []),
+        region=taken.location if taken.location in regions.KNOWN else "",
+        problems=taken.problems,
+        uses=taken.uses,
+        system_pools=taken.system_pools,
+        ml_machines=taken.ml_machines,
         names=tuple(
-            WantedName(_KINDS[name["arm_type"]], name["name"], told["location"])
-            for name in told["names"]
-            if name["arm_type"] in _KINDS
+            WantedName(_KINDS[name.arm_type], name.name, taken.location) for name in taken.names if name.arm_type in _KINDS
         ),
         namespaces=tuple(sorted(namespaces - set(providers.ALWAYS_REGISTERED))),
-        batch_account=told["batch_account"],
-        batch_account_id=told["batch_account_id"],
-        packages=tuple(PackageUse(**each) for each in told["packages"]),
-        assigns_roles=told["assigns_roles"],
-        group=told["group"],
+        batch_account=taken.batch_account,
+        batch_account_id=taken.batch_account_id,
+        packages=taken.packages,
+        assigns_roles=taken.assigns_roles,
+        group=taken.group,
     )
-
-
-def _use(told: dict[str, Any]) -> SizeUse:
-    system = OperatingSystem(told["operating_system"])
-    return SizeUse(**{**told, "service": Service(told["service"]), "operating_system": system})

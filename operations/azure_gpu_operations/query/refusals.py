@@ -10,6 +10,7 @@ import json
 import re
 from typing import NamedTuple
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import terminal
 from azure_gpu_operations.query.sending import Sent
 
@@ -31,7 +32,7 @@ class _Row(NamedTuple):
     fix: str
 
 
-_LOGS = "`python -m operations explain ENDPOINT --stack STACK` reads the deployment's log"
+_LOGS = f"`{COMMAND} explain ENDPOINT --stack STACK` reads the deployment's log"
 # Of the endpoint itself.
 _ENDPOINT = {
     301: _Row("it answers with another address, to which no key is sent", "give that address"),

@@ -10,6 +10,7 @@ from typing import TypeVar
 import requests
 from azure.core.exceptions import AzureError as AzureCoreError
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import AzureError, first_line
 from azure_gpu_operations.clusters.errors import ClusterError
 
@@ -40,7 +41,7 @@ def until_found(
                 say(f"{unasked} at the moment, trying on: {first_line(error)}")
                 lost_at = clock()
             if clock() - lost_at >= UNREACHABLE_SECONDS:
-                say(f"{unknown}; see: python -m operations running")
+                say(f"{unknown}; see: {COMMAND} running")
                 raise
         else:
             lost_at = None

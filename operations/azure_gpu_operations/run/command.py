@@ -36,12 +36,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.ended import EndedFromOutsideError
 from azure_gpu_operations.run.preparing import PREPARES
 from azure_gpu_operations.run.target import Asked, resolve
-from azure_gpu_operations.stack_options import PROJECT_FOLDER
 
 TIMED_OUT = 124  # as `timeout` has it
 FAILED_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
@@ -54,8 +54,7 @@ def register(commands: Any) -> None:
         help="run a script, a workload or an image here, or on the stack's GPU job, pool, cluster, edge or machine",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=f"python -m operations run [TARGET] --on {{{','.join(run_options.PLACES)}}} [--stack STACK] [options] "
-        "[-- ARGUMENT ...]",
+        usage=f"{COMMAND} run [TARGET] --on {{{','.join(run_options.PLACES)}}} [--stack STACK] [options] [-- ARGUMENT ...]",
     )
     parser.set_defaults(run=run, failure_code=FAILED_RUN)
     run_options.add(parser)
@@ -81,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
         tuple(options.secret_env),
         options.timeout,
     )
-    target, problems = resolve(asked, PROJECT_FOLDER, os.environ)
+    target, problems = resolve(asked, os.environ)
     problems += run_options.problems(options)
     found, more = run_options.view(options)
     problems += more

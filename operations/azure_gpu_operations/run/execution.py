@@ -13,6 +13,7 @@ from typing import NamedTuple
 import requests
 from azure.core.exceptions import AzureError as AzureCoreError
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import AzureError, first_line
 from azure_gpu_operations.job_client import POLL_SECONDS, Jobs
 from azure_gpu_operations.jobs import Execution, Job
@@ -129,10 +130,10 @@ def _stop(jobs: Jobs, job: Job, name: str, say: Say, sleep: Callable[[float], No
         found = jobs.wait_until_over(job, name, limit_seconds=STOP_SECONDS, sleep=sleep)
     except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
         reason = f" ({first_line(error)})" if str(error) else ""
-        say(f"the execution {name} may still run and cost{reason}; see: python -m operations running")
+        say(f"the execution {name} may still run and cost{reason}; see: {COMMAND} running")
         return None
     if found is not None and not found.is_over:
-        say(f"the execution {name} was told to stop and is {found.status}; see: python -m operations running")
+        say(f"the execution {name} was told to stop and is {found.status}; see: {COMMAND} running")
     return found
 
 

@@ -17,7 +17,7 @@ from azure_gpu_operations.clusters.places import AKS, EDGE
 from azure_gpu_operations.run import find_job
 from azure_gpu_operations.run.options import BATCH, JOB, LOCAL, ML_CLUSTER, VM
 from azure_gpu_operations.run.target import Target, workloads
-from azure_gpu_operations.stack_options import PROJECT_FOLDER, file_of
+from azure_gpu_operations.stack_options import file_of
 from azure_gpu_operations.stack_view import StackView
 
 Start = Callable[[], int]
@@ -121,7 +121,7 @@ def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) 
     from azure_gpu_operations.run.on_local import plan
 
     place = Path(options.target or "").expanduser()
-    folder = workloads(PROJECT_FOLDER).get(options.target or "", place)
+    folder = workloads().get(options.target or "", place)
     tools = [each for each in plan.ENGINES if shutil.which(each)]
     found, problems = plan.resolve(
         target,

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.job_client import Jobs
@@ -55,12 +56,12 @@ def run(
             except KeyboardInterrupt:  # the service may have it already, and hasn't told its name
                 say(
                     f"interrupted: an execution of the job {job.name} may run and cost; "
-                    f"see: python -m operations running --stack {view.name}"
+                    f"see: {COMMAND} running --stack {view.name}"
                 )
                 return INTERRUPTED
             say(f"started {target.described} on job {name}: execution {execution}")
             if detach:
-                say(f"it runs on; what became of it: python -m operations explain {name} --stack {view.name}")
+                say(f"it runs on; what became of it: {COMMAND} explain {name} --stack {view.name}")
                 return 0
             limit = None if timeout_minutes is None else timeout_minutes * 60
             end = follow(jobs, job, execution, show=show, say=say, limit_seconds=limit)
@@ -99,7 +100,7 @@ def sum_up(view: StackView, name: str, execution: str, end: End, price: Price | 
     told = f"exit code {code}" if code is not None else "the service tells no exit code"
     say(f"{name}: {end.execution.status}, {told}; {cost}")
     if code != 0:
-        say(f"why: python -m operations explain {name} --stack {view.name}")
+        say(f"why: {COMMAND} explain {name} --stack {view.name}")
     return FAILED if code is None else code
 
 

@@ -1,6 +1,6 @@
 """What a user asked to run: a workload of this repository, a folder with a Dockerfile, a script, an image, or nothing of these.
 
-In: the words of the command line and the project's folder. Out: a `Target` and every problem with what was said. Reads folders
+In: the words of the command line. Out: a `Target` and every problem with what was said. Reads folders
 and files, and asks nobody.
 """
 
@@ -14,6 +14,7 @@ from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.build_context import BuildContextError, context_files
+from azure_gpu.shared.installation import WORKLOADS
 from azure_gpu_operations.run import requirements_text
 from azure_gpu_operations.run.context import BASE_IMAGE, DOCKERFILE, Context, of_folder, of_script
 
@@ -47,7 +48,7 @@ class Target(NamedTuple):
         return self.context.described if self.context else f"image {self.image}" if self.image else "the job's own image"
 
 
-def resolve(asked: Asked, project: Path, process_environment: Mapping[str, str]) -> tuple[Target, list[Problem]]:
+def resolve(asked: Asked, process_environment: Mapping[str, str]) -> tuple[Target, list[Problem]]:
     """The target and every problem. A target with problems can't be run."""
     environment, problems = _environment(asked.environment)
     secrets, more = _secrets(asked.secret_environment, process_environment)
@@ -56,17 +57,17 @@ def resolve(asked: Asked, project: Path, process_environment: Mapping[str, str])
     problems += _timeout(asked.timeout_minutes)
     if asked.base:
         problems += image_reference.check(asked.base, "--base")
-    context, image, more = _what(asked, project)
+    context, image, more = _what(asked)
     return Target(context, image, environment, secrets), [*problems, *more]
 
 
-def workloads(project: Path) -> dict[str, Path]:
+def workloads() -> dict[str, Path]:
     """The workloads of this repository: folders with a Dockerfile."""
-    return {file.parent.name: file.parent for file in sorted((project / "workloads").glob(f"*/{DOCKERFILE}"))}
+    return {file.parent.name: file.parent for file in sorted(WORKLOADS.glob(f"*/{DOCKERFILE}"))}
 
 
-def _what(asked: Asked, project: Path) -> tuple[Context | None, str, list[Problem]]:
-    known = workloads(project)
+def _what(asked: Asked) -> tuple[Context | None, str, list[Problem]]:
+    known = workloads()
     text = asked.target
     path = Path(text).expanduser()
     if text and text not in known and _is_script(text, path):

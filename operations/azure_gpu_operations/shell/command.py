@@ -23,9 +23,10 @@ from typing import Any
 
 from azure_gpu.formats import stack_file
 from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.project import project
 from azure_gpu_operations.shell import connections, environment
 from azure_gpu_operations.shell.messages import ShellError
-from azure_gpu_operations.stack_options import PROJECT_FOLDER, WHERE, file_of, stack_of
+from azure_gpu_operations.stack_options import WHERE, file_of, stack_of
 
 STATE = ".local"
 NO_SUCH_COMMAND = 127
@@ -59,8 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
         found = connections.connection(_configuration(options), os.environ)
         az = cli.folder_of_az(os.environ, _say)
-        state = (options.config_folder or PROJECT_FOLDER / STATE).resolve()
-        folder = environment.configuration_folder(state, found)
+        folder = environment.configuration_folder(_state(options), found)
         clients = kubectl.folder_of_kubectl(os.environ)
         shell = environment.variables(os.environ, folder, az, found, clients, _kubeconfig(options, folder))
         signed_in = sign_in(shell, found, os.environ.get("ARM_CLIENT_SECRET", ""), _say)
@@ -71,6 +71,17 @@ def run(options: argparse.Namespace) -> int:
     if not words or not signed_in:
         _say(_where(found, signed_in))
     return _become(words or [os.environ.get("SHELL") or "/bin/sh"], shell)
+
+
+def _state(options: argparse.Namespace) -> Path:
+    """Where sign-ins are kept. The project's own folder for them is made so that git leaves it out, wherever it lies."""
+    if options.config_folder:
+        return options.config_folder.resolve()
+    state = project().files / STATE
+    if not state.exists():
+        state.mkdir(mode=0o700)
+        (state / ".gitignore").write_text("*\n", encoding="ascii")
+    return state
 
 
 def _configuration(options: argparse.Namespace) -> dict[str, str]:

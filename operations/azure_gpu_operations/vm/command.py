@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.stack import EngineError
@@ -99,7 +100,7 @@ def _start(arm: "Arm", machine: "Machine", found: StackView, name: str) -> int:
     power.start(arm, machine.id)
     running = machine._replace(power=RUNNING.name)
     _say(f"{name} runs; cost: {showing.cost(running, found.idle_cost.get(name), datetime.now(UTC).date())}")
-    _say(f"when you are done: python -m operations vm stop {name} --stack {found.name}")
+    _say(f"when you are done: {COMMAND} vm stop {name} --stack {found.name}")
     return 0
 
 

@@ -112,4 +112,4 @@ def test_resolving_what_has_the_right_types_never_raises(wanted: Any, data: st.D
 def test_no_stack_file_of_the_right_types_makes_the_settings_or_the_inventory_raise(said: dict[str, Any]) -> None:
     given_to_us = configuration(said)
     assert_told(pure_problems(read(given_to_us, TODAY), PROJECT, STACK))
-    inventory.as_json(inventory.take(given_to_us, PROJECT, STACK, TODAY))
+    inventory.take(given_to_us, PROJECT, STACK, TODAY)

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
@@ -103,7 +101,7 @@ def test_machines_of_azure_machine_learning_without_a_gpu_are_counted_apart() ->
     named = {name.path: name.name for name in taken.names}
     assert (named["ml_workspace.workspace_name"], named["ml_workspace.computes.cpu"]) == ("vision", "cpu")
     assert taken.assigns_roles
-    assert inventory.as_json(taken)["ml_machines"][0]["region"] == "westeurope"
+    assert taken.ml_machines[0].region == "westeurope"
 
 
 def test_pools_use_all_nodes_that_there_can_be_and_take_names_as_their_account_does() -> None:
@@ -174,29 +172,6 @@ def test_roles_are_assigned_where_an_endpoint_or_a_machine_speaks_for_itself() -
     assert of_stack("dev", **{**bare, **nobody}, **machine).assigns_roles
 
 
-def printed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "azure_gpu.stack.inventory", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def test_the_command_prints_it_as_json() -> None:
-    done = printed("Pulumi.dev.yaml", "--stack", "dev")
-    assert done.returncode == 0
-    told = json.loads(done.stdout)
-    assert told["location"] == "westeurope"
-    assert [problem for problem in told["problems"] if problem["severity"] == "error"] == []
-
-
-def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -> None:
-    broken = tmp_path / "Pulumi.x.yaml"
-    broken.write_text("config: [")
-    for file in (tmp_path / "none.yaml", broken):
-        done = printed(str(file), "--stack", "x")
-        assert done.returncode == 2
-        assert done.stderr.startswith("error: ")
-        assert len(done.stderr.splitlines()) == 1
-
-
 def test_a_cluster_uses_its_gpu_pools_at_their_most_and_its_system_pool_by_itself() -> None:
     pools = {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 5}, "spot": {"size": "Standard_NC4as_T4_v3", "spot": True}}
     cluster = {"gpu_pools": pools, "system_pool": {"nodes": 1, "max_nodes": 3}, "expires_after": "2027-01-31"}
@@ -214,4 +189,3 @@ def test_a_cluster_uses_its_gpu_pools_at_their_most_and_its_system_pool_by_itsel
     named = [name.name for name in taken.names if name.arm_type.startswith("Microsoft.ContainerService/")]
     assert named[0] == "azure-gpu-vision-dev-shared"
     assert [name[:-4] for name in named[1:]] == ["t4", "spot"]
-    assert json.loads(json.dumps(inventory.as_json(taken)))["system_pools"][0]["vcpus"] == 4

@@ -17,6 +17,7 @@ from azure_gpu.catalog.services.batch.scale import LARGEST_NUMBER
 from azure_gpu.formats import arm_ids, azure_types, image_reference
 from azure_gpu.formats.tags import POOL_MPI
 from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.naming import HASH_LENGTH
 
 LOGICAL_NAME = "logical-name"  # in the pool's metadata: its name in the stack
@@ -50,7 +51,7 @@ def _size(said: BatchPoolSettings, request: PoolRequest, path: str) -> Iterator[
             message="this is no name of a virtual machine size",
             value=said["size"],
             allowed="a size, such as Standard_NC4as_T4_v3",
-            fix="`python -m operations sizes --service batch` shows sizes with GPUs or InfiniBand",
+            fix=f"`{COMMAND} sizes --service batch` shows sizes with GPUs or InfiniBand",
         )
 
 

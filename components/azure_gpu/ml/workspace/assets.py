@@ -20,9 +20,10 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
 from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, ModelType, RoutesArgs
 from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
 
-ROOT = Path(__file__).parents[4]  # what paths in a stack file start from: where the program lies
+PROJECT = Path()  # where paths in a stack file start: the project's folder, in which the engine runs the program
 SERVES = (Workload.SCORING,)  # workloads whose image answers requests by itself
 MODEL_TYPES = {ModelType.CUSTOM: "custom_model", ModelType.TRITON: "triton_model", ModelType.MLFLOW: "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
@@ -153,7 +154,7 @@ def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             message="no folder of blobs has this name",
             value=said["path"],
             allowed="names with / between them, such as mnist/1",
-            fix="write the path at which `python -m operations upload-model` put it",
+            fix=f"write the path at which `{COMMAND} upload-model` put it",
         )
     if "uri" in said and _URI.fullmatch(spec.uri) is None:
         yield Problem(
@@ -161,7 +162,7 @@ def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             message="a model isn't fetched from there",
             value=spec.uri,
             allowed="azureml://…, or https://… of a blob storage account",
-            fix="upload it with `python -m operations upload-model`, and say its path",
+            fix=f"upload it with `{COMMAND} upload-model`, and say its path",
         )
     yield from check_tags(spec.tags, f"{spec.path}.tags")
 
@@ -296,7 +297,7 @@ def _said_twice(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpe
             )
 
 
-def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = ROOT) -> tuple[dict[str, EnvironmentSpec], list[Problem]]:
+def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tuple[dict[str, EnvironmentSpec], list[Problem]]:
     """The environments with the texts of their conda files, and what is wrong with these."""
     read: dict[str, EnvironmentSpec] = {}
     problems: list[Problem] = []

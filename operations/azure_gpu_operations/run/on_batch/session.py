@@ -23,6 +23,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats import dates, tags
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.batch.account import API_VERSION, BatchAccount, batch_account_of, last_lines
 from azure_gpu_operations.batch.pool_cost import node_prices
@@ -125,7 +126,7 @@ class _Session:
         self._wanted, self._there, self._job = wanted, there, job_id
         self._show_error, self._say = show_error, say
         self._options = plan.job_of(job_id, pool, wanted, there.placed)
-        self.explain = f"python -m operations explain {job_id} --stack {view.name}"
+        self.explain = f"{COMMAND} explain {job_id} --stack {view.name}"
         self.is_sent = False
         self.follower = Follower(
             account,
@@ -178,7 +179,7 @@ class _Session:
             self._account.terminate(self._job, reason)
         except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
             told = f" ({first_line(error)})" if str(error) else ""
-            self._say(f"the job {self._job} may still run and cost{told}; see: python -m operations running")
+            self._say(f"the job {self._job} may still run and cost{told}; see: {COMMAND} running")
             return False
         return True
 
@@ -229,7 +230,7 @@ class _Session:
                 self._show_error(f"    {line}")
         if self._terminate("nothing of it could start"):
             self._say(f"the job {self._job} is ended and kept; why: {self.explain}")
-        self._say(f"how the pool is: python -m operations explain {self._name} --stack {self._view.name}")
+        self._say(f"how the pool is: {COMMAND} explain {self._name} --stack {self._view.name}")
 
     def _fetch(self, end: End) -> None:
         wanted, storage = self._wanted, self._there.placed.storage

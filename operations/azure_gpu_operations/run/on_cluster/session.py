@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats import dates, tags
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, pool_of
@@ -149,7 +150,7 @@ class _Session:
         self._placement, self._name, self._image, self._say = placement, name, image, say
         self._is_made = False
         kubeconfig = f" --kubeconfig {place.kubeconfig}" if place.kubeconfig is not None else ""
-        self.explain = f"python -m operations explain {name} --stack {view.name}{kubeconfig}"
+        self.explain = f"{COMMAND} explain {name} --stack {view.name}{kubeconfig}"
         self.follower = Follower(api, place.namespace, name, show=show, say=say, hint=self.explain)
 
     def send(self) -> None:
@@ -218,6 +219,6 @@ class _Session:
         except (KeyboardInterrupt, ClusterError) as error:
             told = f" ({error})" if str(error) else ""
             if not quiet:
-                self._say(f"the job {self._name} may still run and cost{told}; see: python -m operations running")
+                self._say(f"the job {self._name} may still run and cost{told}; see: {COMMAND} running")
             return False
         return True

@@ -17,6 +17,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
@@ -69,7 +70,7 @@ def run(view: StackView, name: str, wanted: Wanted, *, detach: bool, show: Say, 
                     wanted,
                 )
                 if detach:
-                    say(f"it runs on; what became of it: python -m operations explain {job_name} --stack {view.name}")
+                    say(f"it runs on; what became of it: {COMMAND} explain {job_name} --stack {view.name}")
                     return 0
                 return session.sum_up(session.follower.follow(), wanted)
             except KeyboardInterrupt:
@@ -167,7 +168,7 @@ class _Session:
             self._arm.post(f"{self._id}/cancel", API_VERSION)
         except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
             told = f" ({error})" if str(error) else ""
-            self._say(f"the job {self._name} may still run and cost{told}; see: python -m operations running")
+            self._say(f"the job {self._name} may still run and cost{told}; see: {COMMAND} running")
             return INTERRUPTED
         self._say(f"{self._compute_name}: canceled at your word; {self._cost(self.follower.seconds)}")
         return INTERRUPTED
@@ -183,7 +184,7 @@ class _Session:
         told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "the service tells no exit code"
         self._say(f"{self._compute_name}: {end.status}, {told}; {cost}")
         if code:
-            self._say(f"why: python -m operations explain {self._name} --stack {self._view.name}")
+            self._say(f"why: {COMMAND} explain {self._name} --stack {self._view.name}")
         return code
 
     def _cost(self, seconds: float | None) -> str:

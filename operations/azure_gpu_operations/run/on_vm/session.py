@@ -23,6 +23,7 @@ from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
 from azure_gpu.catalog.services.vm_image_rows import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, Software
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import job_cost, virtual_machines
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
@@ -62,7 +63,7 @@ def run(view: StackView, name: str, wanted: Wanted, *, detach: bool, show: Say, 
                 try:
                     session.send(way, image, place)
                     if detach:
-                        say(f"it runs on; what became of it: python -m operations explain {name} --stack {view.name}")
+                        say(f"it runs on; what became of it: {COMMAND} explain {name} --stack {view.name}")
                         return 0
                     return session.sum_up(session.follower.follow())
                 except KeyboardInterrupt:
@@ -71,7 +72,7 @@ def run(view: StackView, name: str, wanted: Wanted, *, detach: bool, show: Say, 
             if wanted.stop_after:
                 _stop(arm, view, name, machine, say)
             elif stopped and not detach:
-                say(f"{name} stays on; when you are done: python -m operations vm stop {name} --stack {view.name}")
+                say(f"{name} stays on; when you are done: {COMMAND} vm stop {name} --stack {view.name}")
 
 
 def _machine(arm: Arm, view: StackView, name: str) -> tuple[Machine, dict[str, Any]]:
@@ -117,7 +118,7 @@ def _is_stopped(view: StackView, name: str, machine: Machine, wanted: Wanted) ->
     """Whether it has to be started first."""
     is_stopped = machine.power != RUNNING.name
     if is_stopped and not wanted.start:
-        fix = f"add --start, or start it: python -m operations vm start {name} --stack {view.name}"
+        fix = f"add --start, or start it: {COMMAND} vm start {name} --stack {view.name}"
         raise WrongRunError([Problem("--vm", f"the machine is {machine.power or 'not running'}", name, fix=fix)])
     return is_stopped
 
@@ -138,7 +139,7 @@ def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> N
         power.deallocate(arm, machine.id)
     except (PowerError, KeyboardInterrupt, *_REFUSED) as error:
         told = str(error) or "interrupted"
-        say(f"{name} may still run and cost ({told}): python -m operations vm stop {name} --stack {view.name}")
+        say(f"{name} may still run and cost ({told}): {COMMAND} vm stop {name} --stack {view.name}")
         return
     say(f"{name} is deallocated; cost: {showing.cost(deallocated, view.idle_cost.get(name), datetime.now(UTC).date())}")
 
@@ -227,7 +228,7 @@ class _Session:
             self._clean()
         except (KeyboardInterrupt, *_REFUSED) as error:
             told = f" ({error})" if str(error) else ""
-            self._say(f"{self._name} may still run{told}; see: python -m operations explain {self._vm} --stack {self._view.name}")
+            self._say(f"{self._name} may still run{told}; see: {COMMAND} explain {self._vm} --stack {self._view.name}")
             return False
         return True
 

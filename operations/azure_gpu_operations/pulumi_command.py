@@ -1,0 +1,44 @@
+"""`python -m operations pulumi`: any command of `pulumi`, on a stack whose file lies where no Pulumi.yaml does.
+
+    pulumi config set --secret --path 'jobs.train.secret_environment.TOKEN' --stack dev
+    pulumi stack output --stack dev
+
+The words after `pulumi` are its own command line. It runs in the project's folder, with the stack's file where the command reads
+one; `config` makes the stack first. In a folder that holds stack files alone, secrets get into them so.
+"""
+
+import argparse
+from typing import Any
+
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.project import project
+from azure_gpu_operations.stack import run_engine
+
+READ_A_FILE = ("config", "preview", "up", "refresh", "destroy", "import")  # and take --config-file
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser(
+        "pulumi",
+        help="any command of pulumi, with the stack's file",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help="such as: config set KEY --stack dev")
+
+
+def run(options: argparse.Namespace) -> int:
+    of_stack = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    of_stack.add_argument("--stack", "-s")
+    stack_options.add_config_folder(of_stack)
+    named, words = of_stack.parse_known_args(options.words)
+    if named.stack:
+        stack = stack_options.stack_of(named)
+        if words[:1] == ["config"]:
+            stack.create_if_missing()
+        words += ["--stack", stack.name]
+        if words[0] in READ_A_FILE and stack.config_file is not None:
+            words += ["--config-file", str(stack.config_file)]
+    run_engine(project().program, *words)
+    return 0

@@ -1,0 +1,70 @@
+"""The names of the package `azure_gpu`: all there, each loaded when it is asked for, and what loading them costs."""
+
+import subprocess
+import sys
+from typing import get_type_hints
+
+import pytest
+
+import azure_gpu
+from azure_gpu.stack import component_reference
+
+MOST_CPU_SECONDS = 0.05  # of `import azure_gpu`, above `import pulumi`
+ATTEMPTS = 5
+
+# The processor time of one import after another, in a Python that has loaded Pulumi already.
+MEASURE = """
+import sys, time
+import pulumi
+before = time.process_time()
+exec(sys.argv[1])
+print(time.process_time() - before)
+"""
+PRINT_PULUMI = """
+import importlib, pkgutil, sys
+import azure_gpu, azure_gpu.catalog
+azure_gpu.__version__
+for module in pkgutil.walk_packages(azure_gpu.catalog.__path__, "azure_gpu.catalog."):
+    importlib.import_module(module.name)
+print("catalog modules:", sum(name.startswith("azure_gpu.catalog.") for name in sys.modules))
+print(*sorted(name for name in sys.modules if name.split(".")[0].startswith("pulumi")))
+"""
+
+
+def printed(*arguments: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def cpu_seconds(statement: str) -> float:
+    return float(printed(MEASURE, statement)[-1])
+
+
+def test_the_public_names_are_the_components_and_their_arguments() -> None:
+    components = component_reference.found()
+    assert sorted(azure_gpu.__all__) == sorted(name for each in components for name in (each.name, f"{each.name}Args"))
+    assert [getattr(azure_gpu, each.name) for each in components] == [each.of for each in components]
+    assert len(components) == 12
+
+
+@pytest.mark.parametrize("name", [name for name in azure_gpu.__all__ if not name.endswith("Args")])
+def test_the_arguments_of_a_component_are_its_constructors(name: str) -> None:
+    component = getattr(azure_gpu, name)
+    assert get_type_hints(component.__init__)["args"] is getattr(azure_gpu, f"{name}Args")
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error_and_all_others_are_listed() -> None:
+    with pytest.raises(AttributeError, match="module 'azure_gpu' has no attribute 'GpuClustr'"):
+        _ = azure_gpu.GpuClustr  # type: ignore[attr-defined]
+    assert {*azure_gpu.__all__, "__version__"} <= set(dir(azure_gpu))
+
+
+def test_the_package_and_its_catalog_load_without_pulumi() -> None:
+    modules, loaded = printed(PRINT_PULUMI)
+    assert int(modules.removeprefix("catalog modules:")) > 20
+    assert loaded == ""
+
+
+def test_importing_the_package_takes_little_beside_pulumi() -> None:
+    """One of several processes is enough: what the machine does beside them only adds to it."""
+    assert any(cpu_seconds("import azure_gpu") <= MOST_CPU_SECONDS for _ in range(ATTEMPTS))

@@ -1,0 +1,32 @@
+"""The package as its users have it: the wheel of a checkout, and an environment with nothing else in it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.embedded import CHECKOUT
+
+UV = Path(sys.executable).with_name("uv")
+LOCKED = CHECKOUT / "requirements-local.txt"  # the versions that this environment has, so that they are in the cache
+
+
+def built_wheel(checkout: Path, folder: Path) -> Path:
+    """The wheel of `checkout`, written to `folder`."""
+    command = [UV, "build", "-q", "--wheel", "--no-build-isolation", "--python", sys.executable, "-o", folder, "components"]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+def environment(wheel: Path, folder: Path, *, extra: str = "") -> Path:
+    """The Python of a new environment in `folder` with the wheel, the packages of `extra`, and what these depend on."""
+    python = folder / "bin" / "python"
+    wanted = f"azure-gpu{f'[{extra}]' if extra else ''} @ {wheel.as_uri()}"
+    for command in (
+        ["venv", "-q", "--allow-existing", "--python", sys.executable, folder],
+        ["pip", "install", "-q", "--python", python, "-c", LOCKED, wanted],
+    ):
+        done = subprocess.run([UV, *command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return python
