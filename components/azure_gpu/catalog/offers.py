@@ -194,7 +194,7 @@ def _network(size: Size, use: SizeUse) -> Iterator[Problem]:
 def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
     """No list price in a region, though there are prices elsewhere, is a sign that the size isn't sold there; it is no proof."""
     region = regions.normalise(use.region)
-    if region not in regions.KNOWN or prices.on_demand(size.name, region) is not None:
+    if region not in regions.known() or prices.on_demand(size.name, region) is not None:
         return
     elsewhere = [(name, price) for name in prices.regions_of(size.name) if (price := prices.on_demand(size.name, name))]
     newest = max((price for _, price in elsewhere), key=lambda price: price.day, default=None)

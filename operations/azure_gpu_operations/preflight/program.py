@@ -93,7 +93,7 @@ def _inventory(told: dict[str, Any]) -> Inventory:
     return Inventory(
         day=date.fromisoformat(told["day"]),
         # A region that isn't known has its problem; asked of Azure it would only fail again.
-        region=told["location"] if told["location"] in regions.KNOWN else "",
+        region=told["location"] if told["location"] in regions.known() else "",
         problems=tuple(from_data(problem) for problem in told["problems"]),
         uses=uses,
         system_pools=tuple(SystemPool(**each) for each in told["system_pools"]),
