@@ -151,11 +151,16 @@ def read(table: Table) -> Iterator[Row]:
 def rows(table: Table, text: str) -> Iterator[Row]:
     """The rows of a table's text. TableError where its header isn't the table's, or a line isn't a row."""
     lines = text.splitlines()
+    check_header(table, lines)
+    for number, line in enumerate(lines[1:], start=2):
+        yield Row(table, number, line)
+
+
+def check_header(table: Table, lines: Sequence[str]) -> None:
+    """TableError where the first line isn't the table's header."""
     header = ",".join(table.columns)
     if not lines or lines[0] != header:
         raise TableError(f"{table.name}:1:1: the header is {lines[0] if lines else ''!r}, expected {header!r}")
-    for number, line in enumerate(lines[1:], start=2):
-        yield Row(table, number, line)
 
 
 def by_name(found: Iterator[Row], column: str) -> dict[str, Row]:
