@@ -3,6 +3,8 @@
 Each check raises ArmError in the words of ARM. What a service refuses beyond that is its kind's `check`.
 """
 
+from collections.abc import Collection
+
 from azure_gpu.catalog import names, regions
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
@@ -111,7 +113,7 @@ def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | No
     if not isinstance(given, str):
         return  # the body's shape has something to say about it
     region = regions.normalise(given)
-    offered = frozenset({"global"}) if kind.location == "global" else regions.KNOWN
+    offered = frozenset({"global"}) if kind.location == "global" else regions.known()
     if region not in offered:
         raise _not_there(kind, given, offered)
     if previous is not None and previous.location != region:
@@ -119,7 +121,7 @@ def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | No
     body["location"] = region
 
 
-def _not_there(kind: Kind, given: str, offered: frozenset[str]) -> ArmError:
+def _not_there(kind: Kind, given: str, offered: Collection[str]) -> ArmError:
     listed = ",".join(sorted(offered))
     if kind.arm_type == RESOURCE_GROUP_TYPE:
         return ArmError(

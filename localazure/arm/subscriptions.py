@@ -56,7 +56,7 @@ class Subscriptions:
                 "regionalDisplayName": region,
                 "metadata": {"regionType": "Physical"},
             }
-            for region in sorted(regions.KNOWN)
+            for region in sorted(regions.known())
         )
 
     def groups(self, conditions: str) -> Response:
@@ -146,7 +146,7 @@ def _resource_type(kind: Kind) -> Body:
     versions = shapes.api_versions(kind.azure_type) | kind.extra_api_versions
     return {
         "resourceType": kind.arm_type.partition("/")[2],
-        "locations": sorted(regions.KNOWN) if kind.location == "required" else [],
+        "locations": sorted(regions.known()) if kind.location == "required" else [],
         "apiVersions": sorted(versions, reverse=True),
         "defaultApiVersion": shapes.default_api_version(kind.azure_type),
         "capabilities": "SupportsTags, SupportsLocation" if kind.location == "required" else "None",

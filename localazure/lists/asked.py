@@ -35,7 +35,7 @@ class Asked:
 
     def sizes_of(self, service: Service) -> list[Size]:
         """Those of them that a service takes."""
-        rules = offers.OF_SERVICE[service]
+        rules = offers.of_service(service)
 
         def taken(size: Size) -> bool:
             use = SizeUse(
@@ -46,7 +46,7 @@ class Asked:
                 path="size",
                 region_path="region",
             )
-            return not errors(rules(size, use, self.as_of))
+            return rules is None or not errors(rules(size, use, self.as_of))
 
         return [size for size in self.sizes() if taken(size)]
 

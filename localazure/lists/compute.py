@@ -19,7 +19,7 @@ _TOTALS = (("cores", "Total Regional vCPUs", TOTAL_VCPUS), ("lowPriorityCores", 
 
 def skus(asked: Asked) -> list[dict[str, Any]]:
     """One row per size and region, as the service has it."""
-    wanted = sorted(regions.KNOWN & {asked.region} if asked.region else regions.KNOWN)
+    wanted = sorted(regions.known().keys() & {asked.region} if asked.region else regions.known())
     return [_sku(size, region, asked) for region in wanted for size in asked.sizes(region)]
 
 

@@ -126,12 +126,12 @@ def _region(segments: Sequence[str], served_type: str) -> str:
     if len(segments) < 6 or segments[4].lower() != "locations":
         return ""
     region = regions.normalise(segments[5])
-    if region not in regions.KNOWN:
+    if region not in regions.known():
         raise ArmError(
             400,
             "NoRegisteredProviderFound",
             f"No registered resource provider found for location '{segments[5]}' for type '{served_type}'. "
-            f"The supported locations are '{', '.join(sorted(regions.KNOWN))}'.",
+            f"The supported locations are '{', '.join(sorted(regions.known()))}'.",
         )
     return region
 

@@ -37,6 +37,12 @@ Made from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) 
 Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which the facts were last gathered;
 `python -m operations sizes` answers for any other day, region and service, with prices. *Valid from* means that the source says
 when something began or ended; *observed on* that the source said so on that day, and nothing is known of the days before.
+
+**Add a size**: one row in [`sizes/sizes.csv`](../components/azure_gpu/catalog/sizes/sizes.csv), its prices as rows of
+[`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations prices refresh --size SIZE`
+writes them), then `make docs`. A new series is also a row in `sizes/series.csv` and one in `sizes/lifecycles.csv`, whose `end` is
+its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` says what each
+column holds; a cell that doesn't fit is named with file, line and column. Empty: no source gives the value. 0: there is none.
 """
 
 

@@ -144,7 +144,7 @@ def _by_region(
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         region = regions.normalise(str(row.get("armRegionName") or ""))
-        if region in regions.KNOWN:
+        if region in regions.known():
             found.setdefault(region, []).append(row)
         elif region:
             renewal.elsewhere.add(region)

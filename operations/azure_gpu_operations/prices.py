@@ -100,8 +100,10 @@ def refresh(options: argparse.Namespace) -> int:
     if _unknown_regions(options.region):
         return 2
     try:
-        old = price_table.read(options.file.read_text(encoding="utf-8"))
-        old_meters = container_apps.read(options.container_apps_file.read_text(encoding="utf-8"))
+        old = price_table.read(options.file.read_text(encoding="utf-8"), str(options.file))
+        old_meters = container_apps.read(
+            options.container_apps_file.read_text(encoding="utf-8"), str(options.container_apps_file)
+        )
     except (OSError, ValueError) as error:
         print(f"error: the price file can't be read: {error}", file=sys.stderr)
         return 1

@@ -1,7 +1,9 @@
-"""What the catalog costs: loading all of it, and checking many resources against it.
+"""What the catalog costs: loading all of it or what one service needs, and checking many resources against it.
 
-Loading is the import of every module below `catalog/` and the reading of both price files, in a fresh interpreter whose bytecode
-is there already. It is measured twice: with all that it needs of the standard library, and after that was imported.
+Loading all is the import of every module below `catalog/` and the reading of sizes and prices. Loading one service is the import
+of every module of that service, and the answer to one question about a size, with what that reads. Both happen in fresh
+interpreters whose bytecode is there already. All of it is measured twice: with all that it needs of the standard library, and
+after that was imported.
 
 The checks go through every size in turn, the retired ones with the search for their successors included, and through the services
 that run sizes. The time that the engine takes to preview as many resources comes from the same run.
@@ -21,20 +23,42 @@ from itertools import cycle, islice
 from azure_gpu import catalog
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.size_use import TAKES_SIZES, SizeUse
+from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from tests.support.embedded import CHECKOUT
 
 AS_OF = date(2026, 11, 21)
 _MODULES = [module.name for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog.")]
+# Of each service its modules, and what it sells: a size, or what stands in its place.
+_SERVICES = {
+    Service.VIRTUAL_MACHINES: (("virtual_machines", "machines", "vm_image", "driver_extension"), "Standard_NC4as_T4_v3"),
+    Service.BATCH: (("batch",), "Standard_NC4as_T4_v3"),
+    Service.AKS: (("aks",), "Standard_NC4as_T4_v3"),
+    Service.ML_COMPUTE: (("machine_learning",), "Standard_NC4as_T4_v3"),
+    Service.STACK_EDGE: (("stack_edge",), "Standard_NC4as_T4_v3"),
+    Service.CONTAINER_INSTANCES: (("container_instances",), "K80"),
+    Service.CONTAINER_APPS: (("container_apps",), "Consumption-GPU-NC8as-T4"),
+}
+_WHOLE = """
+from azure_gpu import catalog
+tuple(catalog.sizes.SIZES)
+catalog.prices.packaged()
+catalog.prices.container_apps.packaged_meters()
+"""
+_QUESTION = """
+from datetime import date
+from azure_gpu.catalog import offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.size_use import Service, SizeUse
+use = SizeUse(service=Service({service!r}), size={size!r}, region="westeurope", path="size", region_path="region")
+offers.check(use, date(2026, 11, 21), prices=packaged())
+"""
 _LOADING = """
 import sys, time
 {before}
 there = set(sys.modules)
 began = time.process_time()
-{modules}
-catalog.prices.packaged()
-catalog.prices.container_apps.packaged_meters()
+{work}
 print(time.process_time() - began)
 print(*(name for name in sys.modules if name not in there and name.partition(".")[0] in sys.stdlib_module_names))
 """
@@ -46,22 +70,46 @@ class Catalog:
 
     load_cpu_ms: float  # with the standard library's modules
     load_own_cpu_ms: float  # without them
+    service_cpu_ms: dict[str, float]  # one service, with the standard library's modules
     check_seconds: float  # all `checked` resources together
     checked: int
 
 
 def measure(count: int, rounds: int) -> Catalog:
-    _, standard = _load()  # the first compiles the modules, which Python then keeps
-    loads = [(_load()[0], _load(standard)[0]) for _ in range(rounds)]  # in turn, so that what the machine does meets both alike
+    whole = _imports(_MODULES) + _WHOLE
+    services = {service.value: _of_service(service) for service in _SERVICES}
+    _, standard = _load(whole)  # the first compiles the modules, which Python then keeps
+    # In turn, so that what the machine does meets all alike.
+    loads = [
+        (_load(whole)[0], _load(whole, standard)[0], {name: _load(work)[0] for name, work in services.items()})
+        for _ in range(rounds)
+    ]
     checks = [_check(count) for _ in range(rounds)]
-    whole, own = (statistics.median(seconds) * 1000 for seconds in zip(*loads, strict=True))
-    return Catalog(load_cpu_ms=whole, load_own_cpu_ms=own, check_seconds=statistics.median(checks), checked=count)
+    return Catalog(
+        load_cpu_ms=_median_ms(of_whole for of_whole, _, _ in loads),
+        load_own_cpu_ms=_median_ms(own for _, own, _ in loads),
+        service_cpu_ms={name: _median_ms(of_services[name] for _, _, of_services in loads) for name in services},
+        check_seconds=statistics.median(checks),
+        checked=count,
+    )
 
 
-def _load(before: Iterable[str] = ()) -> tuple[float, list[str]]:
-    """CPU seconds of loading the catalog after these modules, and the standard library's modules that came with it."""
+def _median_ms(seconds: Iterable[float]) -> float:
+    return statistics.median(seconds) * 1000
+
+
+def _of_service(service: Service) -> str:
+    """The program that loads a service and asks it one question."""
+    names, size = _SERVICES[service]
+    begins = tuple(f"azure_gpu.catalog.services.{name}" for name in names)
+    modules = [module for module in _MODULES if module.startswith(begins)]
+    return _imports(modules) + _QUESTION.format(service=service.value, size=size)
+
+
+def _load(work: str, before: Iterable[str] = ()) -> tuple[float, list[str]]:
+    """CPU seconds of some work after these modules, and the standard library's modules that came with it."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    program = _LOADING.format(before=_imports(before), modules=_imports(_MODULES))
+    program = _LOADING.format(before=_imports(before), work=work)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=True)
     seconds, standard = done.stdout.splitlines()

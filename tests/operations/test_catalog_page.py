@@ -13,12 +13,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "catalog.md"
 
 def test_the_page_is_what_the_tables_say(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog"]) == 0
-    assert PAGE.read_text(encoding="utf-8") == capsys.readouterr().out, "run: python -m operations catalog > docs/catalog.md"
+    assert PAGE.read_text(encoding="utf-8") == capsys.readouterr().out, "run: make docs"
 
 
 def test_every_size_and_every_fact_of_every_service_is_on_it() -> None:
     page = catalog_page.page()
     assert [size.name for size in SIZES if f"| {size.name} |" not in page] == []
     facts = [fact for _, table in catalog_page.all_facts() for fact in table]
-    assert len(facts) > 100
+    assert facts
     assert [fact.name for fact in facts if f"| {fact.name.replace('*', chr(92) + '*')} |" not in page] == []

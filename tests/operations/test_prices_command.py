@@ -140,7 +140,7 @@ def test_a_damaged_price_file_is_named_before_anything_is_asked(
 ) -> None:
     files[0].write_text(OLD + "Standard_NC6,eastus,0,,2026-01-01,api\n", encoding="utf-8")
     assert refresh(server, files) == 1
-    assert "line 6: usd_hour is '0'" in capsys.readouterr().err
+    assert "vm_prices.csv:6:21: usd_hour (USD per hour, on demand) is '0'" in capsys.readouterr().err
     assert server.script.asked == []
 
 
@@ -185,7 +185,7 @@ def test_show_says_where_nothing_is_known(words: list[str], code: int, capsys: p
 
 
 def test_the_shipped_meters_can_be_renewed(server: RetailPricesServer, files: tuple[Path, Path]) -> None:
-    files[1].write_text(container_apps.METER_PRICES.read_text(encoding="utf-8"), encoding="utf-8")
+    files[1].write_text(Path(container_apps.METER_PRICES).read_text(encoding="utf-8"), encoding="utf-8")
     server.script.rows = EAST_US_METERS
     assert refresh(server, files, "--region", "eastus") == 0
     rows = container_apps.read(files[1].read_text(encoding="utf-8"))

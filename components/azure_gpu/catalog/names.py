@@ -20,14 +20,19 @@ _ML_LIMITS = "Microsoft Learn, machine-learning/how-to-manage-quotas, read 2026-
 
 
 class NameRule(NamedTuple):
-    """The rule for one type. `pattern` says nothing about the length; `words` says the pattern to a person."""
+    """The rule for one type. `expression` says nothing about the length; `words` says it to a person."""
 
     shortest: int
     longest: int
     words: str
-    pattern: re.Pattern[str]
+    expression: str
     globally_unique: bool  # one name in all of Azure, because it becomes a public host name
     source: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is asked for: most programs check few of the types."""
+        return re.compile(self.expression)
 
     @property
     def allowed(self) -> str:
@@ -42,7 +47,7 @@ def _rule(
         shortest=shortest,
         longest=longest,
         words=words,
-        pattern=re.compile(pattern),
+        expression=pattern,
         globally_unique=globally_unique,
         source=source,
     )

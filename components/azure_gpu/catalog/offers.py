@@ -9,11 +9,6 @@ from datetime import date
 from azure_gpu.catalog import lifecycle, regions, successors
 from azure_gpu.catalog.prices import PriceBook
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import container_instances, stack_edge, virtual_machines
-from azure_gpu.catalog.services.aks import use as aks
-from azure_gpu.catalog.services.batch import service as batch
-from azure_gpu.catalog.services.container_apps_requests import ProfileRequest, profile_problems
-from azure_gpu.catalog.services.machine_learning import sizes as machine_learning
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
@@ -29,14 +24,34 @@ RUNS_WITH: Mapping[Driver, tuple[Driver, ...]] = {
 }
 
 OfService = Callable[[Size, SizeUse, date], Iterable[Problem]]
-OF_SERVICE: Mapping[Service, OfService] = {
-    Service.VIRTUAL_MACHINES: virtual_machines.size_problems,
-    Service.BATCH: batch.size_problems,
-    Service.AKS: aks.size_problems,
-    Service.ML_COMPUTE: machine_learning.size_problems,
-    Service.ML_ENDPOINT: machine_learning.size_problems,
-    Service.STACK_EDGE: stack_edge.size_problems,
-}
+
+
+def of_service(service: Service) -> OfService | None:
+    """A service's own rules over sizes; None for one that takes no sizes. They load when they are asked for, and no others."""
+    match service:
+        case Service.VIRTUAL_MACHINES:
+            from azure_gpu.catalog.services import virtual_machines
+
+            return virtual_machines.size_problems
+        case Service.BATCH:
+            from azure_gpu.catalog.services.batch import service as batch
+
+            return batch.size_problems
+        case Service.AKS:
+            from azure_gpu.catalog.services.aks import use
+
+            return use.size_problems
+        case Service.ML_COMPUTE | Service.ML_ENDPOINT:
+            from azure_gpu.catalog.services.machine_learning import sizes
+
+            return sizes.size_problems
+        case Service.STACK_EDGE:
+            from azure_gpu.catalog.services import stack_edge
+
+            return stack_edge.size_problems
+        case Service.CONTAINER_INSTANCES | Service.CONTAINER_APPS:
+            return None
+
 
 # After these something else is wanted; a size that isn't known has its own proposal, the nearest names.
 _WANT_ANOTHER = {Code.RETIRED, Code.RETIRING, Code.NOT_OFFERED, Code.NOT_IN_REGION, Code.WRONG_DRIVER, Code.IMPOSSIBLE}
@@ -60,6 +75,8 @@ def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES)
 
 def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
     """Container Apps sells GPUs by the type of a workload profile, which stands where other services have a size."""
+    from azure_gpu.catalog.services.container_apps_requests import ProfileRequest, profile_problems
+
     request = ProfileRequest(
         name="gpu",
         type=use.size,
@@ -75,6 +92,8 @@ def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
 
 def _gpu_sku(use: SizeUse, as_of: date) -> list[Problem]:
     """Container Instances sold GPUs by a SKU, which stands where other services have a size; `nodes` is their number."""
+    from azure_gpu.catalog.services import container_instances
+
     container = container_instances.ContainerRequest(
         name="gpu",
         cpu=container_instances.DEFAULT_CPU,
@@ -109,8 +128,9 @@ def reasons(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
     yield from _network(size, use)
     if not any(problem.code is Code.RETIRED for problem in ends):  # where it was sold once helps nobody
         yield from _region(size, use, as_of, prices)
-    if use.service in OF_SERVICE:
-        yield from OF_SERVICE[use.service](size, use, as_of)
+    rules = of_service(use.service)
+    if rules is not None:
+        yield from rules(size, use, as_of)
 
 
 def only_system(size: Size) -> OperatingSystem:
@@ -194,7 +214,7 @@ def _network(size: Size, use: SizeUse) -> Iterator[Problem]:
 def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
     """No list price in a region, though there are prices elsewhere, is a sign that the size isn't sold there; it is no proof."""
     region = regions.normalise(use.region)
-    if region not in regions.KNOWN or prices.on_demand(size.name, region) is not None:
+    if region not in regions.known() or prices.on_demand(size.name, region) is not None:
         return
     elsewhere = [(name, price) for name in prices.regions_of(size.name) if (price := prices.on_demand(size.name, name))]
     newest = max((price for _, price in elsewhere), key=lambda price: price.day, default=None)

@@ -1,75 +1,58 @@
 """The regions of Azure's public cloud, by the name that ARM answers with.
 
-In: a region as a user writes it, `West Europe` or `westeurope`. Out: the normalised name, and problems for one that isn't known.
-A region that Azure opens later is refused until `KNOWN` has it: misspelt regions cost more people more time than new ones.
+They are a list of their own, `regions.csv`, read when it is first asked for: neither sizes nor prices add to it. A region that
+Azure opens later is refused until the list has it: misspelt regions cost more people more time than new ones.
 """
 
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
 
-from azure_gpu.catalog import spelling
+from azure_gpu.catalog import sources, spelling, tables
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.sources import Source
+from azure_gpu.catalog.tables import Row, Table
 
 SOURCE = (
     "regions of the GPU price list made from Azure's Retail Prices API: Azure/karpenter-provider-azure, "
     "pkg/providers/pricing/zz_generated.pricing.go at 2b431da1, generated 2026-06-18"
 )
-
-KNOWN: frozenset[str] = frozenset(
+TABLE = Table(
+    tables.beside(__file__, "regions.csv"),
     {
-        "australiacentral",
-        "australiacentral2",
-        "australiaeast",
-        "australiasoutheast",
-        "brazilsouth",
-        "canadacentral",
-        "canadaeast",
-        "centralindia",
-        "centralus",
-        "chilecentral",
-        "eastasia",
-        "eastus",
-        "eastus2",
-        "francecentral",
-        "francesouth",
-        "germanynorth",
-        "germanywestcentral",
-        "indonesiacentral",
-        "israelcentral",
-        "italynorth",
-        "japaneast",
-        "japanwest",
-        "jioindiacentral",
-        "jioindiawest",
-        "koreacentral",
-        "koreasouth",
-        "malaysiawest",
-        "mexicocentral",
-        "northcentralus",
-        "northeurope",
-        "norwayeast",
-        "norwaywest",
-        "polandcentral",
-        "qatarcentral",
-        "southafricanorth",
-        "southafricawest",
-        "southcentralus",
-        "southeastasia",
-        "southindia",
-        "spaincentral",
-        "swedencentral",
-        "switzerlandnorth",
-        "switzerlandwest",
-        "uaecentral",
-        "uaenorth",
-        "uksouth",
-        "ukwest",
-        "westcentralus",
-        "westeurope",
-        "westus",
-        "westus2",
-        "westus3",
-    }
+        "region": "as ARM spells it: westeurope",
+        "display_name": "as the portal shows it: West Europe",
+        "sources": "sources of the row",
+    },
 )
+
+
+class Region(NamedTuple):
+    """One region."""
+
+    name: str  # as ARM spells it
+    display_name: str  # as the portal shows it
+    sources: tuple[Source, ...]
+
+
+@cache
+def known() -> Mapping[str, Region]:
+    """The regions by their names in ARM. Their file is read at the first call."""
+    return MappingProxyType(read(tables.by_name(tables.read(TABLE), "region"), sources.named()))
+
+
+def read(rows: Mapping[str, Row], of_sources: Mapping[str, Source]) -> dict[str, Region]:
+    """The regions of a table. TableError where a row is malformed."""
+    found: dict[str, Region] = {}
+    for name, row in rows.items():
+        display_name = row.filled("display_name")
+        if normalise(display_name) != name:
+            raise row.wrong("region", f"{normalise(display_name)!r}, which is the display name without spaces, in lower case")
+        if not row["sources"]:
+            raise row.wrong("sources", "one source or more")
+        found[name] = Region(name, display_name, row.several("sources", of_sources, sources.WHERE))
+    return found
 
 
 @lru_cache(maxsize=1024)  # every rule asks about the same few regions
@@ -81,9 +64,9 @@ def normalise(region: str) -> str:
 def check(region: str, path: str) -> list[Problem]:
     """One problem where the region isn't among those known, else none."""
     name = normalise(region)
-    if name in KNOWN:
+    if name in known():
         return []
-    close = spelling.nearest(name, sorted(KNOWN), 1)
+    close = spelling.nearest(name, sorted(known()), 1)
     return [
         Problem(
             path=path,

@@ -1,12 +1,20 @@
 """Where a fact was read, and what its date means.
 
-`Source`. A date is *valid from* where the source says when a fact began (or a service ended), and *observed*
-where all that is known is that the source said so on that day.
+A date is *valid from* where the source says when a fact began (or a service ended), and *observed on* where all that is known is
+that the source said so on that day. A source of which only the month is known has the month's last day, by which it was surely
+there. The tables refer to the sources of `sources.csv` by their keys, which end in the date; `named` reads them. The sources that
+rules name stand here too, since a rule must not read a file when it is imported; a test holds both against each other.
 """
 
+from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
+
+from azure_gpu.catalog import tables
+from azure_gpu.catalog.tables import Table
 
 FACTS_DAY = date(2026, 11, 20)  # on which the facts were last gathered; sources without a day of their own have this one
 
@@ -25,3 +33,61 @@ class Source(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.where} ({self.dated} {self.day.isoformat()})"
+
+
+def observed(where: str, year: int, month: int, day: int) -> Source:
+    """A source that says something on that day."""
+    return Source(where, Dated.OBSERVED, date(year, month, day))
+
+
+TABLE = Table(
+    tables.beside(__file__, "sources.csv"),
+    {
+        "key": "a short name, @ and the date; tables refer to the source by it",
+        "title": "whose page or file, and which",
+        "dated": "what the date means: valid from, observed on",
+        "date": "the day: of the fact itself, or of the reading",
+    },
+)
+WHERE = "a key of sources.csv"  # what a column that refers to it allows
+_DATED = {dated.value: dated for dated in Dated}
+
+
+def read(rows: Mapping[str, tables.Row]) -> dict[str, Source]:
+    """The sources of a table by their keys. TableError where a row is malformed."""
+    found: dict[str, Source] = {}
+    for key, row in rows.items():
+        source = Source(row.filled("title"), row.one_of("dated", _DATED), row.day("date"))
+        if not key.endswith(f"@{source.day.isoformat()}") or " " in key or ";" in key or "=" in key:
+            raise row.wrong("key", f"a short name without spaces that ends in @{source.day.isoformat()}")
+        found[key] = source
+    return found
+
+
+@cache
+def named() -> Mapping[str, Source]:
+    """The sources that the tables name, by their keys. The file is read at the first call."""
+    return MappingProxyType(read(tables.by_name(tables.read(TABLE), "key")))
+
+
+# What rules name, too.
+RETIREMENT_GUIDES = "MicrosoftDocs/azure-compute-docs, articles/virtual-machines/sizes/lifecycle/retirement"
+WORKBENCH_ARTICLE = observed(
+    "Microsoft Docs, Azure Machine Learning Workbench: how to use GPU (article of 2017-09-14)", 2017, 9, 14
+)
+INFERENCE_ARTICLE = observed(
+    "Microsoft Docs, machine-learning/service: deploy a model for inference with GPU (article of 2019-05-02)", 2019, 5, 2
+)
+BATCH_ARTICLE = observed(
+    "Microsoft Docs, Azure Batch: use compute-intensive virtual machines (article of 2018-12-17)", 2018, 12, 17
+)
+SKU_LIST = observed(
+    "kubernetes/autoscaler, cluster-autoscaler/cloudprovider/azure/azure_instance_types.go (from Azure's resource SKU API)",
+    2026,
+    3,
+    5,
+)
+KARPENTER_GPUS = observed("Azure/karpenter-provider-azure, pkg/utils/supported-gpus.yaml", 2026, 8, 31)
+KARPENTER_SKUS = observed("Azure/karpenter-provider-azure, pkg/providers/instancetype/known_skus.yaml", 2026, 8, 31)
+KAITO_SKUS = observed("kaito-project/kaito, pkg/sku/azure_sku_handler.go", 2026, 8, 31)
+RETIREMENTS = observed("Microsoft Learn, virtual-machines/sizes/lifecycle/retirements-and-capacity-restrictions", 2026, 9, 25)

@@ -22,7 +22,7 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> list[Problem]
     # Of a workload's image no CUDA version is known.
     images = [container_groups.Image(one.said.get("image", ""), f"{one.path}.image") for one in spec.containers]
     problems = container_groups.check(_request(spec, path), images, day, packaged())
-    if spec.location in regions.KNOWN:
+    if spec.location in regions.known():
         return problems
     return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # the region itself is refused elsewhere
 

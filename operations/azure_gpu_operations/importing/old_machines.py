@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem, Severity
-from azure_gpu.catalog.sizes.rows import WORKBENCH_ARTICLE
+from azure_gpu.catalog.sources import WORKBENCH_ARTICLE
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.old_machine_learning.found import Found, Machine, Run
 from azure_gpu.formats.tags import PROPOSED_DAYS

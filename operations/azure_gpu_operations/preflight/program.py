@@ -72,7 +72,7 @@ def _inventory(taken: inventory.Inventory) -> Inventory:
     return Inventory(
         day=taken.day,
         # A region that isn't known has its problem; asked of Azure it would only fail again.
-        region=taken.location if taken.location in regions.KNOWN else "",
+        region=taken.location if taken.location in regions.known() else "",
         problems=taken.problems,
         uses=taken.uses,
         system_pools=taken.system_pools,

@@ -8,14 +8,24 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.container_cuda import check_container, check_container_on_driver, cuda_at
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.container_instances import CUDA_BY_DATE
-from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.gpus import A100_80, GB200, H100, K80, M60, MI300X, P100, T4, V100, V710
+from azure_gpu.catalog.sizes import size_tables
 from azure_gpu.catalog.sizes.model import Gpu, Vendor
 from azure_gpu.catalog.sources import Dated, Source
 
 DOCUMENT = Source("the document of 2019-04-17", Dated.OBSERVED, date(2019, 4, 17))
 OWN = Source("a test", Dated.OBSERVED, date(2026, 1, 1))
-GPUS = list({size.gpu.model: size.gpu for size in SIZES if size.gpu}.values())
+MODELS = size_tables.packaged().gpus
+GPUS = list(MODELS.values())
+A100_80 = MODELS["NVIDIA A100 80GB"]
+GB200 = MODELS["NVIDIA GB200"]
+H100 = MODELS["NVIDIA H100 80GB SXM"]
+K80 = MODELS["NVIDIA Tesla K80 (half a card)"]
+M60 = MODELS["NVIDIA Tesla M60 (half a card)"]
+MI300X = MODELS["AMD Instinct MI300X"]
+P100 = MODELS["NVIDIA Tesla P100"]
+T4 = MODELS["NVIDIA T4"]
+V100 = MODELS["NVIDIA Tesla V100 16GB"]
+V710 = MODELS["AMD Radeon Pro V710"]
 
 
 def only(problems: list[Problem]) -> Problem:

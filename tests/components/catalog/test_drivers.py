@@ -8,11 +8,22 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog import drivers
 from azure_gpu.catalog.drivers import check_driver, highest_cuda, minimum_driver, runs
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.gpus import A10, A100_80, GB200, H100, K80, M60, MI300X, P100, RTX_PRO_6000, T4, V100
+from azure_gpu.catalog.sizes import size_tables
 from azure_gpu.catalog.sizes.model import Gpu, Vendor
 
-GPUS = list({size.gpu.model: size.gpu for size in SIZES if size.gpu}.values())
+MODELS = size_tables.packaged().gpus
+GPUS = list(MODELS.values())
+A10 = MODELS["NVIDIA A10"]
+A100_80 = MODELS["NVIDIA A100 80GB"]
+GB200 = MODELS["NVIDIA GB200"]
+H100 = MODELS["NVIDIA H100 80GB SXM"]
+K80 = MODELS["NVIDIA Tesla K80 (half a card)"]
+M60 = MODELS["NVIDIA Tesla M60 (half a card)"]
+MI300X = MODELS["AMD Instinct MI300X"]
+P100 = MODELS["NVIDIA Tesla P100"]
+RTX_PRO_6000 = MODELS["NVIDIA RTX PRO 6000 Blackwell Server Edition"]
+T4 = MODELS["NVIDIA T4"]
+V100 = MODELS["NVIDIA Tesla V100 16GB"]
 
 
 def only(problems: list[Problem]) -> Problem:

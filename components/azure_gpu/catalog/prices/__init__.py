@@ -4,16 +4,16 @@
 """
 
 from functools import cache
-from pathlib import Path
 
+from azure_gpu.catalog.prices import price_table
 from azure_gpu.catalog.prices.price_book import STALE_DAYS, Price, PriceBook
 
 __all__ = ["STALE_DAYS", "VM_PRICES", "Price", "PriceBook", "packaged"]
 
-VM_PRICES = Path(__file__).with_name("vm_prices.csv")
+VM_PRICES = price_table.TABLE.path
 
 
 @cache
 def packaged() -> PriceBook:
     """The prices of virtual machines that come with the project. Their file is read at the first call."""
-    return PriceBook.from_csv(VM_PRICES.read_text(encoding="utf-8"))
+    return PriceBook.packaged()

@@ -1,8 +1,8 @@
 """What a serverless GPU of Container Apps costs: its meters per second, by region.
 
-In: the text of a CSV file, one row a meter and region. Out: `MeterPrices`, which adds the meters of a replica up to a price per
-hour. A replica with a GPU is billed for the GPU, its vCPUs and its memory, each per second at the active rate. Where one of the
-three is not known, nothing is.
+The prices are a CSV file, one row a meter and region; `MeterPrices` adds the meters of a replica up to a price per hour. A
+replica with a GPU is billed for the GPU, its vCPUs and its memory, each per second at the active rate. Where one of the three is
+not known, nothing is.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,18 +10,28 @@ from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-from azure_gpu.catalog import regions
+from azure_gpu.catalog import regions, tables
 from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.prices import price_table
 from azure_gpu.catalog.prices.price_book import Price
-from azure_gpu.catalog.prices.price_table import API, day_from, plain, price_from
+from azure_gpu.catalog.prices.price_table import API, plain, price_of
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Table
 
-METER_PRICES = Path(__file__).with_name("container_apps_prices.csv")
-HEADER = "meter,region,usd_second,as_of,source"
+TABLE = Table(
+    tables.beside(__file__, "container_apps_prices.csv"),
+    {
+        "meter": "what is metered",
+        "region": "as ARM spells it: westeurope",
+        "usd_second": "USD for one unit for a second",
+        "as_of": "the day on which the price was read",
+        "source": "the price list",
+    },
+)
+METER_PRICES = TABLE.path
+HEADER = ",".join(TABLE.columns)
 SOURCES: dict[str, str] = {
     "gludd": (
         "sandboxcom/gludd, docs/research/AZURE_TERRAFORM_EVENT_ELASTICITY_E2E_EVIDENCE.md at 33c65336, "
@@ -52,6 +62,9 @@ class Meter(StrEnum):
     MEMORY = "memory"  # one GiB
     T4 = "T4"  # one GPU
     A100 = "A100"  # one GPU
+
+
+_METERS = {meter.value: meter for meter in Meter}
 
 
 class MeterRow(NamedTuple):
@@ -91,12 +104,9 @@ class MeterPrices:
         return Price(usd_second * _SECONDS_PER_HOUR, min(row.day for row in known), "; ".join(sources))
 
 
-def read(text: str) -> list[MeterRow]:
-    """The rows of a file. ValueError names the line and the value where one is malformed."""
-    lines = text.splitlines()
-    if not lines or lines[0] != HEADER:
-        raise ValueError(f"line 1: the header is {lines[0] if lines else ''!r}, expected {HEADER!r}")
-    return list(_rows(lines[1:]))
+def read(text: str, path: str = TABLE.path) -> list[MeterRow]:
+    """The rows of a file. TableError where one is malformed."""
+    return list(_rows(text, path))
 
 
 def write(rows: Iterable[MeterRow]) -> str:
@@ -109,20 +119,13 @@ def write(rows: Iterable[MeterRow]) -> str:
 @cache
 def packaged_meters() -> MeterPrices:
     """The meters that come with the project. Their file is read at the first call."""
-    return MeterPrices(read(METER_PRICES.read_text(encoding="utf-8")))
+    return MeterPrices(read(tables.text_of(METER_PRICES)))
 
 
-def _rows(lines: list[str]) -> Iterator[MeterRow]:
-    for number, line in enumerate(lines, start=2):
-        fields = line.split(",")
-        if len(fields) != 5:
-            raise ValueError(f"line {number}: {line!r} has {len(fields)} fields, expected 5: {HEADER}")
-        meter, region, usd_second, as_of, source = fields
-        if meter not in list(Meter):
-            raise ValueError(f"line {number}: meter is {meter!r}, expected one of {', '.join(Meter)}")
-        if source not in SOURCES:
-            raise ValueError(f"line {number}: source is {source!r}, expected one of {', '.join(SOURCES)}")
-        price = price_from(usd_second, number, "usd_second")
+def _rows(text: str, path: str) -> Iterator[MeterRow]:
+    for row in tables.rows(TABLE._replace(path=path), text):
+        row.one_of("source", SOURCES)
+        price = price_of(row, "usd_second")
         if price is None:
-            raise ValueError(f"line {number}: {line!r} has no price; leave out what is not known")
-        yield MeterRow(Meter(meter), region, price, day_from(as_of, number), source)
+            raise row.wrong("usd_second", "a price; leave out what is not known")
+        yield MeterRow(row.one_of("meter", _METERS), row.filled("region"), price, row.day("as_of"), row["source"])

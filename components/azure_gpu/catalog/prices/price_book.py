@@ -4,15 +4,16 @@ In: rows of prices. Out: a `PriceBook` that is asked by size and region. An unkn
 the day on which it was read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
-from azure_gpu.catalog import regions
+from azure_gpu.catalog import regions, tables
 from azure_gpu.catalog.prices import price_table
 from azure_gpu.catalog.prices.price_table import SOURCES, PriceRow
 from azure_gpu.catalog.sizes.lookup import normalise
+from azure_gpu.catalog.tables import Row
 
 STALE_DAYS = 180  # a price older than this is called so
 
@@ -45,15 +46,22 @@ class Price(NamedTuple):
 class PriceBook:
     """Prices by size and region: of each kind the newest."""
 
-    def __init__(self, rows: Iterable[PriceRow]) -> None:
+    def __init__(self, rows: Iterable[PriceRow], unread: Mapping[str, list[tuple[int, str]]] | None = None) -> None:
+        """Of rows. `unread` are lines of a price table by size, which are read when the size is first asked for."""
         self._by_size: dict[str, dict[str, list[PriceRow]]] = {}
         for row in rows:
             self._by_size.setdefault(row.size.lower(), {}).setdefault(row.region, []).append(row)
+        self._unread = unread or {}
 
     @classmethod
     def from_csv(cls, text: str) -> "PriceBook":
-        """The book of a file in the form that `price_table` describes. ValueError where a row is malformed."""
+        """The book of a file in the form that `price_table` describes. TableError where a row is malformed."""
         return cls(price_table.read(text))
+
+    @classmethod
+    def packaged(cls) -> "PriceBook":
+        """The book of the file that comes with the catalog: a question about one size reads the rows of one size."""
+        return cls((), price_table.by_size(tables.text_of(price_table.TABLE.path)))
 
     def on_demand(self, size_name: str, region: str) -> Price | None:
         """The newest price of a machine that stays; None where none is known."""
@@ -72,10 +80,20 @@ class PriceBook:
 
     def regions_of(self, size_name: str) -> tuple[str, ...]:
         """The regions in which a price of the size is known, on demand or Spot. No proof that it can be deployed there."""
-        return tuple(sorted(self._by_size.get(_key(size_name), {})))
+        return tuple(sorted(self._of(size_name)))
 
     def _rows(self, size_name: str, region: str) -> list[PriceRow]:
-        return self._by_size.get(_key(size_name), {}).get(regions.normalise(region), [])
+        return self._of(size_name).get(regions.normalise(region), [])
+
+    def _of(self, size_name: str) -> Mapping[str, list[PriceRow]]:
+        """The rows of a size by region."""
+        key = _key(size_name)
+        if key not in self._by_size and key in self._unread:
+            found: dict[str, list[PriceRow]] = {}
+            for row in price_table.read_rows(Row(price_table.TABLE, number, line) for number, line in self._unread[key]):
+                found.setdefault(row.region, []).append(row)
+            self._by_size[key] = found
+        return self._by_size.get(key, {})
 
 
 def _key(size_name: str) -> str:

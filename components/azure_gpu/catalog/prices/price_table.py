@@ -1,15 +1,29 @@
 """The form in which prices of virtual machines are kept: one CSV row a size, region and source, with the day it was read.
 
-In: the text of such a file. Out: its rows, and the text again from rows, sorted so that a difference between two versions of the
-file is a change of prices. Prices are USD per hour, pay as you go, Linux, public cloud. An empty price is not known; 0 is none.
+`read` gives the rows of such a file, `write` the text again, sorted so that a difference between two versions of the file is a
+change of prices. Prices are USD per hour, pay as you go, Linux, public cloud. An empty price is not known; 0 is none.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-HEADER = "size,region,usd_hour,usd_hour_spot,as_of,source"
+from azure_gpu.catalog import tables
+from azure_gpu.catalog.tables import Row, Table
+
+TABLE = Table(
+    tables.beside(__file__, "vm_prices.csv"),
+    {
+        "size": "as Azure spells it: Standard_NC4as_T4_v3",
+        "region": "as ARM spells it: westeurope",
+        "usd_hour": "USD per hour, on demand",
+        "usd_hour_spot": "USD per hour, Spot",
+        "as_of": "the day on which the price was read",
+        "source": "the price list",
+    },
+)
+HEADER = ",".join(TABLE.columns)
 API = "api"  # the source of rows that `prices refresh` writes
 
 # What the short names in the column `source` stand for.
@@ -41,19 +55,42 @@ class PriceRow(NamedTuple):
     source: str  # a key of SOURCES
 
 
-def read(text: str) -> list[PriceRow]:
-    """The rows of a file. ValueError names the line and the value where one is malformed."""
-    lines = text.splitlines()
-    if not lines or lines[0] != HEADER:
-        raise ValueError(f"line 1: the header is {lines[0] if lines else ''!r}, expected {HEADER!r}")
-    rows = list(_rows(lines[1:]))
+def read(text: str, path: str = TABLE.path) -> list[PriceRow]:
+    """The rows of a file. TableError where one is malformed."""
+    return list(read_rows(tables.rows(TABLE._replace(path=path), text)))
+
+
+def read_rows(rows: Iterable[Row]) -> Iterator[PriceRow]:
+    """Prices of rows of the table, none of which may stand there twice."""
+    days: dict[str, date] = {}  # few days, many rows
     seen: set[tuple[str, str, str]] = set()
-    for number, row in enumerate(rows, start=2):
-        key = (row.size.lower(), row.region, row.source)
+    for row in rows:
+        size, region, source, as_of = row["size"], row["region"], row["source"], row["as_of"]
+        if not size.startswith("Standard_"):
+            raise row.wrong("size", "a size such as Standard_NC6")
+        if not region.isalnum() or region != region.lower():
+            raise row.wrong("region", "a region such as eastus")
+        row.one_of("source", SOURCES)
+        if as_of not in days:
+            days[as_of] = row.day("as_of")
+        on_demand, spot = price_of(row, "usd_hour"), price_of(row, "usd_hour_spot")
+        if on_demand is None and spot is None:
+            raise row.wrong("usd_hour", "a price here or of Spot; leave out what is not known")
+        key = (size.lower(), region, source)
         if key in seen:
-            raise ValueError(f"line {number}: {row.size!r} in {row.region!r} from {row.source!r} stands in the file twice")
+            raise row.wrong("size", "one row of a size in a region from a source")
         seen.add(key)
-    return rows
+        yield PriceRow(size, region, on_demand, spot, days[as_of], source)
+
+
+def by_size(text: str) -> Mapping[str, list[tuple[int, str]]]:
+    """The lines of the file with their numbers by size in lower case, not read any further. TableError for another header."""
+    lines = text.splitlines()
+    tables.check_header(TABLE, lines)
+    found: dict[str, list[tuple[int, str]]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        found.setdefault(line.partition(",")[0].lower(), []).append((number, line))
+    return found
 
 
 def write(rows: Iterable[PriceRow]) -> str:
@@ -62,51 +99,23 @@ def write(rows: Iterable[PriceRow]) -> str:
     return "".join(f"{line}\n" for line in (HEADER, *map(_line, ordered)))
 
 
-def price_from(text: str, number: int, column: str) -> Decimal | None:
-    """A price above 0, or None for an empty field. ValueError names the line, the column and the value."""
-    if not text:
+def price_of(row: Row, column: str) -> Decimal | None:
+    """A price above 0, or None for an empty cell."""
+    cell = row[column]
+    if not cell:
         return None
     try:
-        price = Decimal(text)
+        price = Decimal(cell)
     except InvalidOperation:
         price = Decimal(0)
     if not price.is_finite() or price <= 0:
-        raise ValueError(f"line {number}: {column} is {text!r}, expected a number above 0, or nothing where it is not known")
+        raise row.wrong(column, "a number above 0, or nothing where it is not known")
     return price
-
-
-def day_from(text: str, number: int) -> date:
-    """The day of a row. ValueError names the line and the value."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"line {number}: as_of is {text!r}, expected a day such as 2026-06-18") from None
 
 
 def plain(price: Decimal | None) -> str:
     """A price without an exponent and without zeros at the end: 0.000034, 3.2. Empty where it is not known."""
     return "" if price is None else f"{price.normalize():f}"
-
-
-def _rows(lines: list[str]) -> Iterator[PriceRow]:
-    days: dict[str, date] = {}  # few days, many rows
-    for number, line in enumerate(lines, start=2):
-        fields = line.split(",")
-        if len(fields) != 6:
-            raise ValueError(f"line {number}: {line!r} has {len(fields)} fields, expected 6: {HEADER}")
-        size, region, usd_hour, usd_hour_spot, as_of, source = fields
-        if not size.startswith("Standard_") or not region.isalnum() or region != region.lower():
-            raise ValueError(
-                f"line {number}: {size!r} in {region!r}, expected a size such as Standard_NC6 and a region such as eastus"
-            )
-        if source not in SOURCES:
-            raise ValueError(f"line {number}: source is {source!r}, expected one of {', '.join(SOURCES)}")
-        if as_of not in days:
-            days[as_of] = day_from(as_of, number)
-        on_demand, spot = price_from(usd_hour, number, "usd_hour"), price_from(usd_hour_spot, number, "usd_hour_spot")
-        if on_demand is None and spot is None:
-            raise ValueError(f"line {number}: {line!r} has no price; leave out what is not known")
-        yield PriceRow(size, region, on_demand, spot, days[as_of], source)
 
 
 def _line(row: PriceRow) -> str:

@@ -13,8 +13,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 
 PUBLISHER = "Microsoft.HpcCompute"
 NVIDIA_LINUX = "NvidiaGpuDriverLinux"

@@ -11,8 +11,7 @@ from azure_gpu.catalog.lifecycle import WARNING_DAYS, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sizes.rows import GUIDES, KARPENTER_SKUS, RETIREMENTS, SKU_LIST, observed
-from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+from azure_gpu.catalog.sources import FACTS_DAY, KARPENTER_SKUS, RETIREMENT_GUIDES, RETIREMENTS, SKU_LIST, Dated, Source, observed
 
 FACTS: tuple[Fact, ...] = (
     Fact(
@@ -23,7 +22,7 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         "what becomes of machines at the end of NVv3 and NVv4",
         "Azure deallocates those that still run",
-        observed(f"{GUIDES}/nvv3-series-retirement.md and nvv4-retirement.md", 2026, 9, 25),
+        observed(f"{RETIREMENT_GUIDES}/nvv3-series-retirement.md and nvv4-retirement.md", 2026, 9, 25),
     ),
     Fact("series with no announced end", "NDv2, and every newer one but NP, HBv2 and HC", RETIREMENTS),
     Fact(

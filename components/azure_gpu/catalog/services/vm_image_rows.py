@@ -11,8 +11,7 @@ from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.sources import end
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Plan, Software, VmImage
 from azure_gpu.catalog.sizes.model import VmGeneration
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE, WORKBENCH_ARTICLE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
 
 GEN1 = (VmGeneration.GEN1,)
 GEN2 = (VmGeneration.GEN2,)

@@ -1,10 +1,19 @@
 """The VM sizes with GPUs, and those for MPI beside them.
 
-`SIZES`, all of them. One file per line of series holds the rows; `model` says what is known of each, `lookup`
-finds one by any spelling of its name.
+`SIZES` is all of them. Their tables are CSV files in this folder, read when `SIZES` is first asked: `size_tables` says what the
+columns hold, `model` what is known of a size, and `lookup` finds one by any spelling of its name.
 """
 
-from azure_gpu.catalog.sizes import hpc, nc, nc_rtx, nd, nd_restricted, ng_np, nv
-from azure_gpu.catalog.sizes.lookup import Sizes
+from collections.abc import Iterable
 
-SIZES = Sizes((*nc.ROWS, *nc_rtx.ROWS, *nd.ROWS, *nd_restricted.ROWS, *nv.ROWS, *ng_np.ROWS, *hpc.ROWS))
+from azure_gpu.catalog.sizes.lookup import Sizes
+from azure_gpu.catalog.sizes.model import Size
+
+
+def _packaged() -> Iterable[Size]:
+    from azure_gpu.catalog.sizes import size_tables  # here, because most of what imports SIZES never asks it
+
+    return size_tables.packaged().sizes
+
+
+SIZES = Sizes(_packaged)

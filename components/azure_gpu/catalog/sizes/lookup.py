@@ -4,7 +4,7 @@ In: a name in any letter case, with or without `Standard_`, or as the Azure port
 `Size`, or the nearest names, or a problem that gives them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from azure_gpu.catalog import spelling
@@ -18,8 +18,19 @@ _KEY_PREFIX = PREFIX.lower()
 class Sizes:
     """A set of sizes that can be asked. Tests make their own."""
 
-    def __init__(self, rows: Iterable[Size]) -> None:
-        self._by_key = {_key(size.name): size for size in rows}
+    def __init__(self, rows: Iterable[Size] | Callable[[], Iterable[Size]]) -> None:
+        """Of rows, or of a function that reads them when a size is first asked for."""
+        self._rows = rows
+        self._read: dict[str, dict[str, Size]] = {}
+
+    @property
+    def _by_key(self) -> dict[str, Size]:
+        try:
+            return self._read["sizes"]
+        except KeyError:
+            rows = self._rows() if callable(self._rows) else self._rows
+            # Of two threads that read at once, both answer with the sizes of one.
+            return self._read.setdefault("sizes", {_key(size.name): size for size in rows})
 
     def __iter__(self) -> Iterator[Size]:
         return iter(self._by_key.values())

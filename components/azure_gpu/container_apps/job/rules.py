@@ -101,7 +101,7 @@ def service_problems(
     )
     # Both speak of the profile's lifecycle, in the same words; the region itself is refused elsewhere where nobody knows it.
     more = [problem for problem in container_apps_requests.profile_problems(profile, day) if problem not in problems]
-    return [*problems, *(problem for problem in more if problem.code is not Code.NOT_IN_REGION or location in regions.KNOWN)]
+    return [*problems, *(problem for problem in more if problem.code is not Code.NOT_IN_REGION or location in regions.known())]
 
 
 def identity_problems(name: str, args: ServerlessGpuJobSettings) -> list[Problem]:

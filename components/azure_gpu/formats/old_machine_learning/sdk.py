@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.machine_learning.old_settings import AKS_COMPUTE, AKS_SERVICE, INFERENCE, OldSetting
-from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE
+from azure_gpu.catalog.sources import INFERENCE_ARTICLE
 from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu.formats.old_machine_learning.found import Cluster, Model, Service, Setting
 

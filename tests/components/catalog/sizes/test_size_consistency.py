@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
-from azure_gpu.catalog.sizes import SIZES, hpc, nc, nc_rtx, nd, nd_restricted, ng_np, nv
+from azure_gpu.catalog.sizes import SIZES, size_tables
 from azure_gpu.catalog.sizes.model import Series, Size, same_family
 from azure_gpu.catalog.sources import Dated, Source
 
 TODAY = date(2026, 11, 20)
-ROWS = (*nc.ROWS, *nc_rtx.ROWS, *nd.ROWS, *nd_restricted.ROWS, *nv.ROWS, *ng_np.ROWS, *hpc.ROWS)
 SERIES = {size.series.name: size.series for size in SIZES}
 
 each_size = pytest.mark.parametrize("size", list(SIZES), ids=lambda size: size.name)
 each_series = pytest.mark.parametrize("series", list(SERIES.values()), ids=lambda series: series.name)
 
 
-def test_no_two_rows_have_one_name() -> None:
-    assert len({row.name.lower() for row in ROWS}) == len(ROWS) == len(SIZES) == 161
+def test_every_row_of_the_table_is_a_size_of_its_own() -> None:
+    assert tuple(SIZES) == size_tables.packaged().sizes
 
 
-def test_no_two_series_have_one_name_nor_that_of_a_size() -> None:
+def test_every_series_has_a_size_and_none_has_the_name_of_one() -> None:
+    assert list(SERIES.values()) == list(size_tables.packaged().series.values())
     assert len({id(size.series) for size in SIZES}) == len(SERIES)
     assert not {name.lower() for name in SERIES} & {size.name.lower() for size in SIZES}
 

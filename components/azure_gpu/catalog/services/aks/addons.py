@@ -13,8 +13,7 @@ from azure_gpu.catalog.services.aks.pool import PoolRequest
 from azure_gpu.catalog.services.aks.sizes import NO_DRIVER
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, Vendor
-from azure_gpu.catalog.sizes.rows import KAITO_SKUS
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import KAITO_SKUS, Dated, Source
 
 _KAITO_PAGE = Source("Microsoft Learn, articles/aks/ai-toolchain-operator.md", Dated.OBSERVED, date(2025, 9, 19))
 _KUEUE = Source("Microsoft Learn, articles/aks/kueue-overview.md", Dated.OBSERVED, date(2026, 8, 21))

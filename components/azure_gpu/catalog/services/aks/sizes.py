@@ -11,8 +11,7 @@ from typing import NamedTuple
 from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sizes.model import Driver, Size
-from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE, KARPENTER_GPUS as KARPENTER
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import INFERENCE_ARTICLE, KARPENTER_GPUS as KARPENTER, Dated, Source
 
 AGENT_BAKER = Source("Azure/AgentBaker, components.json and pkg/agent/baker.go", Dated.OBSERVED, date(2026, 8, 21))
 NVIDIA_PAGE = Source("Microsoft Learn, articles/aks/use-nvidia-gpu.md", Dated.OBSERVED, date(2026, 7, 2))

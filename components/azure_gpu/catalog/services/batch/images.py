@@ -14,7 +14,7 @@ from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES, IMAGES
 from azure_gpu.catalog.services.vm_images import WITH_DRIVERS, WITH_ROCM, Distribution, Software, VmImage, choice, sold
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, Vendor
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 _DRIVERS = {Vendor.NVIDIA: Software.NVIDIA_DRIVER, Vendor.AMD: Software.ROCM_DRIVER}
 _CONTAINERS = {OperatingSystem.LINUX: Software.CONTAINERS, OperatingSystem.WINDOWS: Software.WINDOWS_CONTAINERS}

@@ -16,8 +16,7 @@ from azure_gpu.catalog.services.batch.images import distribution_of
 from azure_gpu.catalog.services.batch.request import PoolRequest, StartTask
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 
 RESERVED_TYPES = ("CustomScript", "CustomScriptExtension")  # Batch installs its own agent with them
 DRIVER_TYPES = (driver_extension.NVIDIA_LINUX, driver_extension.NVIDIA_WINDOWS, driver_extension.AMD_WINDOWS)

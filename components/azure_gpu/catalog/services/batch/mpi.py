@@ -11,7 +11,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import mpi_commands, sources
 from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
 from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 # The most nodes in a pool whose nodes talk to each other. These limits can't be raised.
 MOST_NODES: Mapping[AllocationMode, int] = {AllocationMode.BATCH_SERVICE: 100, AllocationMode.USER_SUBSCRIPTION: 80}

@@ -21,8 +21,7 @@ from azure_gpu.catalog.services.batch.request import ImageKind, Mpi, PoolRequest
 from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES, IMAGES
 from azure_gpu.catalog.services.vm_images import Software, choice, sold
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 
 __all__ = ["FACTS", "RUNS_UNDER", "Mpi", "MpiCommands", "commands", "mpi_problems_of"]
 

@@ -16,8 +16,7 @@ from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.sources import end
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
-from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, FACTS_DAY, Dated, Source
 
 FACTS: tuple[Fact, ...] = (
     Fact(

@@ -13,7 +13,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 STILL_PUBLISHED = date(2019, 6, 13)  # the last day on which the article is known to have said so
 

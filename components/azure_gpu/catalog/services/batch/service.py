@@ -15,8 +15,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 
 _ADVISOR = Source("Azure Advisor recommendations for Batch", Dated.OBSERVED, date(2026, 8, 11))
 _ADVISOR_END = Source("Azure Advisor recommendations for Batch", Dated.VALID_FROM, date(2027, 5, 31))

@@ -11,7 +11,7 @@ from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.services.batch.way import Wanted, Way, WayKind
 from azure_gpu.catalog.services.vm_images import VmImage
 from azure_gpu.catalog.sizes.model import Vendor
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 
 def unused(way: Way, request: PoolRequest, driver_version: str, package: str) -> list[Problem]:

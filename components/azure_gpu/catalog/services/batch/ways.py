@@ -22,7 +22,7 @@ from azure_gpu.catalog.services.vm_image_rows import IMAGES
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Vendor
-from azure_gpu.catalog.sizes.rows import BATCH_ARTICLE
+from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 __all__ = ["Wanted", "Way", "WayKind", "choose"]
 

@@ -13,8 +13,7 @@ from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machine_learning.sizes import EOL
-from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE, WORKBENCH_ARTICLE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
 
 _WORKBENCH_END = Source(
     "MicrosoftDocs/azure-docs, articles/machine-learning/service/overview-what-happened-to-workbench.md",

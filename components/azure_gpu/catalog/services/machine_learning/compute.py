@@ -16,8 +16,7 @@ from azure_gpu.catalog.problems import Problem, impossible
 from azure_gpu.catalog.services.machine_learning.clients import CLIENTS, Client
 from azure_gpu.catalog.services.machine_learning.endpoints import QUOTAS
 from azure_gpu.catalog.services.machine_learning.sizes import TARGETS_PAGE, low_priority
-from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE, WORKBENCH_ARTICLE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
 
 PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
 _ATTACH = Source("Azure/azureml-examples, cli/resources/compute/vm-attach.yml", Dated.OBSERVED, date(2021, 11, 30))

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning.packages import CPU_ONLY, Package
 from azure_gpu.catalog.services.machine_learning.scoring import SERVER
-from azure_gpu.catalog.sizes.rows import INFERENCE_ARTICLE, WORKBENCH_ARTICLE
-from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+from azure_gpu.catalog.sources import FACTS_DAY, INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
 
 _TENSORFLOW = Source(
     "pypi.org, tensorflow-gpu 2.12.0, whose page says that the package has been removed", Dated.OBSERVED, FACTS_DAY

@@ -1,0 +1,214 @@
+"""Reads the tables of facts, which are CSV files beside the modules that answer from them, and checks their form.
+
+A table's columns are declared where it is read, each with its meaning. A cell is asked for by the name of its column and as what
+it holds (`whole`, `day`, `one_of`, ...); what doesn't fit raises `TableError`, which names file, line and column, the value, and
+what is allowed. Several values in one cell are separated by `; `. One line is one row: no cell holds a line break.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+SEPARATOR = "; "
+_YES_NO = {"yes": True, "no": False}
+
+
+class TableError(ValueError):
+    """A cell, or a row, that doesn't have the form of its table."""
+
+
+class Table(NamedTuple):
+    """One file and its columns, each with its meaning for whoever writes a row."""
+
+    path: str
+    columns: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folders."""
+        return self.path.replace("\\", "/").rpartition("/")[2]
+
+
+class Row:
+    """One row of a table, with the line that it stands in."""
+
+    __slots__ = ("_cells", "line", "table", "text")
+
+    def __init__(self, table: Table, line: int, text: str) -> None:
+        self.table, self.line, self.text = table, line, text
+        cells = split(text)
+        if len(cells) != len(table.columns):
+            found = f"{len(cells)} cells" if len(cells) != 1 else "1 cell"
+            raise TableError(
+                f"{table.name}:{line}:1: the row has {found}, expected {len(table.columns)}: {','.join(table.columns)}"
+            )
+        self._cells = dict(zip(table.columns, cells, strict=True))
+
+    def __getitem__(self, column: str) -> str:
+        """The text of a cell; empty where the table says nothing."""
+        return self._cells[column]
+
+    def wrong(self, column: str, allowed: str) -> TableError:
+        """The error about a cell."""
+        place = f"{self.table.name}:{self.line}:{_start(self.text, list(self.table.columns).index(column))}"
+        return TableError(f"{place}: {column} ({self.table.columns[column]}) is {self[column]!r}; allowed: {allowed}")
+
+    def filled(self, column: str) -> str:
+        """A text that must not be missing, without spaces around it."""
+        cell = self._cells[column]
+        if not cell or cell != cell.strip():
+            raise self.wrong(column, "text without spaces at its ends")
+        return cell
+
+    def whole(self, column: str) -> int | None:
+        """A whole number that isn't negative; None where it is not known."""
+        cell = self._cells[column]
+        if not cell:
+            return None
+        if not (cell.isascii() and cell.isdecimal()) or (cell[0] == "0" and cell != "0"):
+            raise self.wrong(column, "a whole number such as 24, or nothing where it is not known")
+        return int(cell)
+
+    def fraction(self, column: str) -> Fraction | None:
+        """A whole number, or a share such as 1/6; None where it is not known."""
+        cell = self._cells[column]
+        if not cell:
+            return None
+        try:
+            value = Fraction(cell)
+        except (ValueError, ZeroDivisionError):
+            value = None
+        if value is None or value < 0 or str(value) != cell:
+            raise self.wrong(column, "a whole number, a share such as 1/6, or nothing where it is not known")
+        return value
+
+    def yes(self, column: str) -> bool:
+        """Whether the cell says yes."""
+        return self.one_of(column, _YES_NO)
+
+    def one_of(self, column: str, allowed: Mapping[str, T], where: str = "") -> T:
+        """What the cell's text stands for. `where` says where the allowed texts are listed; without it they are named."""
+        try:
+            return allowed[self._cells[column]]
+        except KeyError:
+            raise self._unknown(column, self._cells[column], allowed, where) from None
+
+    def maybe(self, column: str, allowed: Mapping[str, T], where: str = "") -> T | None:
+        """As `one_of`; None where the cell is empty."""
+        return self.one_of(column, allowed, where) if self._cells[column] else None
+
+    def several(self, column: str, allowed: Mapping[str, T], where: str = "") -> tuple[T, ...]:
+        """What each text of the cell stands for, in its order."""
+        try:
+            return tuple([allowed[text] for text in self.texts(column)])
+        except KeyError as missing:
+            raise self._unknown(column, str(missing.args[0]), allowed, where) from None
+
+    def texts(self, column: str) -> tuple[str, ...]:
+        """The texts of a cell with several."""
+        cell = self._cells[column]
+        if not cell:
+            return ()
+        found = tuple(cell.split(SEPARATOR))
+        if any(not text or text != text.strip() or ";" in text for text in found):
+            raise self.wrong(column, f"texts separated by {SEPARATOR!r}")
+        return found
+
+    def pairs(self, column: str, allowed: Mapping[str, T], where: str = "") -> dict[str, T]:
+        """A cell with several `name=text`: what each text stands for, by name."""
+        found: dict[str, T] = {}
+        for pair in self.texts(column):
+            name, _, text = pair.partition("=")
+            if not name or name in found or not text:
+                raise self.wrong(column, f"pairs such as name=value, each name once, separated by {SEPARATOR!r}")
+            if text not in allowed:
+                raise self._unknown(column, text, allowed, where)
+            found[name] = allowed[text]
+        return found
+
+    def day(self, column: str) -> date:
+        """A day such as 2026-06-18."""
+        cell = self._cells[column]
+        if len(cell) != 10:
+            raise self.wrong(column, "a day such as 2026-06-18")
+        try:
+            return date.fromisoformat(cell)
+        except ValueError:
+            raise self.wrong(column, "a day such as 2026-06-18") from None
+
+    def _unknown(self, column: str, text: str, allowed: Mapping[str, object], where: str) -> TableError:
+        named = where or " or ".join(allowed)
+        return self.wrong(column, f"{named}, which {text!r} isn't" if self._cells[column] != text or where else named)
+
+
+def read(table: Table) -> Iterator[Row]:
+    """The rows of a table, in its order. The file is read when the first of them is asked for."""
+    return rows(table, text_of(table.path))
+
+
+def rows(table: Table, text: str) -> Iterator[Row]:
+    """The rows of a table's text. TableError where its header isn't the table's, or a line isn't a row."""
+    lines = text.splitlines()
+    check_header(table, lines)
+    for number, line in enumerate(lines[1:], start=2):
+        yield Row(table, number, line)
+
+
+def check_header(table: Table, lines: Sequence[str]) -> None:
+    """TableError where the first line isn't the table's header."""
+    header = ",".join(table.columns)
+    if not lines or lines[0] != header:
+        raise TableError(f"{table.name}:1:1: the header is {lines[0] if lines else ''!r}, expected {header!r}")
+
+
+def by_name(found: Iterator[Row], column: str) -> dict[str, Row]:
+    """The rows by what names them, which is in no two of them, letter case aside."""
+    named: dict[str, Row] = {}
+    lines: dict[str, int] = {}
+    for row in found:
+        name = row.filled(column)
+        if name.lower() in lines:
+            raise row.wrong(column, f"a name that line {lines[name.lower()]} doesn't have")
+        named[name] = row
+        lines[name.lower()] = row.line
+    return named
+
+
+def text_of(path: str) -> str:
+    """The text of a file that comes with the catalog."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib would double what loads with the catalog
+        return file.read()
+
+
+def beside(module_file: str, name: str) -> str:
+    """The path of a table beside a module, given its `__file__`."""
+    folder = max(module_file.rfind("/"), module_file.rfind("\\")) + 1
+    return module_file[:folder] + name
+
+
+def split(line: str) -> list[str]:
+    """The cells of one line. A cell with a comma or a quote stands in quotes, and a quote in it is written twice."""
+    if '"' not in line:
+        return line.split(",")
+    cells: list[str] = []
+    waiting = ""  # pieces of a quoted cell, which was cut at its own commas
+    for piece in line.split(","):
+        waiting = f"{waiting},{piece}" if waiting else piece
+        if waiting.startswith('"') and waiting.count('"') % 2:
+            continue
+        cells.append(waiting[1:-1].replace('""', '"') if waiting.startswith('"') else waiting)
+        waiting = ""
+    return [*cells, waiting] if waiting else cells
+
+
+def line_of(cells: Sequence[str]) -> str:
+    """The line that `split` reads as these cells."""
+    return ",".join('"' + cell.replace('"', '""') + '"' if "," in cell or '"' in cell else cell for cell in cells)
+
+
+def _start(line: str, index: int) -> int:
+    """The column of the file at which a cell begins, from 1."""
+    cells = split(line)
+    return len(line_of(cells[:index])) + 2 if index else 1
