@@ -15,6 +15,7 @@ from typing import Any
 from azure_gpu_operations.shell import cli, connections, environment
 from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.times import STARTED
 
 LIMIT_SECONDS = 120
 _say = partial(print, file=sys.stderr, flush=True)
@@ -33,6 +34,7 @@ class AzureCli:
 
     def __call__(self, *words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
         """Runs `az`, which warns and fails on standard error."""
+        STARTED["az"] += 1
         return subprocess.run(
             ["az", *words],
             cwd=cwd,

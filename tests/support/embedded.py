@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 
+from tests.support.times import STARTED
+
 CHECKOUT = Path(__file__).parents[2]
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 SECONDS = 60
@@ -54,6 +56,7 @@ class EmbeddedAzure:
     # The process
 
     def start(self) -> None:
+        STARTED["servers"] += 1
         done = self.command("start", *self._as_of, *_kubernetes())
         assert done.returncode == 0, done.stderr
         self._read()

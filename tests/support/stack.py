@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.times import STARTED
 
 LIMIT_SECONDS = 300
 _CREATE = """
@@ -66,6 +67,7 @@ class ProgramStack:
         return done.stdout
 
     def operations(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        _count(words)
         return self._run(self.line(*words), environment)
 
     def line(self, *words: str) -> list[str]:
@@ -76,6 +78,7 @@ class ProgramStack:
 
     def start_up(self) -> "subprocess.Popen[str]":
         """Begins an `up` of `pulumi` alone and returns its process, for a test that kills it. The stack has to exist."""
+        STARTED["up"] += 1
         return subprocess.Popen(
             ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", *self._options()],
             cwd=CHECKOUT,
@@ -92,6 +95,7 @@ class ProgramStack:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        _count(arguments)
         return self._run(["pulumi", *arguments, "--non-interactive", *self._options()])
 
     def steps(self) -> list[Step]:
@@ -157,6 +161,12 @@ def connected_environment(azure: EmbeddedAzure, engine_bin: Path) -> dict[str, s
     before = {**os.environ, "PATH": f"{engine_bin}:{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-c", script], env=before, capture_output=True, text=True, check=True)
     return dict(line.split("=", 1) for line in done.stdout.split("\0") if "=" in line)
+
+
+def _count(words: tuple[str, ...]) -> None:
+    """Runs of the engine: `up`, `preview`, `down`, …"""
+    if words[0] in ("up", "preview", "down", "destroy", "refresh"):
+        STARTED[words[0]] += 1
 
 
 def _step(step: dict[str, Any]) -> Step:
