@@ -1,7 +1,7 @@
 # The two commands: `make up` brings a stack up on this machine, `make test` sets up and proves it. `make help` lists the rest.
 #
 #   STACK=local       which Pulumi.<stack>.yaml (local, lite, documents, dev); lite has no cluster, and so needs no Kubernetes
-#   ALL=1             with `make test`: the slow tests too
+#   ALL=1             with `make test`: the slow tests too, and property tests with all their examples
 #   TESTS=tests/...   with `make test`: only these
 #   TIMES=FILE        with `make test`: where the time went, written to FILE
 #   WORKERS=N         with `make test`: how many run at a time
@@ -55,7 +55,7 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
 test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1 for all of them
-	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(if $(ALL),,-m "not slow") $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(if $(ALL),--hypothesis-profile=thorough,-m "not slow") $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
 
 times: ## where the time of all tests goes, as a table in .local/times.txt: rooms, files, tests, and what they start
 	@$(MAKE) --no-print-directory test ALL=1 TIMES=$(STATE)/times.txt
