@@ -3,8 +3,10 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,12 +19,6 @@ from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
 from tests.support.times import STARTED
 
 LIMIT_SECONDS = 300
-_CREATE = """
-import sys
-from pathlib import Path
-from operations.stack import Stack
-Stack(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])).create_if_missing()
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +86,14 @@ class ProgramStack:
 
     def create(self) -> None:
         """Makes the stack, without anything in it, as `up` does first."""
-        command = [sys.executable, "-c", _CREATE, str(CHECKOUT), self.name, str(self.config_file)]
-        done = self._run(command)
-        assert done.returncode == 0, done.stdout + done.stderr
+        # The engine writes the salt of the stack's secrets into the project's folder, so it gets one of its own.
+        with tempfile.TemporaryDirectory() as text:
+            folder = Path(text)
+            shutil.copy(CHECKOUT / "Pulumi.yaml", folder)
+            shutil.copy(self.config_file, folder / f"Pulumi.{self.name}.yaml")
+            done = self._run(["pulumi", "stack", "init", self.name, "--no-select", "--non-interactive"], cwd=folder)
+            assert done.returncode == 0, done.stdout + done.stderr
+            shutil.copy(folder / f"Pulumi.{self.name}.yaml", self.config_file)
 
     def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         _count(arguments)
@@ -122,10 +123,12 @@ class ProgramStack:
     def _options(self) -> list[str]:
         return ["--stack", self.name, "--config-file", str(self.config_file)]
 
-    def _run(self, command: list[str], more: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    def _run(
+        self, command: list[str], more: Mapping[str, str] | None = None, *, cwd: Path = CHECKOUT
+    ) -> "subprocess.CompletedProcess[str]":
         environment = {**self.environment, **(more or {})}
         return subprocess.run(
-            command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
         )
 
 

@@ -11,6 +11,7 @@ for it. Where the system has no /proc, only the worker and the processes that it
 import os
 import resource
 import time
+import uuid
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
@@ -50,8 +51,9 @@ class Processes:
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
         self._proc = proc
-        self._mark = f"{_MARK}={os.getpid()}".encode()
-        os.environ[_MARK] = str(os.getpid())
+        own = uuid.uuid4().hex
+        self._mark = f"{_MARK}={own}".encode()
+        os.environ[_MARK] = own
         self._ours: dict[tuple[int, int], float] = {}  # process and its start → CPU seconds when last looked at
         self._parents: dict[tuple[int, int], int] = {}
         self._others: set[int] = set()
