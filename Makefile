@@ -55,7 +55,7 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
 test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1 for all of them
-	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(if $(ALL),--hypothesis-profile=thorough,-m "not slow") $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile $(if $(ALL),--hypothesis-profile=thorough,-m "not slow") $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
 
 times: ## where the time of all tests goes, as a table in .local/times.txt: rooms, files, tests, and what they start
 	@$(MAKE) --no-print-directory test ALL=1 TIMES=$(STATE)/times.txt
