@@ -83,12 +83,24 @@ class Processes:
                 members.add(pid)
             else:
                 self._others.add(pid)
-        for process in self._ours.keys() - found.keys():
+        ended = self._ours.keys() - found.keys()
+        parents = {pid: self._parents[(pid, start)] for pid, start in self._ours}
+        alive = {pid for pid, _ in found}
+        for process in ended:
             # What a parent waited for is in the parent's sum; nobody of ours waited for a process of init's.
-            if self._parents.pop(process) == 1:
+            if self._is_orphan(self._parents[process], parents, alive):
                 self._gone += self._ours[process]
+        for process in ended:
+            del self._parents[process]
         self._ours = found
         return sum(found.values())
+
+    @staticmethod
+    def _is_orphan(parent: int, parents: dict[int, int], alive: set[int]) -> bool:
+        """Whether the parents of a process that has ended have ended too, up to one that had none of ours."""
+        while parent not in alive and parent in parents:
+            parent = parents[parent]
+        return parent not in alive and parent != os.getpid()
 
     def _stat(self, pid: int) -> tuple[int, int, float] | None:
         """Parent, start and CPU seconds, with those of the children that it has waited for."""
