@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,9 @@ class ProgramStack:
         self.name = name
         self.config_file = azure.state / f"Pulumi.{name}.yaml"
         self.environment = connected_environment(azure, engine_bin)
+        self.there = False  # made, by `create`
+        self._configured: dict[str, Any] | None = None
+        self._updated: dict[str, Any] | None = None
         if config is not None:
             self.configure(config)
 
@@ -47,6 +51,19 @@ class ProgramStack:
         earlier = yaml.safe_load(self.config_file.read_text()) if self.config_file.exists() else {}
         keys = {f"azure-gpu:{key}": value for key, value in config.items()} | connection_keys(self.azure)
         self.config_file.write_text(yaml.safe_dump({**earlier, "config": keys}, sort_keys=False))
+        self._configured, self._updated = deepcopy(config), None
+
+    def become(self, config: dict[str, Any]) -> None:
+        """Brings the stack, made where it isn't there yet, to this configuration, whatever it had."""
+        if self._updated != config:
+            self.prepare(config)
+            self.update()
+
+    def prepare(self, config: dict[str, Any]) -> None:
+        """Makes the stack where it isn't there yet, and writes this configuration; what is up stays as it is."""
+        self.configure(config)
+        if not self.there:
+            self.create()
 
     # `python -m operations` and `pulumi`, as a user runs them
 
@@ -60,6 +77,7 @@ class ProgramStack:
         """`pulumi up` alone, which has to go well, and its output. The stack has to exist."""
         done = self.pulumi("up", "--yes", "--skip-preview")
         assert done.returncode == 0, done.stdout + done.stderr
+        self._updated = self._configured
         return done.stdout
 
     def operations(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -94,6 +112,7 @@ class ProgramStack:
             done = self._run(["pulumi", "stack", "init", self.name, "--no-select", "--non-interactive"], cwd=folder)
             assert done.returncode == 0, done.stdout + done.stderr
             shutil.copy(folder / f"Pulumi.{self.name}.yaml", self.config_file)
+        self.there = True
 
     def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         _count(arguments)
