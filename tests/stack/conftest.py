@@ -21,8 +21,7 @@ def made() -> Iterator[list[ProgramStack]]:
     stacks: list[ProgramStack] = []
     yield stacks
     for stack in stacks:
-        done = stack.down()
-        assert done.returncode == 0, done.stdout + done.stderr
+        stack.end()
 
 
 @pytest.fixture
@@ -41,9 +40,7 @@ def shared(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """One stack for all tests of a module; each brings it to the configuration that it needs with `become`."""
     stack = ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", None, engine_bin=engine_bin)
     yield stack
-    if stack.there:
-        done = stack.down()
-        assert done.returncode == 0, done.stdout + done.stderr
+    stack.end()
 
 
 @pytest.fixture

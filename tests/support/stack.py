@@ -41,6 +41,7 @@ class ProgramStack:
         self.config_file = azure.state / f"Pulumi.{name}.yaml"
         self.environment = connected_environment(azure, engine_bin)
         self.there = False  # made, by `create`
+        self._may_hold = False  # whether an `up` was begun since the last `down`
         self._configured: dict[str, Any] | None = None
         self._updated: dict[str, Any] | None = None
         if config is not None:
@@ -73,6 +74,15 @@ class ProgramStack:
     def down(self) -> "subprocess.CompletedProcess[str]":
         return self.operations("down")
 
+    def end(self) -> None:
+        """Takes the stack down. One that nothing was brought up in is only removed, which fails where it has a resource."""
+        if self._may_hold:
+            done = self.down()
+            assert done.returncode == 0, done.stdout + done.stderr
+            return
+        done = self._run(["pulumi", "stack", "rm", "--yes", "--preserve-config", "--non-interactive", self.name])
+        assert done.returncode == 0 or "no stack named" in done.stderr, done.stdout + done.stderr
+
     def update(self) -> str:
         """`pulumi up` alone, which has to go well, and its output. The stack has to exist."""
         done = self.pulumi("up", "--yes", "--skip-preview")
@@ -81,8 +91,11 @@ class ProgramStack:
         return done.stdout
 
     def operations(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-        _count(words)
-        return self._run(self.line(*words), environment)
+        self._note(words)
+        done = self._run(self.line(*words), environment)
+        if words[0] == "down" and done.returncode == 0:
+            self._may_hold = False
+        return done
 
     def line(self, *words: str) -> list[str]:
         """The command line, with the stack's options before what belongs to the program that `run` runs."""
@@ -92,7 +105,7 @@ class ProgramStack:
 
     def start_up(self) -> "subprocess.Popen[str]":
         """Begins an `up` of `pulumi` alone and returns its process, for a test that kills it. The stack has to exist."""
-        STARTED["up"] += 1
+        self._note(("up",))
         return subprocess.Popen(
             ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", *self._options()],
             cwd=CHECKOUT,
@@ -115,7 +128,7 @@ class ProgramStack:
         self.there = True
 
     def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        _count(arguments)
+        self._note(arguments)
         return self._run(["pulumi", *arguments, "--non-interactive", *self._options()])
 
     def steps(self) -> list[Step]:
@@ -138,6 +151,12 @@ class ProgramStack:
     def names(self) -> list[str]:
         done = self._run(["pulumi", "stack", "ls", "--json"])
         return [stack["name"] for stack in json.loads(done.stdout)]
+
+    def _note(self, words: tuple[str, ...]) -> None:
+        """Counts the runs of the engine."""
+        if words[0] in ("up", "preview", "down", "destroy", "refresh"):
+            STARTED[words[0]] += 1
+        self._may_hold |= words[0] in ("up", "import")
 
     def _options(self) -> list[str]:
         return ["--stack", self.name, "--config-file", str(self.config_file)]
@@ -183,12 +202,6 @@ def connected_environment(azure: EmbeddedAzure, engine_bin: Path) -> dict[str, s
     before = {**os.environ, "PATH": f"{engine_bin}:{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-c", script], env=before, capture_output=True, text=True, check=True)
     return dict(line.split("=", 1) for line in done.stdout.split("\0") if "=" in line)
-
-
-def _count(words: tuple[str, ...]) -> None:
-    """Runs of the engine: `up`, `preview`, `down`, …"""
-    if words[0] in ("up", "preview", "down", "destroy", "refresh"):
-        STARTED[words[0]] += 1
 
 
 def _step(step: dict[str, Any]) -> Step:
