@@ -1,8 +1,9 @@
 # The two commands: `make up` brings a stack up on this machine, `make test` sets up and proves it. `make help` lists the rest.
 #
 #   STACK=local       which Pulumi.<stack>.yaml (local, lite, documents, dev); lite has no cluster, and so needs no Kubernetes
-#   ALL=1             with `make test`: the slow tests too
+#   ALL=1             with `make test`: the slow tests too, and property tests with all their examples
 #   TESTS=tests/...   with `make test`: only these
+#   TIMES=FILE        with `make test`: where the time went, written to FILE
 #   WORKERS=N         with `make test`: how many run at a time
 
 # Python keeps what it compiled, also where a shell says not to: one `up` starts a dozen Pythons, and takes twice as long without.
@@ -25,7 +26,7 @@ KUBERNETES = $(shell grep -Eqs '^  azure-gpu:clusters:' Pulumi.$(STACK).yaml && 
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up down preview status env shell test lint docs bench lock ready engine kubernetes azurite clean
+.PHONY: help up down preview status env shell test times lint docs bench lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -54,7 +55,10 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
 test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1 for all of them
-	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(if $(ALL),,-m "not slow") $(TESTS)
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile $(if $(ALL),--hypothesis-profile=thorough,-m "not slow") $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
+
+times: ## where the time of all tests goes, as a table in .local/times.txt: rooms, files, tests, and what they start
+	@$(MAKE) --no-print-directory test ALL=1 TIMES=$(STATE)/times.txt
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .

@@ -8,15 +8,19 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
+from types import FrameType
 
 from engine.pins import GoModule
 from engine.progress import Progress
 
 _SHOWN_LINES = 15  # of a failed build's log
 _END_SECONDS = 10  # given to an interrupted build to remove its own temporary files
+_LOOK_SECONDS = 0.02  # between two looks at whether an interrupted build has ended
 
 
 class MissingGoError(Exception):
@@ -60,29 +64,34 @@ def build(
     `scratch` takes Go's temporary files, so that those of a killed build lie where the cache clears them.
     """
     fixed = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v"]
-    process = subprocess.Popen(
-        [go, "build", *fixed, *options, "-o", str(output), module.tool],
-        cwd=module.folder,
-        env=_environment() | {"GOTMPDIR": str(scratch)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # so that its compilers can be ended with it
-    )
     report = _Report()
-    reader = Thread(target=report.read, args=(process.stdout,))
-    reader.start()
+    process = reader = None
     try:
+        # An interruption between the start of Go and its name being known here would leave it running.
+        with _uninterrupted():
+            process = subprocess.Popen(
+                [go, "build", *fixed, *options, "-o", str(output), module.tool],
+                cwd=module.folder,
+                env=_environment() | {"GOTMPDIR": str(scratch)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,  # so that its compilers can be ended with it
+            )
+            reader = Thread(target=report.read, args=(process.stdout,))
+            reader.start()
         while process.poll() is None:
             try:
                 process.wait(timeout=progress.interval)
             except subprocess.TimeoutExpired:
                 progress.update(f"{output.name}: {report.state()}")
     finally:
-        _end(process)
-        reader.join()
+        if process is not None and reader is not None:
+            with _uninterrupted():
+                _end(process)
+                reader.join()
     if process.returncode != 0:
         log.write_text("".join(report.lines), encoding="utf-8")
         last = "\n".join(f"  {line.rstrip()}" for line in report.lines[-_SHOWN_LINES:])
@@ -106,15 +115,43 @@ class _Report:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Ends a build and its compilers, where they still run."""
-    if process.poll() is not None:
-        return
-    os.killpg(process.pid, signal.SIGINT)
+    """Ends a build, where it still runs, and returns once neither Go nor a compiler of it can write any more."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        if not _runs(process):
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        deadline = time.monotonic() + _END_SECONDS
+        while _runs(process) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+
+
+def _runs(process: subprocess.Popen[str]) -> bool:
+    """Whether Go or a compiler that it started is still there. Go may end before its compilers do."""
+    process.poll()  # one that has ended and that nobody has waited for still counts as there
     try:
-        process.wait(timeout=_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        os.killpg(process.pid, 0)
+    except (ProcessLookupError, PermissionError):  # macOS: PermissionError where all of them have ended
+        return False
+    return True
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Keeps the signals that interrupt a build until the block has ended; then they do what they did before."""
+    came: list[int] = []
+
+    def keep(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    before = {number: signal.signal(number, keep) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _environment() -> dict[str, str]:

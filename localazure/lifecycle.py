@@ -7,17 +7,12 @@ import time
 from datetime import date
 from pathlib import Path
 
-from localazure import endpoint, environment, kubernetes_plugin, plugin
-from localazure.batch.nodes import connection as nodes
-from localazure.blobs import keeper
-from localazure.containers.runtime import Runtime
+from localazure import endpoint
 from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.folder import LocalFolder, write_whole
-from localazure.kubernetes import control_plane
 from localazure.lock import locked
-from localazure.ml.generations import containers_below as ml_containers
 from localazure.process import POLL_SECONDS
 
 START_SECONDS = 60
@@ -31,6 +26,8 @@ def start(
 
     `kubernetes_bin`: where the programs of Kubernetes lie; remembered in the folder, for this server and those after it.
     """
+    from localazure import environment, kubernetes_plugin, plugin  # here, because only a start needs them
+
     folder.create()
     if kubernetes_bin is not None:
         write_whole(folder.kubernetes_bin, f"{kubernetes_bin.resolve()}\n")
@@ -54,12 +51,15 @@ def stop(folder: LocalFolder) -> bool:
     """Ends the server, every container's process, every node and cluster, and what keeps the blobs. False: no server ran."""
     if not folder.root.exists():
         return False
+    from localazure import reaping  # here, because every other command would wait for what only an end needs
+    from localazure.blobs import keeper
+
     with locked(folder.start_lock, wait=True):
         last = endpoint.read(folder)
         ran = last is not None and last.alive
         if last is not None:
             last.process.end(STOP_SECONDS)
-        asyncio.run(_reap(folder))
+        asyncio.run(reaping.reap(folder))
         keeper.await_end(folder.blobs)
         return ran
 
@@ -70,15 +70,6 @@ def running(folder: LocalFolder) -> Endpoint:
     if last is None or not last.alive:
         raise CommandError(f"no server runs for {folder.root}; `python -m localazure start` starts one")
     return last
-
-
-async def _reap(folder: LocalFolder) -> None:
-    """Ends every container's process, every node's and every cluster's."""
-    of_endpoints = ml_containers(folder.ml_endpoints)
-    of_groups = (folder.containers, folder.replicas, of_endpoints, folder.machine_containers, folder.ml_jobs)
-    containers = (Runtime(part).reap() for part in of_groups)
-    of_nodes = (nodes.reap(part) for part in (folder.batch, folder.machines))
-    await asyncio.gather(*containers, *of_nodes, control_plane.reap(folder.clusters))
 
 
 def _spawn(folder: LocalFolder, checkout: Path, as_of: date | None) -> "subprocess.Popen[bytes]":

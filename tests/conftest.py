@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hypothesis
 import pytest
 
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.examples import register_profiles
 
 if TYPE_CHECKING:  # it takes a while to load, and most tests need none of it
     from tests.support.kubernetes import ControlPlane
@@ -19,9 +19,7 @@ if TYPE_CHECKING:  # it takes a while to load, and most tests need none of it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes depends on what else the machine does.
-hypothesis.settings.register_profile("any-machine", deadline=None)
-hypothesis.settings.load_profile("any-machine")
+register_profiles()
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,6 @@ Made at first start and kept, so that stacks and tokens outlive a restart.
 import uuid
 from dataclasses import asdict, dataclass
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-
 from localazure.errors import CommandError
 from localazure.folder import SECRET_MODE, LocalFolder, random_secret, read_json, write_json
 
@@ -42,6 +39,10 @@ def load(folder: LocalFolder) -> Identity:
 
 
 def _make() -> Identity:
+    # Here, because every command reads an identity, and only the first start makes one.
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
     key = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return Identity(

@@ -94,11 +94,6 @@ def free_port() -> int:
         return int(probing.getsockname()[1])
 
 
-def containers_below(folder: Path) -> Path:
-    """Where the runtime keeps them, of all that lies in the folder of online endpoints."""
-    return folder / "containers"
-
-
 class Containers:
     """The instances of managed deployments: containers of this machine."""
 

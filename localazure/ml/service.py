@@ -19,9 +19,10 @@ from localazure.ml import assets, clusters, failures, logs, settings
 from localazure.ml.access import Identity
 from localazure.ml.downloads import InitializerLog, fetch
 from localazure.ml.gate import Gate, own_token
-from localazure.ml.generations import MODELS, Containers, Generation, Plan, containers_below, new
+from localazure.ml.generations import MODELS, Containers, Generation, Plan, new
 from localazure.ml.images import served
 from localazure.ml.live import LiveEndpoint
+from localazure.ml.places import containers_below
 from localazure.ml.pods import RunningOnCluster
 from localazure.ml.router import PREFIX, Router
 from localazure.ml.running import Running

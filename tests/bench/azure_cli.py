@@ -50,7 +50,7 @@ class FirstLine:
 def measure(azure: EmbeddedAzure, rounds: int) -> FirstLine:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}"
     azure.put(group, {"location": "eastus", "tags": {"as-of": "2019-06-01"}}, GROUPS).raise_for_status()
-    az = AzureCli(azure)
+    az = AzureCli(azure, warm=False)
     file = azure.state / "bench-group.yaml"
     file.write_text(FILE, encoding="utf-8")
     _created(az, file, f"{group}/providers/Microsoft.ContainerInstance/containerGroups/warm")  # builds the image, loads `az`

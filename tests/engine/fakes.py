@@ -12,8 +12,24 @@ BUILD = Path(__file__).parents[2] / "engine" / "build.py"
 PINNED = "v3.259.0"  # of Pulumi
 
 # Pretends to be Go: records what it is asked to build, waits as long as the file `hold` is there, fails with the text of the file
-# `fail`, and otherwise "builds" a program that answers the version that the linker was told.
-_GO = """
+# `fail`, and otherwise "builds" a program that answers the version that the linker was told. Where the file `compiler` is there,
+# it starts one that still writes a moment after it was interrupted, when Go is long gone.
+_COMPILER = """
+import os, pathlib, signal, sys, time
+temporary = pathlib.Path(os.environ["GOTMPDIR"])
+def interrupted(*_):
+    for number in range(30):
+        time.sleep(0.01)
+        (temporary / "late.o").write_text("late")
+    sys.exit(1)
+signal.signal(signal.SIGINT, interrupted)
+pathlib.Path(sys.argv[1], "compiler").write_text(str(os.getpid()))
+while True:
+    time.sleep(1)
+"""
+_GO = (
+    f"COMPILER = {_COMPILER!r}\n"
+    + """
 import os, pathlib, re, sys, time
 records = pathlib.Path(os.environ["FAKE_RECORDS"])
 arguments = sys.argv[1:]
@@ -28,6 +44,9 @@ elif arguments[0] == "build":
     print("github.com/example/compiled", file=sys.stderr, flush=True)
     pathlib.Path(os.environ["GOTMPDIR"], "half.o").write_text("half")
     output.write_text("half")
+    if (records / "compiler").exists():
+        import subprocess
+        subprocess.Popen([sys.executable, "-c", COMPILER, str(records)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while (records / "hold").exists():
         time.sleep(0.02)
     if (records / "fail").exists():
@@ -36,6 +55,7 @@ elif arguments[0] == "build":
     output.write_text(f"#!/bin/sh\\ncase $0 in */etcd) echo etcd Version: 3.6.8;; *) echo {version};; esac\\n")
     output.chmod(0o755)
 """
+)
 
 
 @dataclass

@@ -1,11 +1,16 @@
 """How a build ends: complete in the cache or not at all, whoever else builds, and however it is stopped. Go is pretended."""
 
+import io
 import os
 import signal
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from engine import go, pulumi_tools
+from engine.progress import Progress
 from tests.engine.fakes import Machine, alive, finished, wait_until
 
 BOTH = ["pulumi", "pulumi-language-python"]
@@ -75,6 +80,47 @@ def test_an_interrupted_build_ends_go_and_leaves_nothing(machine: Machine, numbe
     assert not alive(machine.last_build_process())
     assert not machine.built.exists()
     assert no_temporary_folder(machine)
+
+
+def test_an_interrupted_build_waits_for_a_compiler_that_outlives_go(machine: Machine) -> None:
+    (machine.records / "hold").touch()
+    compiler = machine.records / "compiler"
+    compiler.touch()
+    process = machine.start()
+    wait_until(lambda: compiler.read_text() != "")
+    process.send_signal(signal.SIGINT)
+    assert finished(process).returncode == 130
+    assert not alive(int(compiler.read_text()))
+    assert no_temporary_folder(machine)
+
+
+def test_a_build_that_is_interrupted_while_go_starts_ends_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (machine.records / "hold").touch()
+    monkeypatch.setenv("FAKE_RECORDS", str(machine.records))
+    started: list[subprocess.Popen[str]] = []
+
+    class Interrupted(subprocess.Popen[str]):
+        """Go has started, and whoever started it doesn't know yet."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(go.subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        go.build(
+            str(machine.path / "go"),
+            pulumi_tools.COMMAND_LINE,
+            tmp_path / "pulumi",
+            [],
+            scratch=tmp_path,
+            log=tmp_path / "log",
+            progress=Progress(io.StringIO()),
+        )
+    assert started[0].poll() is not None
 
 
 @pytest.mark.parametrize("name", [*BOTH, "pulumi-language-python-exec"])

@@ -13,6 +13,7 @@ from localazure.kinds import ALL
 from localazure.shapes import default_api_version, to_arm
 from tests.support.batch_bodies import fixed, pool
 from tests.support.embedded import EmbeddedAzure
+from tests.support.examples import examples
 from tests.support.shapes import sdk_inputs_of
 
 NAMES = ["containers", "osType", "image", "resources", "requests", "gpu", "name", "properties", "identity", "type", "tags", "sku"]
@@ -51,7 +52,7 @@ RIGHT: dict[AzureType, dict[str, Any]] = {
     azure_types.GALLERY_IMAGE_VERSION: {"properties": {"storageProfile": {"source": {"id": SNAPSHOT}}}},
 }
 SHARED = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

@@ -12,9 +12,12 @@ from localazure.arm.errors import ArmError
 from localazure.kinds import batch_pool_changes
 from localazure.kinds.batch_pool_changes import UPDATABLE
 from localazure.shapes import arm_shape, to_arm
+from tests.support.examples import examples
 from tests.support.shapes import sdk_inputs_of
 
-THOROUGH = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+THOROUGH = settings(
+    max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 properties = sdk_inputs_of(BATCH_POOL).map(lambda inputs: to_arm(BATCH_POOL, inputs).get("properties") or {})
 
 

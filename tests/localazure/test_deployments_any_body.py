@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.localazure.test_deployments import ACCOUNT, CONTAINER_GROUP, IDENTITY, SCHEMA, VERSION, path
 from tests.support.embedded import EmbeddedAzure
+from tests.support.examples import examples
 
 NAMES = st.sampled_from(["properties", "osType", "containers", "tags", "sku", "name", "identity", "kind", "location"])
 SCALARS = (
@@ -65,7 +66,7 @@ SOUND = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(resources=st.lists(SOUND, max_size=2, unique_by=lambda each: (each["type"], each["name"])))
 def test_no_resource_of_a_sound_template_upsets_the_server(azure: EmbeddedAzure, group: str, resources: Any) -> None:
     template = {"$schema": SCHEMA, "contentVersion": "1.0.0.0", "resources": resources}
@@ -75,7 +76,7 @@ def test_no_resource_of_a_sound_template_upsets_the_server(azure: EmbeddedAzure,
         assert answer.is_success or answer.json()["error"]["code"]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=BODY)
 def test_no_deployment_upsets_the_server(azure: EmbeddedAzure, group: str, body: Any) -> None:
     for what in ("validate", "whatIf"):
@@ -84,7 +85,7 @@ def test_no_deployment_upsets_the_server(azure: EmbeddedAzure, group: str, body:
         assert answer.is_success or answer.json()["error"]["code"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(alphabet='{}[]":,templateproperties \\/*\n', max_size=60))
 def test_no_text_upsets_the_server(azure: EmbeddedAzure, group: str, text: str) -> None:
     answer = azure.client.put(path(group, "main"), params={"api-version": VERSION}, content=text.encode())

@@ -11,11 +11,12 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
 from localazure.shapes import to_arm
+from tests.support.examples import examples
 from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, InProcessArm, cluster, pool
 from tests.support.shapes import sdk_inputs_of
 
 THOROUGH = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

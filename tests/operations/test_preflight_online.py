@@ -308,12 +308,16 @@ def test_no_subscription_and_no_azure_are_said_in_a_line(preflight: Run, monkeyp
 
 
 def test_a_list_that_takes_too_long_is_given_up(connected: EmbeddedAzure) -> None:
-    fault(connected, "delay", "--path", "*/usages", "--seconds", "5", "--count", "0")
     wanted = [needs.parse(NEED)]
     began = time.monotonic()
-    found = online.ask(from_environment(connected), wanted, DAY, limit_seconds=2)
-    assert time.monotonic() - began < 4
-    assert found.missing == {"vCPU quotas in westeurope": "no answer within 2 seconds"}
+    assert online.ask(from_environment(connected), wanted, DAY).missing == {}
+    # Long enough for the other lists, whatever else the machine does.
+    limit = round(max(2.0, 3 * (time.monotonic() - began)), 1)
+    fault(connected, "delay", "--path", "*/usages", "--seconds", str(4 * limit), "--count", "0")
+    began = time.monotonic()
+    found = online.ask(from_environment(connected), wanted, DAY, limit_seconds=limit)
+    assert time.monotonic() - began < 2 * limit
+    assert found.missing == {"vCPU quotas in westeurope": f"no answer within {limit:g} seconds"}
 
 
 def from_environment(azure: EmbeddedAzure) -> Connection:

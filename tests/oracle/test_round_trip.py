@@ -9,9 +9,12 @@ from azure_gpu.formats.azure_types import ALL, AzureType
 from localazure import shapes
 from localazure.plugin.projection import inputs_of
 from tests.oracle import arm_types
+from tests.support.examples import examples
 from tests.support.shapes import sdk_inputs_of
 
-THOROUGH = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+THOROUGH = settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 JUDGED = [each for each in ALL if each.arm_type not in arm_types.WITHOUT_A_FILE]
 # The SDK's classes of networks take what Microsoft's types say the service sets: `etag`, `type` and states, from older versions.
 MADE_OF_RIGHT_INPUTS = [each for each in JUDGED if not each.arm_type.startswith("Microsoft.Network/")]
@@ -21,7 +24,7 @@ inputs_of_any_type = st.sampled_from(ALL).flatmap(lambda each: st.tuples(st.just
 @pytest.mark.skipif(not arm_types.FOLDER.is_dir(), reason=arm_types.MISSING_REASON)
 @pytest.mark.parametrize("azure_type", MADE_OF_RIGHT_INPUTS, ids=lambda each: each.arm_type)
 @given(data=st.data())
-@settings(THOROUGH, max_examples=10)
+@settings(THOROUGH, max_examples=examples(10))
 def test_microsofts_types_take_every_body_that_is_made_of_right_inputs(azure_type: AzureType, data: st.DataObject) -> None:
     inputs = data.draw(sdk_inputs_of(azure_type))
     body = shapes.to_arm(azure_type, inputs)

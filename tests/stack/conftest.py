@@ -21,8 +21,7 @@ def made() -> Iterator[list[ProgramStack]]:
     stacks: list[ProgramStack] = []
     yield stacks
     for stack in stacks:
-        done = stack.down()
-        assert done.returncode == 0, done.stdout + done.stderr
+        stack.end()
 
 
 @pytest.fixture
@@ -34,6 +33,14 @@ def make_stack(engine_bin: Path, made: list[ProgramStack]) -> MakeStack:
         return made[-1]
 
     return make
+
+
+@pytest.fixture(scope="module")
+def shared(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+    """One stack for all tests of a module; each brings it to the configuration that it needs with `become`."""
+    stack = ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", None, engine_bin=engine_bin)
+    yield stack
+    stack.end()
 
 
 @pytest.fixture
@@ -50,7 +57,9 @@ def shipped(engine_bin: Path, made: list[ProgramStack]) -> Shipped:
     return connect
 
 
-@pytest.fixture(scope="module")
-def az(azure: EmbeddedAzure) -> AzureCli:
-    """The real Azure CLI with a configuration of the test module's own, signed in to the shared embedded Azure."""
-    return AzureCli(azure)
+@pytest.fixture(scope="session")
+def az(azure: EmbeddedAzure) -> Iterator[AzureCli]:
+    """The real Azure CLI, signed in to the shared embedded Azure with a configuration of the test worker's own."""
+    signed_in = AzureCli(azure)
+    yield signed_in
+    signed_in.close()

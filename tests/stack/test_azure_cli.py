@@ -1,5 +1,6 @@
 """The real Azure CLI on the embedded Azure: what a refusal looks like to its user. What is taken is in test_document_*.py."""
 
+import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,14 @@ def test_what_is_not_there_is_exit_code_3_with_arms_code(az: AzureCli, group: st
         NOT_FOUND,
         "ERROR: (ResourceGroupNotFound) Resource group 'nowhere' could not be found.",
     )
+
+
+def test_a_command_of_the_warm_process_ends_as_that_of_az_itself(az: AzureCli) -> None:
+    """All other tests run their commands in a process that has the CLI's modules loaded."""
+    for words in (("group", "show", "--name", "nowhere"), ("cloud", "show", "--output", "json")):
+        alone = subprocess.run(["az", *words], env=az.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        warm = az(*words)
+        assert (warm.returncode, warm.stdout, warm.stderr) == (alone.returncode, alone.stdout, alone.stderr)
 
 
 # What the page itself names: GPUs are 1, 2 or 4, of K80, P100 or V100, on Linux alone; and each SKU has its most.

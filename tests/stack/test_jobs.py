@@ -16,12 +16,6 @@ LOGS = "azure-native:monitor:DiagnosticSetting"
 API_VERSION = "2026-07-01"
 
 
-def made(stack: ProgramStack) -> ProgramStack:
-    stack.create()
-    stack.update()
-    return stack
-
-
 def job_of(azure: EmbeddedAzure, stack: ProgramStack) -> dict[str, Any]:
     return azure.get(stack.outputs()["jobs"]["adder"], API_VERSION).json()
 
@@ -67,10 +61,10 @@ def test_a_job_comes_up_stays_as_it_is_and_leaves_nothing(azure: EmbeddedAzure, 
 
 
 def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: EmbeddedAzure, shared: ProgramStack
 ) -> None:
-    stack = made(make_stack(azure, with_sample_job()))
-
+    stack = shared
+    stack.become(with_sample_job())
     stack.configure(with_sample_job(timeout_minutes=5, environment={"A": "1"}))
     assert stack.steps() == [Step("update", JOB, "adder-job")]
     stack.update()
@@ -85,17 +79,19 @@ def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
-def test_another_gpu_changes_the_job_alone(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = made(make_stack(azure, with_sample_job()))
+def test_another_gpu_changes_the_job_alone(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+    stack = shared
+    stack.become(with_sample_job())
     stack.configure(with_sample_job(gpu="A100"))
     assert stack.steps() == [Step("update", JOB, "adder-job")]
     stack.update()
     assert job_of(azure, stack)["properties"]["workloadProfileName"] == "gpu-a100"
 
 
-def test_a_secret_of_a_job_is_nowhere_in_plain_text(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_secret_of_a_job_is_nowhere_in_plain_text(azure: EmbeddedAzure, shared: ProgramStack) -> None:
     secret = "hunter2-of-a-job"
-    stack = made(make_stack(azure, with_sample_job(secret_environment={"TOKEN": secret})))
+    stack = shared
+    stack.become(with_sample_job(secret_environment={"TOKEN": secret}))
     preview = stack.pulumi("preview", "--diff", "--expect-no-changes")
     assert preview.returncode == 0, preview.stdout + preview.stderr
     shown = {
@@ -107,21 +103,25 @@ def test_a_secret_of_a_job_is_nowhere_in_plain_text(azure: EmbeddedAzure, make_s
     assert [what for what, text in shown.items() if secret in text] == []
 
 
-def test_an_existing_environment_is_used_and_neither_changed_nor_deleted(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    owner = made(make_stack(azure, with_sample_job()))
-    environment_id = job_of(azure, owner)["properties"]["environmentId"]
+def test_an_existing_environment_is_used_and_neither_changed_nor_deleted(
+    azure: EmbeddedAzure, make_stack: MakeStack, shared: ProgramStack
+) -> None:
+    shared.become(with_sample_job())
+    environment_id = job_of(azure, shared)["properties"]["environmentId"]
     before = azure.get(environment_id, API_VERSION).json()
 
-    stack = made(make_stack(azure, {**with_sample_job(), "job_environment": {"existing": environment_id}}))
+    stack = make_stack(azure, {**with_sample_job(), "job_environment": {"existing": environment_id}})
+    stack.create()
+    stack.update()
     assert job_of(azure, stack)["properties"]["environmentId"].lower() == environment_id.lower()
     assert ENVIRONMENT not in {each["type"] for each in stack.exported()["resources"]}
     assert stack.down().returncode == 0
     assert azure.get(environment_id, API_VERSION).json() == before
 
 
-def test_names_regions_and_containers_change_as_azure_lets_them(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, with_sample_job())
-    made(stack)
+def test_names_regions_and_containers_change_as_azure_lets_them(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+    stack = shared
+    stack.become(with_sample_job())
 
     def job_steps(**job: Any) -> list[str]:
         stack.configure(with_sample_job(**job))

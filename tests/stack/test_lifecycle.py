@@ -54,9 +54,9 @@ def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing
 
 
 @pytest.mark.slow
-def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, with_gpu_group(azure))
-    up(stack)
+def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+    stack = shared
+    stack.become(with_gpu_group(azure))
     stack.configure(with_gpu_group(azure, tags={"purpose": "proof"}))
     assert [step for step in stack.steps() if step.operation != "same"] == [Step("update", GROUP, "adder-group")]
     up(stack)
@@ -64,9 +64,9 @@ def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, make_sta
 
 
 @pytest.mark.slow
-def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, {**with_gpu_group(azure), "container_groups": {}})
-    up(stack)
+def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+    stack = shared
+    stack.become({**with_gpu_group(azure), "container_groups": {}})
     group = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{stack.outputs()['resource_group']}", "2024-03-01").json()
     answer = azure.patch(group["id"], {"tags": {**group["tags"], "team": "somebody-else"}}, "2024-03-01")
     assert answer.status_code == 200, answer.text

@@ -76,10 +76,9 @@ def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(
     assert stack.name not in stack.names()
 
 
-def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, with_pool())
-    stack.create()
-    stack.update()
+def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+    stack = shared
+    stack.become(with_pool())
     before = pool_of(azure, stack, "gpus")
 
     in_place: dict[str, Any] = {"autoscale": {"max_nodes": 3}, "metadata": {"a": "b"}, "expires_after": "2026-12-24"}
@@ -102,14 +101,13 @@ def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedA
 
 
 def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_makes_none(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: EmbeddedAzure, shared: ProgramStack
 ) -> None:
     images = ["docker.io/library/python:3.11", "docker.io/library/python:3.12"]
     blobs: dict[str, Any] = {"container": "data"}
     said: dict[str, Any] = {"image": "microsoft-dsvm:ubuntu-hpc:2404", "containers": {"images": images}}
-    stack = make_stack(azure, with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
-    stack.create()
-    stack.update()
+    stack = shared
+    stack.become(with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
     before = pools_in(azure, stack)
 
     said["containers"] = {"enabled": True, "images": images[::-1]}
@@ -127,10 +125,9 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
     assert [after] != before
 
 
-def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, with_pool(replace="drain-first"))
-    stack.create()
-    stack.update()
+def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+    stack = shared
+    stack.become(with_pool(replace="drain-first"))
     stack.configure(with_pool(replace="drain-first", task_slots=2))
     assert pool_steps(stack) == ["delete-replaced", "replace", "create-replacement"]
     stack.update()
@@ -139,11 +136,10 @@ def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: Embedded
     unchanged(stack)
 
 
-def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: EmbeddedAzure, shared: ProgramStack) -> None:
     """The reason for all this: the service's refusal, should anything change it behind the program's back."""
-    stack = make_stack(azure, with_pool(dedicated_nodes=1))
-    stack.create()
-    stack.update()
+    stack = shared
+    stack.become(with_pool(dedicated_nodes=1))
     pool_id = stack.outputs()["pools"]["gpus"]
     body = azure.get(pool_id, API_VERSION).json()
     changed = {"properties": {**body["properties"], "vmSize": "Standard_NC8as_T4_v3"}}
@@ -153,7 +149,7 @@ def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: EmbeddedAzure
 
 
 def test_nodes_start_from_an_image_of_the_stacks_own_and_a_new_version_makes_a_new_pool(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: EmbeddedAzure, shared: ProgramStack
 ) -> None:
     snapshot = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/snapshots/trained"
 
@@ -161,9 +157,8 @@ def test_nodes_start_from_an_image_of_the_stacks_own_and_a_new_version_makes_a_n
         image = {"source_id": snapshot, "version": version, "node_agent": "batch.node.ubuntu 24.04"}
         return {**with_pool(gallery_image="trained"), "gallery_images": {"trained": image}}
 
-    stack = make_stack(azure, with_version("1.0.0"))
-    stack.create()
-    stack.update()
+    stack = shared
+    stack.become(with_version("1.0.0"))
     before = pool_of(azure, stack, "gpus")
     image = before["properties"]["deploymentConfiguration"]["virtualMachineConfiguration"]["imageReference"]["id"]
     assert image.endswith("/versions/1.0.0")

@@ -3,36 +3,50 @@
 import json
 import os
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from select import select
 from typing import Any
 
 from azure_gpu_operations.shell import cli, connections, environment
 from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.times import STARTED
 
 LIMIT_SECONDS = 120
+_WARM = Path(__file__).with_name("warm_azure_cli.py")
 _say = partial(print, file=sys.stderr, flush=True)
 
 
 class AzureCli:
-    """`az` with a configuration in the server's own state folder, so that no two tests' workers share one."""
+    """`az` with a configuration in the server's own state folder, so that no two tests' workers share one.
 
-    def __init__(self, azure: EmbeddedAzure) -> None:
+    `warm`: commands are run by a process that has the CLI's modules loaded, where the CLI's own Python is known.
+    """
+
+    def __init__(self, azure: EmbeddedAzure, *, warm: bool = True) -> None:
         self.azure = azure
         outside = connected(azure)
         found = connections.connection({}, outside)
         folder = environment.configuration_folder(azure.state, found)
         self.environment = environment.variables(outside, folder, cli.folder_of_az(outside, _say), found)
+        self._python = _python_of_az(self.environment) if warm else None
+        self._warm: subprocess.Popen[str] | None = None
         assert sign_in(self.environment, found, azure.client_secret, _say)
 
     def __call__(self, *words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
         """Runs `az`, which warns and fails on standard error."""
+        STARTED["az"] += 1
+        if self._python is not None:
+            return self._run_warm(self._python, words, cwd)
         return subprocess.run(
             ["az", *words],
             cwd=cwd,
@@ -43,6 +57,37 @@ class AzureCli:
             timeout=LIMIT_SECONDS,
             check=False,
         )
+
+    def _run_warm(self, python: Path, words: tuple[str, ...], cwd: Path | None) -> "subprocess.CompletedProcess[str]":
+        if self._warm is None:
+            self._warm = subprocess.Popen(
+                [python, _WARM],
+                env={**self.environment, "AZ_INSTALLER": "PIP"},  # as bin/az sets it
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        assert self._warm.stdin is not None
+        assert self._warm.stdout is not None
+        with tempfile.TemporaryDirectory() as folder:
+            output, errors = Path(folder, "output"), Path(folder, "errors")
+            asked = {"words": words, "folder": str(cwd or Path.cwd()), "output": str(output), "errors": str(errors)}
+            self._warm.stdin.write(json.dumps(asked) + "\n")
+            self._warm.stdin.flush()
+            if not select([self._warm.stdout], [], [], LIMIT_SECONDS)[0]:
+                self.close()
+                raise subprocess.TimeoutExpired(["az", *words], LIMIT_SECONDS)
+            code = int(self._warm.stdout.readline())
+            return subprocess.CompletedProcess(["az", *words], code, output.read_text(), errors.read_text())
+
+    def close(self) -> None:
+        """Ends the process that has the modules loaded, and a command that it still runs."""
+        if self._warm is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._warm.pid, signal.SIGKILL)
+            self._warm.communicate()
+            self._warm = None
 
     def answer(self, *words: str, cwd: Path | None = None) -> Any:
         """What a command that has to succeed prints, read as JSON; None where it prints nothing."""
@@ -70,3 +115,10 @@ def connected(azure: EmbeddedAzure) -> dict[str, str]:
     lines = azure.command("env").stdout.splitlines()
     pairs = (shlex.split(line)[1].split("=", 1) for line in lines if not line.startswith("export PATH="))
     return {**os.environ, **dict(pairs), "PYTHONPATH": str(CHECKOUT)}
+
+
+def _python_of_az(environment: Mapping[str, str]) -> Path | None:
+    """The Python beside the `az` that is on PATH; None where it is packaged in another way."""
+    az = shutil.which("az", path=environment["PATH"])
+    python = Path(az).resolve().with_name("python") if az else None
+    return python if python is not None and python.exists() else None

@@ -3,10 +3,13 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +17,9 @@ from typing import Any
 import yaml
 
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.times import STARTED
 
 LIMIT_SECONDS = 300
-_CREATE = """
-import sys
-from pathlib import Path
-from azure_gpu_operations.stack import Stack
-Stack(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])).create_if_missing()
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,10 @@ class ProgramStack:
         self.name = name
         self.config_file = azure.state / f"Pulumi.{name}.yaml"
         self.environment = connected_environment(azure, engine_bin)
+        self.there = False  # made, by `create`
+        self._may_hold = False  # whether an `up` was begun since the last `down`
+        self._configured: dict[str, Any] | None = None
+        self._updated: dict[str, Any] | None = None
         if config is not None:
             self.configure(config)
 
@@ -50,6 +52,19 @@ class ProgramStack:
         earlier = yaml.safe_load(self.config_file.read_text()) if self.config_file.exists() else {}
         keys = {f"azure-gpu:{key}": value for key, value in config.items()} | connection_keys(self.azure)
         self.config_file.write_text(yaml.safe_dump({**earlier, "config": keys}, sort_keys=False))
+        self._configured, self._updated = deepcopy(config), None
+
+    def become(self, config: dict[str, Any]) -> None:
+        """Brings the stack, made where it isn't there yet, to this configuration, whatever it had."""
+        if self._updated != config:
+            self.prepare(config)
+            self.update()
+
+    def prepare(self, config: dict[str, Any]) -> None:
+        """Makes the stack where it isn't there yet, and writes this configuration; what is up stays as it is."""
+        self.configure(config)
+        if not self.there:
+            self.create()
 
     # `python -m operations` and `pulumi`, as a user runs them
 
@@ -59,14 +74,28 @@ class ProgramStack:
     def down(self) -> "subprocess.CompletedProcess[str]":
         return self.operations("down")
 
+    def end(self) -> None:
+        """Takes the stack down. One that nothing was brought up in is only removed, which fails where it has a resource."""
+        if self._may_hold:
+            done = self.down()
+            assert done.returncode == 0, done.stdout + done.stderr
+            return
+        done = self._run(["pulumi", "stack", "rm", "--yes", "--preserve-config", "--non-interactive", self.name])
+        assert done.returncode == 0 or "no stack named" in done.stderr, done.stdout + done.stderr
+
     def update(self) -> str:
         """`pulumi up` alone, which has to go well, and its output. The stack has to exist."""
         done = self.pulumi("up", "--yes", "--skip-preview")
         assert done.returncode == 0, done.stdout + done.stderr
+        self._updated = self._configured
         return done.stdout
 
     def operations(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-        return self._run(self.line(*words), environment)
+        self._note(words)
+        done = self._run(self.line(*words), environment)
+        if words[0] == "down" and done.returncode == 0:
+            self._may_hold = False
+        return done
 
     def line(self, *words: str) -> list[str]:
         """The command line, with the stack's options before what belongs to the program that `run` runs."""
@@ -76,6 +105,7 @@ class ProgramStack:
 
     def start_up(self) -> "subprocess.Popen[str]":
         """Begins an `up` of `pulumi` alone and returns its process, for a test that kills it. The stack has to exist."""
+        self._note(("up",))
         return subprocess.Popen(
             ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", *self._options()],
             cwd=CHECKOUT,
@@ -87,11 +117,18 @@ class ProgramStack:
 
     def create(self) -> None:
         """Makes the stack, without anything in it, as `up` does first."""
-        command = [sys.executable, "-c", _CREATE, str(CHECKOUT), self.name, str(self.config_file)]
-        done = self._run(command)
-        assert done.returncode == 0, done.stdout + done.stderr
+        # The engine writes the salt of the stack's secrets into the project's folder, so it gets one of its own.
+        with tempfile.TemporaryDirectory() as text:
+            folder = Path(text)
+            shutil.copy(CHECKOUT / "Pulumi.yaml", folder)
+            shutil.copy(self.config_file, folder / f"Pulumi.{self.name}.yaml")
+            done = self._run(["pulumi", "stack", "init", self.name, "--no-select", "--non-interactive"], cwd=folder)
+            assert done.returncode == 0, done.stdout + done.stderr
+            shutil.copy(folder / f"Pulumi.{self.name}.yaml", self.config_file)
+        self.there = True
 
     def pulumi(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        self._note(arguments)
         return self._run(["pulumi", *arguments, "--non-interactive", *self._options()])
 
     def steps(self) -> list[Step]:
@@ -115,13 +152,21 @@ class ProgramStack:
         done = self._run(["pulumi", "stack", "ls", "--json"])
         return [stack["name"] for stack in json.loads(done.stdout)]
 
+    def _note(self, words: tuple[str, ...]) -> None:
+        """Counts the runs of the engine."""
+        if words[0] in ("up", "preview", "down", "destroy", "refresh"):
+            STARTED[words[0]] += 1
+        self._may_hold |= words[0] in ("up", "import")
+
     def _options(self) -> list[str]:
         return ["--stack", self.name, "--config-file", str(self.config_file)]
 
-    def _run(self, command: list[str], more: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    def _run(
+        self, command: list[str], more: Mapping[str, str] | None = None, *, cwd: Path = CHECKOUT
+    ) -> "subprocess.CompletedProcess[str]":
         environment = {**self.environment, **(more or {})}
         return subprocess.run(
-            command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
         )
 
 

@@ -146,7 +146,10 @@ def test_a_batch_larger_than_the_data_is_refused_before_tensorflow_is_needed(
     assert finished.report["problems"] == ["--batch-size: 41, but 40 images to train on; allowed: 1 to 40"]
 
 
-@pytest.mark.parametrize(("size", "file"), [("300k", "digits/train-images-idx3-ubyte"), ("3m", "checkpoint.npz")])
+@pytest.mark.parametrize(
+    ("size", "file"),
+    [("300k", "digits/train-images-idx3-ubyte"), pytest.param("3m", "checkpoint.npz", marks=pytest.mark.slow)],
+)
 def test_a_full_disk_is_told_and_leaves_no_half_file(mnist_python: Path, tmp_path: Path, size: str, file: str) -> None:
     # A file system of `size` in a mount namespace of its own, which disappears with the program.
     inside = f"mount -t tmpfs -o size={size} tmpfs {tmp_path} && "

@@ -24,6 +24,7 @@ from azure_gpu.shared.refusal import Refused
 from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, Registration, declare
 from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+from tests.support.examples import examples
 
 POOL = "azure-native:batch:Pool"
 NETWORK = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets"
@@ -173,7 +174,7 @@ def test_of_any_two_pools_the_names_differ_where_batch_could_not_make_one_of_the
 
 
 @given(edits=st.lists(st.sampled_from(sorted(EDITS)), min_size=1, max_size=3, unique=True), more=st.sampled_from(sorted(EDITS)))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_the_same_holds_where_several_things_are_said(edits: list[str], more: str) -> None:
     try:
         before, after = pool(*edits), pool(*edits, more)

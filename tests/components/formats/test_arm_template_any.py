@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Scope, expand, finish, finish_outputs
 from azure_gpu.formats.document import Document
+from tests.support.examples import examples
 
 HEAD = {
     "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
@@ -65,7 +66,7 @@ TEMPLATE = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(template=TEMPLATE, given_values=st.dictionaries(KEYS, JSON, max_size=2), scope=SCOPES)
 def test_no_template_upsets_the_evaluator(template: dict[str, Any], given_values: dict[str, Any], scope: Scope) -> None:
     whole = expand(Document("t.json", {**HEAD, **template}, {}), given_values, scope)
@@ -75,7 +76,7 @@ def test_no_template_upsets_the_evaluator(template: dict[str, Any], given_values
     finish_outputs(whole, lambda _: "x")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(expression=EXPRESSIONS | st.text(max_size=30).map(lambda text: f"[{text}]"))
 def test_every_expression_has_a_value_or_a_problem(expression: str) -> None:
     document = Document("t.json", {**HEAD, "resources": [], "variables": {"a": expression}}, {})

@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from azure_gpu.formats.autoscale_formula import Targets, as_text, evaluate, formula_problems, language, parse
 from azure_gpu.formats.autoscale_formula.values import Interval, text
+from tests.support.examples import examples
 from tests.support.measured import Measured, values
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -62,7 +63,7 @@ def _wider(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(st.recursive(LEAVES, _wider, max_leaves=8), min_size=1, max_size=4))
 def test_what_passes_the_checks_is_evaluated_or_ends_with_its_place(expressions: list[str]) -> None:
     written = "x = 1;\n" + "".join(f"x = {one};\n$TargetDedicatedNodes = len({one});\n" for one in expressions)

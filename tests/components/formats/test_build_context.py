@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from azure_gpu.formats.build_context import BuildContextError, context_files, context_hash
+from tests.support.examples import examples
 
 SHELL = "find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16"
 needs_sha256sum = pytest.mark.skipif(shutil.which("sha256sum") is None, reason="this machine has no sha256sum")
@@ -39,7 +40,7 @@ NAMES = st.text(alphabet=st.sampled_from("abZ09 ._-+~#%'\"$ßé"), min_size=1, m
 
 
 @needs_sha256sum
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.dictionaries(st.tuples(NAMES, NAMES), st.binary(max_size=20), min_size=1, max_size=6))
 def test_any_files_hash_as_in_the_shell(tmp_path_factory: pytest.TempPathFactory, files: dict[tuple[str, str], bytes]) -> None:
     folder = fill(tmp_path_factory.mktemp("context"), {f"{parent}/{name}": content for (parent, name), content in files.items()})

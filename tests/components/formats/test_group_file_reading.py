@@ -11,6 +11,7 @@ from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.stack_file import SECRET
 from tests.support.container_group_files import EXPORTED_2018, FILES, GPU_YAML, SIDECAR_2018, VOLUMES_2019
 from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD, TEMPLATE_2021
+from tests.support.examples import examples
 
 
 def taken(text: str, file: str = "f.yaml") -> GroupInFile:
@@ -282,7 +283,7 @@ def test_nothing_of_a_file_that_is_no_group_is_shown() -> None:
     assert PASSWORD not in str(read(f"password: {PASSWORD}\n", "f.yaml")[1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(sorted(FILES)), st.data())
 def test_no_change_of_a_file_makes_it_raise(file: str, data: st.DataObject) -> None:
     lines = FILES[file].splitlines(keepends=True)
@@ -311,7 +312,7 @@ def test_no_change_of_a_file_makes_it_raise(file: str, data: st.DataObject) -> N
 SECRET_KEYS = ("secureValue", "password", "storageAccountKey", "workspaceKey")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(("volumes-2019.yaml", "template-2021.json")), st.data())
 def test_no_secret_is_ever_told(file: str, data: st.DataObject) -> None:
     """Whatever else is wrong with the file: a line missing, a key misspelt, a value of another type."""

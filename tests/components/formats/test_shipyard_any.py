@@ -13,6 +13,7 @@ from azure_gpu.formats.shipyard import files
 from azure_gpu.formats.shipyard.jobs import settings_of as jobs_of
 from azure_gpu.formats.shipyard.pool_settings import settings_of as pool_of
 from azure_gpu_operations.importing.shipyard_pools import judge
+from tests.support.examples import examples
 from tests.support.shipyard_files import (
     CUSTOM_POOL,
     MPI_JOBS,
@@ -86,7 +87,7 @@ def mutated(draw: st.DrawFn, wholes: list[Any]) -> Any:
     return whole
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(mutated(POOLS), mutated(JOBS), mutated([yaml.safe_load(VOLUMES_CONFIG)]))
 def test_nothing_raises_and_no_signature_is_told(pool: Any, jobs: Any, config: Any) -> None:
     texts = [("pool.json", pool), ("jobs.json", jobs), ("config.json", config)]

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.localazure.apps.sdk import VERSION, Apps
 from tests.localazure.containers.sdk import TASK_RUN
+from tests.support.examples import examples
 
 NAMES = ["containers", "initContainers", "image", "name", "resources", "cpu", "memory", "gpu", "env", "value", "args", "type"]
 JSON = st.recursive(
@@ -26,7 +27,7 @@ REQUESTS = st.fixed_dictionaries(
     {"type": st.just("DockerBuildRequest") | JSON, "dockerFilePath": st.just("Dockerfile") | JSON, "platform": JSON},
     optional={name: JSON for name in ("sourceLocation", "imageNames", "arguments", "timeout", "credentials", "other")},
 )
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from localazure.shapes.model import ArrayShape, BooleanShape, MapShape, NumberSh
 from tests.localazure.batch.data_plane import MACHINE, VERSION, Account, code
 from tests.localazure.conftest import new_group
 from tests.support.embedded import EmbeddedAzure
+from tests.support.examples import examples
 
 WORDS = (
     "jobs tasks pools nodes files applications supportedimages nodecounts disable enable terminate reactivate taskcounts resize "
@@ -50,7 +51,7 @@ HEADERS = st.dictionaries(
     ),
     max_size=2,
 )
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 JOB = {"id": "made", "poolInfo": {"poolId": "pool"}}
 TASK = {"id": "made", "commandLine": "/bin/true"}
 
@@ -160,7 +161,7 @@ def test_no_question_upsets_the_server(busy: Account, path: list[str], query: di
     ],
     ids=lambda each: "-".join(each) if isinstance(each, list) else "",
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.dictionaries(st.sampled_from(NAMES.split()), JSON, max_size=5))
 def test_no_body_upsets_the_server(
     busy: Account, method: str, path: list[str], under: dict[str, Any], body: dict[str, Any]
@@ -186,7 +187,9 @@ def test_no_body_upsets_the_server(
     ],
     ids=lambda each: each if isinstance(each, str) and each.startswith("Batch") else "",
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_no_body_of_the_right_shape_upsets_the_server(
     busy: Account, method: str, path: list[str], model: str, data: st.DataObject

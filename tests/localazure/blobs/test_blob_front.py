@@ -14,6 +14,7 @@ from localazure.blobs import sas_strings, shared_key
 from localazure.blobs.addresses import Address
 from tests.localazure.blobs.conftest import Account, later, new_account
 from tests.support.embedded import EmbeddedAzure
+from tests.support.examples import examples
 
 SERVICE_VERSION = "2025-11-05"
 
@@ -274,7 +275,7 @@ ANYTHING = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     fields=st.fixed_dictionaries(
         {"sv": words("2015-04-05 2018-11-09 2020-12-06 2025-07-05 2026-10-06 2014-02-14 x")},
@@ -318,7 +319,7 @@ def test_no_signature_of_odd_fields_gives_an_internal_error(
     assert answer.status_code < 500 or code(answer) == (501, "NotImplemented"), (answer.status_code, answer.text)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     asked=st.one_of(OPERATIONS, ANYTHING),
     more=st.dictionaries(NAMES, VALUES, max_size=2),

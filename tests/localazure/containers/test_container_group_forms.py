@@ -8,6 +8,7 @@ from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.kinds import container_group_address, container_group_form, container_group_volumes
 from localazure.shapes.model import ArrayShape, BooleanShape, MapShape, NumberShape, ObjectShape, Shape, StringShape
+from tests.support.examples import examples
 
 TEXT = st.text(alphabet="aZ0-./:\0=", max_size=6)
 PROPERTIES = shapes.arm_shape(azure_types.CONTAINER_GROUP).properties["properties"].shape
@@ -35,7 +36,7 @@ def values(shape: Shape) -> st.SearchStrategy[Any]:
             return st.just({})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(values(PROPERTIES))
 def test_each_refusal_says_where(properties: dict[str, Any]) -> None:
     found = [

@@ -16,6 +16,7 @@ from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView
 from localazure.kubernetes.model import Taint
 from localazure.kubernetes.node_templates import scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool as pool_shape
+from tests.support.examples import examples
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 GPU_TAINT = Taint("sku", "gpu", "NoSchedule")
@@ -300,7 +301,7 @@ POOLS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PODS, POOLS)
 def test_every_pod_is_helped_or_told_and_no_pool_grows_too_far(pods: list[PodView], pools: list[PoolView]) -> None:
     cluster = Cluster(nodes=[], pods=pods, pools=pools, now=NOW)
@@ -320,7 +321,7 @@ def test_every_pod_is_helped_or_told_and_no_pool_grows_too_far(pods: list[PodVie
     assert coming or set(helped_by) | set(told) == {one.uid for one in pods}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PODS, st.integers(0, 4), st.integers(0, 2))
 def test_what_goes_leaves_room_for_every_pod_that_moves(pods: list[PodView], count: int, least: int) -> None:
     view = pool("cpu", "Standard_D4s_v5", most=9, target=count, least=least)

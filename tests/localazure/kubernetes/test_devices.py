@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from localazure.kubernetes.devices import NodeDevices, PluginError, RefusedError, StartError
 from localazure.kubernetes.infrastructure.device_map import device_of, spread
 from tests.localazure.kubernetes.gpu_world import World, pool
+from tests.support.examples import examples
 
 GPU = "nvidia.com/gpu"
 A100X4 = pool(name="a100", size="Standard_NC96ads_A100_v4")
@@ -190,7 +191,7 @@ def test_what_is_kept_is_readable_as_json(world: World) -> None:
     assert list(kept["pods"]) == ["a"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20))
 def test_no_device_is_ever_held_twice(steps: list[tuple[int, int]]) -> None:
     """Whatever pods ask for and in whatever order they go; 0 means that the pod goes."""

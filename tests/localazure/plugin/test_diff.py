@@ -22,9 +22,12 @@ from azure_gpu.formats.azure_types import (
 )
 from localazure.plugin.diff import diff
 from tests.localazure.plugin.conftest import Engine
+from tests.support.examples import examples
 from tests.support.shapes import sdk_inputs_of
 
-QUICK = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+QUICK = settings(
+    max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 typed_inputs = st.sampled_from(ALL).flatmap(lambda each: st.tuples(st.just(each), sdk_inputs_of(each)))
 GROUP_INPUTS: dict[str, Any] = {
     "resourceGroupName": "rg",

@@ -1,0 +1,18 @@
+"""Ends what a server left running: every container's process, every Batch node's and machine's, every cluster's."""
+
+import asyncio
+
+from localazure.batch.nodes import connection as nodes
+from localazure.containers.runtime import Runtime
+from localazure.folder import LocalFolder
+from localazure.kubernetes import control_plane
+from localazure.ml.places import containers_below
+
+
+async def reap(folder: LocalFolder) -> None:
+    """Returns once none of them is left."""
+    of_endpoints = containers_below(folder.ml_endpoints)
+    of_groups = (folder.containers, folder.replicas, of_endpoints, folder.machine_containers, folder.ml_jobs)
+    containers = (Runtime(part).reap() for part in of_groups)
+    of_nodes = (nodes.reap(part) for part in (folder.batch, folder.machines))
+    await asyncio.gather(*containers, *of_nodes, control_plane.reap(folder.clusters))

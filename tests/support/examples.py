@@ -1,0 +1,19 @@
+"""The number of examples of a property test: all of them in `make test ALL=1`, a quarter otherwise."""
+
+import hypothesis
+
+QUICK, THOROUGH = "quick", "thorough"
+_HYPOTHESIS_DEFAULT = 100
+
+
+def register_profiles() -> None:
+    """`thorough` is taken with `--hypothesis-profile=thorough`; `quick` applies without."""
+    # How long an example takes depends on what else the machine does.
+    hypothesis.settings.register_profile(THOROUGH, deadline=None, max_examples=_HYPOTHESIS_DEFAULT)
+    hypothesis.settings.register_profile(QUICK, deadline=None, max_examples=_HYPOTHESIS_DEFAULT // 4)
+    hypothesis.settings.load_profile(QUICK)
+
+
+def examples(thorough: int) -> int:
+    """For a test with a number of its own: `thorough`, or as small a part of it as the profile says."""
+    return max(1, thorough * hypothesis.settings().max_examples // _HYPOTHESIS_DEFAULT)
