@@ -176,7 +176,10 @@ def test_the_stacks_identity_speaks_for_the_machine_and_without_one_it_gets_its_
     registry = {"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}}
     with_own = declared(registry=registry, storage={"name": "s", "id": "/storage"})
     assert with_own.one(MACHINE).inputs["identity"] == {"type": "SystemAssigned"}
-    assert sorted(each.inputs["scope"] for each in with_own.of_type(ROLE)) == ["/registry", "/storage"]
+    assert with_own.roles == [
+        ("trainer-machine", "AcrPull", "/registry", "GpuVm::trainer"),
+        ("trainer-machine", "Storage Blob Data Contributor", "/storage", "GpuVm::trainer"),
+    ]
     assert declared(registry=registry, assign_roles=False).of_type(ROLE) == []
 
 
