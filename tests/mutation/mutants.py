@@ -248,8 +248,7 @@ def _to_nothing(node: ast.Expr) -> None:
 
 
 def _adds_nothing(node: ast.AugAssign) -> None:
-    """Adds nothing of the same type."""
-    node.value = ast.Subscript(value=node.value, slice=ast.Slice(upper=ast.Constant(value=0)), ctx=ast.Load())
+    node.value = ast.parse(f"type({ast.unparse(node.target)})()", mode="eval").body
 
 
 def _not_secret(node: ast.Call) -> None:

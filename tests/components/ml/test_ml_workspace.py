@@ -374,3 +374,9 @@ def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_
     extension = named(recorded, "ml-extension-shared")
     assert named(recorded, "on-the-cluster").urn in extension.dependencies
     assert extension.urn in named(recorded, "ml-compute-shared").dependencies
+
+
+def test_a_private_workspace_without_a_private_endpoint_is_made_with_a_warning() -> None:
+    recorded = declared(network="private")
+    assert recorded.one(f"{ML}:Workspace").inputs["publicNetworkAccess"] == "Disabled"
+    assert recorded.of_type("azure-native:network:PrivateEndpoint") == []
