@@ -26,7 +26,7 @@ KUBERNETES = $(shell grep -Eqs '^  azure-gpu:clusters:' Pulumi.$(STACK).yaml && 
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up down preview status env shell test times lint docs bench lock ready engine kubernetes azurite clean
+.PHONY: help up down preview status env shell test times lint docs bench mutants lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -73,6 +73,9 @@ docs: .venv/ready ## write every generated page again: settings, components, cat
 
 bench: .venv/ready engine kubernetes azurite ## the figures that README.md speaks of, as ratios in one run
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.bench
+
+mutants: .venv/ready ## 120 small changes of the library, of which the tests have to notice all but 5 of 100
+	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.mutation
 
 lock: .venv/ready ## renew the locked files after a change of versions in requirements.txt or one of the pyproject.toml
 	grep -v -e '^-e' requirements.txt > .local/versions.txt

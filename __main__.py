@@ -21,6 +21,7 @@ from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.images.gallery_image import GalleryImage
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.stack.connection import connection
 from azure_gpu.stack.look_ups import BY_PROVIDER
@@ -37,7 +38,7 @@ refuse(plan.problems)
 warn(plan.problems)
 
 foundation = Foundation("foundation", settings.foundation, planned=plan.foundation)
-shared = {**foundation.surroundings, "stack": settings.stack}
+shared: OfStack = {**foundation.surroundings, "stack": settings.stack}
 groups = {
     name: ContainerGroup(name, {**settings.container_groups[name], **shared}, planned=spec)
     for name, spec in plan.container_groups.items()
@@ -56,27 +57,28 @@ images = {
     name: GalleryImage(name, {**settings.gallery_images[name], **shared}, planned=spec)
     for name, spec in plan.gallery_images.items()
 }
-with_images = {**shared, "images": {name: image.of_pool for name, image in images.items()}}
+of_images = {name: image.of_pool for name, image in images.items()}
 account = None
 pools: dict[str, BatchPool] = {}
 if settings.batch_account is not None:
     account = BatchAccount("batch", {**settings.batch_account, **shared}, planned=plan.batch_account)
     pools = {
-        name: BatchPool(name, {**settings.pools[name], **with_images, **account.surroundings}, planned=spec)
+        name: BatchPool(name, {**settings.pools[name], **shared, **account.surroundings, "images": of_images}, planned=spec)
         for name, spec in plan.pools.items()
     }
 clusters = {
     name: GpuCluster(name, {**settings.clusters[name], **shared}, planned=planned) for name, planned in plan.clusters.items()
 }
 edges = {name: EdgeSharing(name, {**settings.edges[name], **shared}, planned=spec) for name, spec in plan.edges.items()}
-vms = {name: GpuVm(name, {**settings.vms[name], **with_images}, planned=spec) for name, spec in plan.vms.items()}
+vms = {name: GpuVm(name, {**settings.vms[name], **shared, "images": of_images}, planned=spec) for name, spec in plan.vms.items()}
 workspace = None
 endpoints: dict[str, MlEndpoint] = {}
 if settings.ml_workspace is not None:
     of_clusters = {name: cluster.of_workspace for name, cluster in clusters.items()}
     of_vms = {name: vm.of_workspace for name, vm in vms.items()}
-    attached = {**settings.ml_workspace, **shared, "clusters": of_clusters, "vms": of_vms}
-    workspace = MlWorkspace("ml", attached, planned=plan.ml_workspace)
+    workspace = MlWorkspace(
+        "ml", {**settings.ml_workspace, **shared, "clusters": of_clusters, "vms": of_vms}, planned=plan.ml_workspace
+    )
     endpoints = {
         name: MlEndpoint(name, {**settings.ml_endpoints[name], **shared, **workspace.surroundings}, planned=spec)
         for name, spec in plan.ml_endpoints.items()

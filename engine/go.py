@@ -92,6 +92,7 @@ def build(
             with _uninterrupted():
                 _end(process)
                 reader.join()
+    assert process is not None  # else starting it has raised
     if process.returncode != 0:
         log.write_text("".join(report.lines), encoding="utf-8")
         last = "\n".join(f"  {line.rstrip()}" for line in report.lines[-_SHOWN_LINES:])

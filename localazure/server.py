@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -71,8 +72,9 @@ class AbortableProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope[ABORT] = self.transport.abort
-        self.scope[GONE] = self._gone = []
+        scope = cast(dict[str, Any], self.scope)  # ASGI leaves further keys to servers
+        scope[ABORT] = self.transport.abort
+        scope[GONE] = self._gone = []
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)

@@ -50,7 +50,7 @@ class Arrived(NamedTuple):
     @property
     def queries(self) -> dict[str, str]:
         """All of them, by lower-case name."""
-        return {key.lower(): value for key, value in reversed(self.request.query_params.items())}
+        return {key.lower(): value for key, value in reversed([*self.request.query_params.items()])}
 
 
 class Arm:

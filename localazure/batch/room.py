@@ -36,7 +36,8 @@ def granted(
     error: Body | None = None
     for count in range(wanted, 0, -1):
         sought = (pool.dedicated + count, 0) if dedicated else (0, pool.spot + count)
-        found = batch_quotas.shortage(resource, pool.vm_size, *sought, [tuple(one) for one in others], services)
+        has = [(one.vm_size, one.dedicated, one.spot) for one in others]
+        found = batch_quotas.shortage(resource, pool.vm_size, *sought, has, services)
         if found is None:
             return count, error
         error = error or found

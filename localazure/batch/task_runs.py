@@ -89,7 +89,7 @@ class TaskRuns:
         for node in nodes:
             for name, context in list(node.agent.adopted.items()) if node.agent else ():
                 key = TaskKey(context["account"], context["job"], context["task"]) if "task" in context else None
-                run = work.run_of(key) if key in left else None
+                run = work.run_of(key) if key is not None and key in left else None
                 if key is not None and run is not None:
                     left.discard(key)
                     known = [one for node_id in context["nodes"] for one in nodes if one.id == node_id]
@@ -123,12 +123,12 @@ class TaskRuns:
     async def give_up(self, node: Node, reason: str) -> None:
         """The node goes: what is still being prepared for it writes there no more, and waits for another. What runs there ends
         with the node itself."""
-        preparing = [one for one in self.on(node) if not one.commanded and one.work is not None]
-        for running in preparing:
+        preparing = [(one, one.work) for one in self.on(node) if not one.commanded and one.work is not None]
+        for running, work in preparing:
             running.fate, running.reason = running.fate or _REQUEUE, running.reason or reason
-            running.work.cancel()
+            work.cancel()
         if preparing:
-            await asyncio.wait([running.work for running in preparing])
+            await asyncio.wait([work for _, work in preparing])
 
     async def settled(self, node: Node) -> None:
         """Waits until nothing runs on a node."""

@@ -57,7 +57,8 @@ class Jobs:
     def counts(self, job: Job) -> Body:
         """Tasks and slots by state, as the operation `taskcounts` answers them."""
         names = ("active", "running", "completed", "succeeded", "failed")
-        tasks, slots = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+        tasks: dict[str, int] = {}.fromkeys(names, 0)
+        slots = dict(tasks)
         for state, result, number, taken in self._tables.task_counts(job.account, job.name):
             where = ["running" if state == "preparing" else state]
             if state == "completed":

@@ -4,7 +4,7 @@ Nothing of a client's request is passed on that isn't listed here, so nothing ca
 """
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import quote, urlencode
 
@@ -56,7 +56,7 @@ class Upstream:
         address: Address,
         query: Mapping[str, str],
         headers: Mapping[str, str],
-        content: AsyncIterable[bytes] | bytes | None = None,
+        content: AsyncIterator[bytes] | bytes | None = None,
     ) -> AsyncIterator[httpcore.Response]:
         """The answer to one request, whose body is read with `aiter_stream`. `headers` have passed `passed_on`.
 

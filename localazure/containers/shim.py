@@ -50,7 +50,7 @@ class Container:
         self.state = state
         self.stopping = False
         self.interrupted = False  # the embedded Azure is taken down: the next one runs the container again, if its policy says so
-        self.log = None
+        self.log = None  # of the present run
         self.probes = []  # of the present run: name and probe
         self.ending = None  # since when the container has been asked to end
         self.out_of_memory = False
@@ -137,6 +137,7 @@ class Container:
         os.set_blocking(reader, False)
         self._started(pid)
         code = self._watch(pid, reader)
+        assert self.log is not None  # since it was started
         for _, probe in self.probes:
             probe.end()
         processes.signal_group(pid, signal.SIGKILL)  # what the container left running goes with it
@@ -223,6 +224,7 @@ class Container:
             seconds = min(seconds, shim_memory.LOOK_SECONDS)
         for _, probe in self.probes:
             seconds = min(seconds, probe.seconds_left())
+        assert self.log is not None
         ready = select.select([self.wake] if self.log.closed else [self.wake, reader], [], [], seconds)[0]
         if self.wake in ready:
             os.read(self.wake, 4096)

@@ -107,10 +107,10 @@ def _extension(extension: Body, index: int) -> ExtensionRequest:
     )
 
 
-def _duration(text: str | None, path: str) -> timedelta | None:
+def _duration(text: object, path: str) -> timedelta | None:
     if text is None:
         return None
-    found = durations.parse(text)
+    found = durations.parse(text) if isinstance(text, str) else None
     if found is None:
         raise invalid_value(path, "It is a length of time of ISO 8601, such as PT15M.", text)
     return found

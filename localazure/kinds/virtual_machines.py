@@ -266,7 +266,7 @@ def _check_capacity(resource: Resource, services: Services) -> None:
 def _make_disks(resource: Resource, services: Services) -> Body:
     """The machine's disks as resources; what its storage profile shows of them beside what was asked for."""
     storage = resource.body["properties"]["storageProfile"]
-    zones = list(resource.body.get("zones") or ())
+    zones: list[str] = list(resource.body.get("zones") or ())
     system = str(storage["osDisk"]["osType"])
     os_disk = vm_disks.make(resource.id, storage["osDisk"], resource.location, zones, system, services)
     for number, disk in enumerate(storage.get("dataDisks") or ()):

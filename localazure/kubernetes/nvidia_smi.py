@@ -284,11 +284,11 @@ def _csv(options, query, known, rows):
 
 def _spelt(field):
     """Heads have `used_gpu_memory` and `name`, whatever they were asked by."""
-    return {"used_memory": "used_gpu_memory", "gpu_name": "name"}.get(field, field)
+    return {"used_memory": "used_gpu_memory", "gpu_name": "name"}.get(field) or field
 
 
 def _cell(value, unit, bare):
-    return value if bare or not unit or value == NOT_AVAILABLE else f"{value} {unit}"
+    return str(value) if bare or not unit or value == NOT_AVAILABLE else f"{value} {unit}"
 
 
 def _table(state, gpus, apps, found):

@@ -34,7 +34,7 @@ class EngineLog:
     def warning(self, urn: str, line: str) -> None:
         self._send(engine_pb2.WARNING, urn, line)
 
-    def _send(self, severity: engine_pb2.LogSeverity, urn: str, line: str, *, ephemeral: bool = False) -> None:
+    def _send(self, severity: "engine_pb2.LogSeverity.ValueType", urn: str, line: str, *, ephemeral: bool = False) -> None:
         with self._lock:
             stub = self._stub
         if stub is not None:

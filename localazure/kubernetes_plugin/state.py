@@ -64,10 +64,11 @@ def with_secrets_of(plain: Properties, marked: Mapping[str, Any]) -> Properties:
     for key, value in marked.items():
         if key not in found or key in of_a_secret:
             continue
-        if isinstance(found[key], Mapping) and isinstance(value, Mapping):
-            found[key] = with_secrets_of(dict(found[key]), value)
+        current = found[key]
+        if isinstance(current, Mapping) and isinstance(value, Mapping):
+            found[key] = with_secrets_of(dict(current), value)
         elif _holds_secret(value):
-            found[key] = secret(found[key])
+            found[key] = secret(current)
     return found
 
 

@@ -161,14 +161,14 @@ class Run:
                 for kind, one in [key.split(".")]
             },
         }
-        client = next((one[1] for one in self.principals() if one[1]), "")
+        client = next((one[1] for one in self.principals(self._services) if one[1]), "")
         own |= {"DEFAULT_IDENTITY_CLIENT_ID": client} if client else {}
         given = {str(key): str(value) for key, value in (properties.get("environmentVariables") or {}).items()}
         return {**own, **given}
 
-    def principals(self) -> list[tuple[str, str, str]]:
+    def principals(self, services: "Services") -> list[tuple[str, str, str]]:
         """Of the compute's identities: principal, client id, resource id."""
-        found = [(*attached_identities.ids_of(one, self._services), one) for one in self.identity.attached]
+        found = [(*attached_identities.ids_of(one, services), one) for one in self.identity.attached]
         own = str((self.compute.service.get("identity") or {}).get("principalId") or "")
         return [(own, own, self.compute.id.text)] * bool(own) + [one for one in found if one[0]]
 

@@ -251,7 +251,7 @@ class JobRunner:
             await self._finalised(job_key)
             return
         spec, volumes, laid = await run.prepared(kept["secret"], {"id": kept["node"]}) if not taken_up else (None, None, None)
-        if spec is not None and volumes is not None:
+        if spec is not None and volumes is not None and laid is not None:
             if kept["status"] == "CancelRequested":
                 await self._end(job_key, "Canceled", "", "")
                 return

@@ -9,9 +9,10 @@ import os
 import threading
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import requests
+import requests.adapters
 from azure.core.credentials import AccessToken
 from azure.core.exceptions import AzureError as ClientError, ClientAuthenticationError, HttpResponseError, ServiceResponseError
 from azure.core.pipeline import PipelineRequest, PipelineResponse
@@ -59,7 +60,7 @@ class ArmClient:
         """
         lost: list[bool] = []
         try:
-            response = self._send("PUT", path, api_version, json=dict(body), **{_LOST: lost})
+            response = self._send("PUT", path, api_version, json=dict(body), lost=lost)
             self._content(response.http_response)
         except AzureError as error:
             if lost:
@@ -88,9 +89,11 @@ class ArmClient:
         *,
         json: Any = None,
         query: Mapping[str, str] | None = None,
-        **options: Any,
+        lost: list[bool] | None = None,
     ) -> PipelineResponse[Any, Any]:
-        """Sends one request, and again where that may help, and returns the answer whatever its status is."""
+        """Sends one request, and again where that may help, and returns the answer whatever its status is. `lost` is told of an
+        answer that got lost on the way."""
+        options: dict[str, Any] = {} if lost is None else {_LOST: lost}
         try:
             parameters = {"api-version": api_version, **(query or {})}
             request = HttpRequest(method, self._client.format_url(path), params=parameters, json=json)
@@ -115,7 +118,7 @@ class ArmClient:
             polling.run()
             return polling.resource()
         except HttpResponseError as error:
-            body = _json(error.response) if error.response is not None else None
+            body = _json(cast(HttpResponse, error.response)) if error.response is not None else None
             raise AcceptedError(str(azure_error(error.status_code or 0, body, error.message))) from error
         except ClientError as error:
             raise LostError(f"the connection to Azure was lost while it was working: {_reason(error)}") from error

@@ -107,7 +107,7 @@ def _union_problems(shape: UnionShape, value: Mapping[str, Any], path: str) -> I
     given = value.get(shape.discriminator)
     if is_unknown(given):
         return
-    if given not in shape.options:
+    if not isinstance(given, str) or given not in shape.options:
         allowed = ", ".join(f"'{each}'" for each in shape.options)
         yield f"'{path}.{shape.discriminator}' takes {allowed}" + (f" but got '{given}'" if given else " and is missing")
     else:

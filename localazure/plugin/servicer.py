@@ -119,8 +119,9 @@ class Provider(Plugin):
     @_answers_errors
     def Invoke(self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext) -> provider_pb2.InvokeResponse:  # noqa: N802, ARG002
         result = self._connection.invoke(request.tok, from_struct(request.args))
-        # `return` is a Python keyword, so the field has no name to write here.
-        return provider_pb2.InvokeResponse(**{"return": to_struct(result)})
+        response = provider_pb2.InvokeResponse()
+        getattr(response, "return").CopyFrom(to_struct(result))  # a Python keyword, so the field has no name to write here
+        return response
 
     # What the methods share
 

@@ -1,7 +1,8 @@
-"""Runs declarations against a strict recording mock of the engine, and answers what was registered.
+"""A strict recording mock of the engine: runs declarations and keeps what was registered.
 
-In: a function that declares. Out: every registration with its inputs by wire name and its options. A lookup that nobody prepared
-raises. What this can't show: Check, Diff and therefore replacements, and the order in which things are created.
+It keeps every registration with its inputs by wire name and its options, every look-up with its provider, and every role
+assignment by names. A look-up that isn't prepared raises. What this can't show: Check, Diff and therefore replacements, and the
+order in which things are created.
 """
 
 import asyncio
@@ -9,42 +10,46 @@ import base64
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pulumi
 from google.protobuf.json_format import MessageToDict
 from pulumi.runtime import get_root_resource, rpc, settings
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
 
+from azure_gpu.catalog.roles import NAMES
+
 PROJECT = "azure-gpu"
 STACK = "test"
 SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
+ROLE_ASSIGNMENT = "azure-native:authorization:RoleAssignment"
 SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"  # how the engine marks a special value on the wire
-# What Azure sets, by type: enough for the components to be wired with.
-COMPUTED = {
-    "azure-native:resources:ResourceGroup": lambda inputs: {"name": inputs["resourceGroupName"]},
-    "azure-native:managedidentity:UserAssignedIdentity": lambda inputs: {
-        "principalId": "principal-of-identity",
-        "clientId": "client-of-identity",
+# What Azure sets, by type, from a resource's name in the program and its inputs: enough for the components to be wired with. No
+# two resources get the same id of anything, so that an id taken from the wrong resource shows.
+COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
+    "azure-native:resources:ResourceGroup": lambda _, inputs: {"name": inputs["resourceGroupName"]},
+    "azure-native:managedidentity:UserAssignedIdentity": lambda name, _: {
+        "principalId": f"principal-of-{name}",
+        "clientId": f"client-of-{name}",
         "tenantId": "tenant-of-identity",
     },
-    "azure-native:containerregistry:Registry": lambda inputs: {
+    "azure-native:containerregistry:Registry": lambda _, inputs: {
         "name": inputs["registryName"],
         "loginServer": f"{inputs['registryName']}.azurecr.io",
     },
-    "azure-native:operationalinsights:Workspace": lambda inputs: {
+    "azure-native:operationalinsights:Workspace": lambda name, inputs: {
         "name": inputs["workspaceName"],
-        "customerId": "customer-id-of-workspace",
+        "customerId": f"customer-id-of-{name}",
     },
-    "azure-native:batch:BatchAccount": lambda inputs: {"name": inputs["accountName"]},
-    "azure-native:compute:Gallery": lambda inputs: {"name": inputs["galleryName"]},
-    "azure-native:compute:GalleryImage": lambda inputs: {"name": inputs["galleryImageName"]},
-    "azure-native:containerservice:ManagedCluster": lambda inputs: {"name": inputs["resourceName"]},
-    "azure-native:containerservice:AgentPool": lambda inputs: {"name": inputs["agentPoolName"]},
-    "azure-native:machinelearningservices:Workspace": lambda inputs: {
+    "azure-native:batch:BatchAccount": lambda _, inputs: {"name": inputs["accountName"]},
+    "azure-native:compute:Gallery": lambda _, inputs: {"name": inputs["galleryName"]},
+    "azure-native:compute:GalleryImage": lambda _, inputs: {"name": inputs["galleryImageName"]},
+    "azure-native:containerservice:ManagedCluster": lambda _, inputs: {"name": inputs["resourceName"]},
+    "azure-native:containerservice:AgentPool": lambda _, inputs: {"name": inputs["agentPoolName"]},
+    "azure-native:machinelearningservices:Workspace": lambda _, inputs: {
         "name": inputs.get("workspaceName", "named-by-the-provider")
     },
-    "azure-native:machinelearningservices:OnlineEndpoint": lambda inputs: {
+    "azure-native:machinelearningservices:OnlineEndpoint": lambda _, inputs: {
         "name": inputs["endpointName"],
         "properties": {**inputs["properties"], "scoringUri": f"https://{inputs['endpointName']}.example/score"},
         "systemData": {"createdAt": "2026-11-20T00:00:00Z"},
@@ -60,16 +65,16 @@ contexts: [{name: theirs, context: {cluster: theirs, user: clusterUser}}]
 current-context: theirs
 """
 DEPLOYER = "99999999-8888-7777-6666-555555555555"
-KEYS = {
+KEYS: dict[str, Any] = {
     "azure-native:operationalinsights:getSharedKeys": {"primarySharedKey": WORKSPACE_KEY},
     "azure-native:authorization:getClientConfig": {"objectId": DEPLOYER, "clientId": "", "subscriptionId": "", "tenantId": ""},
     "azure-native:machinelearningservices:getOnlineEndpoint": {
         "id": "/id-of/endpoint",
         "properties": {"scoringUri": "https://digits.example/score", "authMode": "AADToken", "traffic": {}, "mirrorTraffic": {}},
     },
-    "azure-native:containerservice:getManagedCluster": {
-        "oidcIssuerProfile": {"enabled": True, "issuerURL": "https://issuer.example/"},
-        "identityProfile": {"kubeletidentity": {"objectId": "object-of-kubelet"}},
+    "azure-native:containerservice:getManagedCluster": lambda args: {
+        "oidcIssuerProfile": {"enabled": True, "issuerURL": f"https://issuer.example/{args['resourceName']}/"},
+        "identityProfile": {"kubeletidentity": {"objectId": f"kubelet-of-{args['resourceName']}"}},
     },
     "azure-native:containerservice:listManagedClusterUserCredentials": {
         "kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(KUBECONFIG.encode()).decode()}]
@@ -105,6 +110,15 @@ class Registration:
     custom_timeouts: dict[str, str]  # by operation; empty where they are the provider's
 
 
+class Role(NamedTuple):
+    """One role assignment, by names of the program."""
+
+    who: str  # the resource whose identity it is; `kubelet of` a cluster; `deployer`; an object id that the program was given
+    role: str  # as Azure calls it
+    scope: str  # the resource that it is on, or the ARM id of what exists
+    parent: str  # the component that it belongs to, `<type>::<name>`
+
+
 @dataclass
 class Recorded:
     """What a run registered, in order, and what it looked up and logged."""
@@ -124,6 +138,24 @@ class Recorded:
         [registration] = self.of_type(token)
         return registration
 
+    def named(self, name: str) -> Registration:
+        [registration] = [each for each in self.registrations if each.name == name]
+        return registration
+
+    @property
+    def roles(self) -> list[Role]:
+        """Who may do what on what, sorted."""
+        return sorted(self._role(each.inputs, each.parent) for each in self.of_type(ROLE_ASSIGNMENT))
+
+    def _role(self, inputs: dict[str, Any], parent: str) -> Role:
+        who = inputs["principalId"].removeprefix("principal-of-").replace(DEPLOYER, "deployer")
+        return Role(
+            who=who.replace("kubelet-of-", "kubelet of "),
+            role=NAMES[inputs["roleDefinitionId"].rsplit("/", 1)[-1]],
+            scope=inputs["scope"].removeprefix("/id-of/"),
+            parent=parent.rpartition("azuregpu:index:")[2],
+        )
+
 
 class _Answers(Mocks):
     def __init__(self, recorded: Recorded, lookups: Mapping[str, Any], preview: bool) -> None:
@@ -139,9 +171,11 @@ class _Answers(Mocks):
                 "type": "UserAssigned",
                 "userAssignedIdentities": {id_: {} for id_ in ids if id_ and isinstance(id_, str)},
             }
+            if "SystemAssigned" in args.inputs["identity"].get("type", "") and not self._preview:
+                outputs["identity"]["principalId"] = f"principal-of-{args.name}"
         if self._preview or not args.custom:
             return None, outputs
-        computed = COMPUTED.get(args.typ, lambda inputs: {})(args.inputs)
+        computed = COMPUTED[args.typ](args.name, args.inputs) if args.typ in COMPUTED else {}
         return f"/id-of/{args.name}", {**outputs, **computed}
 
     def call(self, args: MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
@@ -152,7 +186,7 @@ class _Answers(Mocks):
             raise LookupError(f"no lookup is prepared for {args.token}")
         if isinstance(answer, str):
             return {}, [("", answer)]
-        return answer, []
+        return answer(args.args) if callable(answer) else answer, []
 
 
 class _Monitor(MockMonitor):
@@ -195,7 +229,8 @@ class _Monitor(MockMonitor):
         return super().RegisterResource(request)
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  the SDK's name
-        self._recorded.outputs[request.urn] = plain(MessageToDict(request.outputs))
+        if "::pulumi:pulumi:Stack::" not in request.urn:  # its outputs are the exports; the SDK sends none, sooner or too late
+            self._recorded.outputs[request.urn] = plain(MessageToDict(request.outputs))
         return super().RegisterResourceOutputs(request)
 
 
@@ -236,7 +271,8 @@ def readable(value: Any) -> str:
 
 
 def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapping[str, Any] = KEYS) -> Recorded:
-    """Runs `build` as a program. `lookups` holds the answer of each function by token; a text is why it fails."""
+    """Runs `build` as a program. `lookups` holds the answer of each function by token, or what gives it for the arguments of the
+    call; a text is why it fails."""
     asyncio.set_event_loop(asyncio.new_event_loop())  # `asyncio.run` in an earlier test leaves the thread without one
     recorded = Recorded()
     logger = logging.Logger("recorded")  # one of its own, known to no other test

@@ -1,7 +1,8 @@
 """Stack files as cases: `cases/<component>.happy.<what>.yaml` is taken, `cases/<component>.error.<why>.yaml` is refused.
 
-A happy case says what is declared, as inputs by wire name that must be among those registered, and what is warned of; an error
-case says each message, as parts that it must hold. Nothing else may be declared or reported.
+A happy case says what is declared, as inputs by wire name that must be among those registered, every role that is assigned, as
+who, role, on what and of which component, and what is warned of; an error case says each message, as parts that it must hold.
+Nothing else may be declared or reported.
 """
 
 from pathlib import Path
@@ -42,6 +43,7 @@ def test_a_happy_case_declares_what_it_says(case: dict[str, Any], preview: bool)
         return  # what depends on something created isn't known then
     for name, expected in case["declares"].items():
         assert missing_from(by_name[name].inputs, expected, name) == []
+    assert [list(role) for role in recorded.roles] == case.get("roles", [])
 
 
 def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:

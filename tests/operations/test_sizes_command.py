@@ -159,7 +159,7 @@ def test_a_size_is_among_those_that_retire_until_its_last_day(capsys: pytest.Cap
 
 def test_what_asks_nothing_of_azure_loads_none_of_its_clients() -> None:
     program = (
-        "import sys; from operations.__main__ import main; main(['sizes', 'show', 'nc6', '--json']); "
+        "import sys; from azure_gpu_operations.__main__ import main; main(['sizes', 'show', 'nc6', '--json']); "
         "print([name for name in sys.modules if name.split('.')[0] in ('azure', 'msal')], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True)

@@ -180,7 +180,7 @@ def test_a_secret_reaches_the_script_and_nobody_who_reads_the_job(stack: Program
     assert bodies[1:], "the job is kept, with its task"
     assert all(secret not in json.dumps(each.as_dict()) for each in bodies)
     files = [file.name for file in account.list_task_files(job, "main", recursive=True)]
-    assert not any(file.endswith(".run-environment") for file in files), "its file is gone from the node"
+    assert not any(str(file).endswith(".run-environment") for file in files), "its file is gone from the node"
 
 
 def test_ctrl_c_ends_the_job_in_azure(stack: ProgramStack, script: Path) -> None:

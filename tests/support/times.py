@@ -211,7 +211,7 @@ def report(tests: dict[str, Cost]) -> str:
 
 def table(name: str, rows: dict[str, Cost], most: int | None = None) -> str:
     """Columns as wide as they need to be, the row with most CPU time first."""
-    lines = [("CPU s", "wall s", *_PHASES, "tests", name, "started")]
+    lines: list[tuple[str, ...]] = [("CPU s", "wall s", *_PHASES, "tests", name, "started")]
     for key, cost in sorted(rows.items(), key=lambda row: -row[1].cpu)[:most]:
         seconds = (cost.cpu, sum(cost.wall.values()), *cost.wall.values())
         started = ", ".join(f"{what} {count}" for what, count in sorted(cost.started.items()))

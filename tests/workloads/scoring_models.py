@@ -13,8 +13,9 @@ FOLDER = Path(sys.argv[1])
 
 def save(name: str, function, **inputs: tf.TensorSpec) -> None:
     module = tf.Module()
-    module.serve = tf.function(function, input_signature=list(inputs.values()))
-    signature = module.serve.get_concrete_function()
+    serve = tf.function(function, input_signature=list(inputs.values()))
+    setattr(module, "serve", serve)  # noqa: B010  a module keeps what is set on it, which its type doesn't say
+    signature = serve.get_concrete_function()
     tf.saved_model.save(module, str(FOLDER / name), signatures={"serving_default": signature})
 
 

@@ -97,6 +97,13 @@ class Surroundings(TypedDict):
     """Where logs go. Default: they stay with the service that runs the container."""
 
 
+class OfStack(Surroundings):
+    """What every component of a stack shares."""
+
+    stack: StackArgs
+    """Who owns the stack, where it goes and at which date it is judged."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """`StackArgs` resolved, with the project and the stack."""

@@ -119,8 +119,11 @@ class Agent:
         self.connection, self.received, self.unsent = None, b"", b""
 
     def _read(self):
+        connection = self.connection
+        if connection is None:
+            return
         try:
-            chunk = self.connection.recv(1 << 18)
+            chunk = connection.recv(1 << 18)
         except BlockingIOError:
             return
         except OSError:
@@ -140,16 +143,19 @@ class Agent:
             self._flush()
 
     def _flush(self):
+        connection = self.connection
+        if connection is None:
+            return
         try:
             while self.unsent:
-                self.unsent = self.unsent[self.connection.send(self.unsent) :]
+                self.unsent = self.unsent[connection.send(self.unsent) :]
         except BlockingIOError:
             pass
         except OSError:
             self._hang_up()
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.unsent else 0)
-        self.selector.modify(self.connection, events)
+        self.selector.modify(connection, events)
 
     # What it is asked
 

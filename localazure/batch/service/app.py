@@ -8,6 +8,7 @@ import importlib
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
+from types import ModuleType
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
@@ -44,7 +45,7 @@ class DataPlane:
         self._services = services
         self.endings = Endings(services.batch_work, services.batch_pools)
         self._operations = _operations(services)
-        self._loaded: asyncio.Future[object] | None = None
+        self._loaded: asyncio.Future[ModuleType] | None = None
 
     def routes(self) -> list[BaseRoute]:
         return [_Below(self)]

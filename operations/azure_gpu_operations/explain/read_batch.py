@@ -55,8 +55,9 @@ def read_job(account: BatchAccount, job_id: str, pool_names: dict[str, str]) -> 
     if job is None:
         return JobSeen(job_id, job_id, exists=False)
     counts = account.counts(job_id)
-    failed = [task for task in account.tasks(job_id, "executionInfo/result eq 'failure'") if task.execution_info is not None]
-    failed.sort(key=lambda each: each.execution_info.end_time.timestamp() if each.execution_info.end_time else 0.0)
+    ended = [(task, task.execution_info) for task in account.tasks(job_id, "executionInfo/result eq 'failure'")]
+    known = [(task, info.end_time.timestamp() if info.end_time else 0.0) for task, info in ended if info is not None]
+    failed = [task for task, _ in sorted(known, key=lambda each: each[1])]
     info = job.execution_info
     problem = info.scheduling_error if info is not None else None
     seen = JobSeen(

@@ -87,10 +87,9 @@ def _wait(
         nonlocal polls
         found = jobs.execution(job, name)
         polls += 1
-        quiet = polls == QUIET_POLLS and found is not None and not found.is_over
-        waits = _waits(found) if quiet and (found.containers or not jobs.replicas(job, name)) else ""
         if found is None or found.is_over:
             return found, True
+        waits = _waits(found) if polls == QUIET_POLLS and (found.containers or not jobs.replicas(job, name)) else ""
         if deadline is not None and time.monotonic() >= deadline:
             return found, False
         if waits:

@@ -34,6 +34,7 @@ class Client:
 
     def go_on(self) -> bool:
         """Sends or receives what can be; whether the answer is whole."""
+        assert self.socket is not None
         if self.sent < len(self.request):
             self.sent += self.socket.send(self.request[self.sent :])
             return False
@@ -52,7 +53,7 @@ class Client:
         return selectors.EVENT_WRITE if self.sent < len(self.request) else selectors.EVENT_READ
 
     def end(self) -> None:
-        if self.closes:
+        if self.closes and self.socket is not None:
             self.socket.close()
             self.socket = None
 
@@ -86,6 +87,7 @@ def at_once(port: int, clients: int, seconds: float, requests: int, request: byt
         nonlocal begun
         begun += 1
         client.begin()
+        assert client.socket is not None
         selector.register(client.socket, client.wants, client)
 
     for _ in range(clients):
@@ -113,6 +115,7 @@ def in_turn(ports: list[int], seconds: float, requests: int, request: bytes) -> 
             break
         for client, asked in (one for one in every for _ in range(TURN)):
             client.begin()
+            assert client.socket is not None
             while True:
                 writes = [client.socket] if client.wants == selectors.EVENT_WRITE else []
                 select.select([] if writes else [client.socket], writes, [])

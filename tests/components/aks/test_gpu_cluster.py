@@ -212,6 +212,19 @@ def test_without_the_right_to_assign_roles_the_commands_are_printed() -> None:
     assert "/resourceGroups/group/providers/Microsoft.ContainerService/managedClusters/azure-gpu-vision-test-gpus" in said
 
 
+def test_the_commands_are_for_every_role_that_is_not_assigned() -> None:
+    recorded = declared(assign_roles=False, subnet_id=SUBNET, registry=REGISTRY)
+    assert recorded.roles == []
+    [said] = [line for line in recorded.log if "an administrator has to run" in line]
+    admin, pull, network = said.splitlines()[1:]
+    assert f"--role '{ADMIN}'" in admin
+    assert "identityProfile.kubeletidentity.objectId" in pull
+    assert "--role AcrPull " in pull
+    assert "az acr show --name r " in pull
+    assert "identity.userAssignedIdentities.*.principalId" in network
+    assert f"--role 'Network Contributor' --scope {SUBNET}" in network
+
+
 def test_a_preview_says_what_the_cluster_costs_while_nothing_runs() -> None:
     log = "\n".join(declared(preview=True).log)
     assert "while nothing runs it costs 0.192 USD/hour" in log
@@ -248,3 +261,79 @@ def test_gpu_pools_say_by_what_their_nodes_are_selected() -> None:
     assert (name, said["label"], said["resource"]) == ("t4", f"{cluster_pools.NODE_POOL}=t4", "nvidia.com/gpu")
     assert said["tolerates"] == ["sku=gpu:NoSchedule"]
     assert said["name"].startswith("t4")
+
+
+ZONE = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/privateDnsZones/privatelink.eastus.azmk8s.io"
+REGISTRY: dict[str, Any] = {"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}}
+ADMIN = "Azure Kubernetes Service RBAC Cluster Admin"
+IDENTITY = "/subscriptions/a/resourceGroups/b/providers/Microsoft.ManagedIdentity/userAssignedIdentities/c"
+
+
+def private() -> Recorded:
+    """A cluster with a subnet, a private DNS zone and a registry of the user's own."""
+    access = {"network": "private", "private_dns_zone": ZONE, "reachable": True}
+    return declared(subnet_id=SUBNET, access=access, registry=REGISTRY)
+
+
+def test_each_identity_of_a_cluster_has_its_roles_and_no_other() -> None:
+    assert private().roles == [
+        ("deployer", ADMIN, "gpus-cluster", "GpuCluster::gpus"),
+        ("gpus-identity", "Network Contributor", SUBNET, "GpuCluster::gpus"),
+        ("gpus-identity", "Private DNS Zone Contributor", ZONE, "GpuCluster::gpus"),
+        ("kubelet of azure-gpu-vision-test-gpus", "AcrPull", "/registry", "GpuCluster::gpus"),
+    ]
+
+
+def test_a_cluster_waits_for_the_roles_of_its_identity_in_the_network() -> None:
+    recorded = private()
+    roles = {recorded.named(f"gpus-{which}-role").urn for which in ("network", "dns")}
+    assert roles <= set(recorded.one(CLUSTER).dependencies)
+    assert recorded.named("gpus-identity").urn in recorded.one(CLUSTER).dependencies
+
+
+def test_what_is_on_a_cluster_waits_for_the_right_to_pull() -> None:
+    recorded = private()
+    assert recorded.named("gpus-pull-role").urn in recorded.one(PROVIDER).dependencies
+
+
+def test_nodes_of_an_existing_cluster_pull_as_its_kubelet() -> None:
+    existing = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/platform/providers"
+    answer = {"location": "eastus", "identityProfile": {"kubeletidentity": {"objectId": "kubelet-of-theirs"}}}
+    args: Any = {
+        "stack": ARGS["stack"],
+        "resource_group_name": "group",
+        "registry": REGISTRY,
+        "existing": f"{existing}/Microsoft.ContainerService/managedClusters/theirs",
+        "expires_after": "2026-12-31",
+    }
+    answers = {**KEYS, "azure-native:containerservice:getManagedCluster": answer}
+    recorded = declare(lambda: GpuCluster("theirs", args), lookups=answers)
+    assert recorded.roles == [("kubelet of theirs", "AcrPull", "/registry", "GpuCluster::theirs")]
+
+
+def test_the_stacks_identity_is_lent_to_one_service_account_in_the_namespace_of_jobs() -> None:
+    recorded = declared(identity_id=IDENTITY, identity_client_id="client", identity_is_own=True, namespace={"name": "team-a"})
+    credential = recorded.one("azure-native:managedidentity:FederatedIdentityCredential")
+    account = recorded.named("gpus-service-account-stack-identity").inputs["metadata"]
+    assert credential.inputs["subject"] == f"system:serviceaccount:team-a:{account['name']}"
+    assert (account["namespace"], account["name"]) == ("team-a", "stack-identity")
+    assert account["annotations"] == {"azure.workload.identity/client-id": "client"}
+    assert credential.inputs["issuer"] == "https://issuer.example/azure-gpu-vision-test-gpus/"
+    assert credential.inputs["audiences"] == ["api://AzureADTokenExchange"]
+    assert (credential.inputs["resourceName"], credential.inputs["resourceGroupName"]) == ("c", "b")
+
+
+def test_a_workspace_finds_a_cluster_once_everything_on_it_is_there() -> None:
+    found: list[GpuCluster] = []
+
+    def build() -> None:
+        found.append(GpuCluster("gpus", {**ARGS, "registry": REGISTRY}))
+        pulumi.CustomResource("test:index:Waiting", "waiting", {"id": found[0].of_workspace["id"]})
+
+    recorded = declare(build)
+    waiting = recorded.named("waiting")
+    assert waiting.inputs["id"] == "/id-of/gpus-cluster"
+    of_cluster = [recorded.one(POOL), *recorded.of_type(ROLE)]
+    of_kubernetes = [each for each in recorded.registrations if each.type.startswith("kubernetes:")]
+    assert of_kubernetes
+    assert {each.urn for each in (*of_cluster, *of_kubernetes)} <= set(waiting.dependencies)

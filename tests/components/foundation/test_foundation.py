@@ -74,9 +74,10 @@ def test_the_commands_name_everything_before_anything_exists() -> None:
 
 def test_where_batch_needs_it_the_identity_gets_a_role_on_the_storage_or_a_command_says_how() -> None:
     args: FoundationArgs = {**EVERYTHING, "write_blobs": True}
-    assigned = declare(lambda: Foundation("one", args)).of_type("azure-native:authorization:RoleAssignment")
-    assert sorted(each.name for each in assigned) == ["one-blob-role", "one-pull-role"]
-    assert [each.name for each in declare(lambda: Foundation("one", EVERYTHING)).of_type(assigned[0].type)] == ["one-pull-role"]
+    pulls = ("one-identity", "AcrPull", "one-registry", "Foundation::one")
+    writes = ("one-identity", "Storage Blob Data Contributor", "one-storage", "Foundation::one")
+    assert declare(lambda: Foundation("one", args)).roles == [pulls, writes]
+    assert declare(lambda: Foundation("one", EVERYTHING)).roles == [pulls]
     context, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
     pull, blobs = role_commands(resolve(args, context)[0])
     assert "--role AcrPull " in pull

@@ -166,10 +166,11 @@ def test_an_identity_of_the_endpoints_own_has_its_roles_before_the_first_deploym
     )
     recorded = declared(surroundings=surroundings, **{**TWO, "identity": "system"})
     assert recorded.one(ENDPOINT).inputs["identity"] == {"type": "SystemAssigned"}
-    roles = {each.inputs["scope"]: each for each in recorded.of_type(ROLE)}
-    assert roles["/registry"].inputs["roleDefinitionId"].endswith("7f951dda-4ed3-4680-a7ca-43fe172d538d")  # AcrPull
-    assert roles["/storage"].inputs["roleDefinitionId"].endswith("2a2b9908-6ea1-4ae2-8e65-a410df84e7d1")  # Blob Data Reader
-    assert {each.urn for each in roles.values()} <= set(named(recorded, "digits-deployment-blue").dependencies)
+    assert recorded.roles == [
+        ("digits-endpoint", "AcrPull", "/registry", "MlEndpoint::digits"),
+        ("digits-endpoint", "Storage Blob Data Reader", "/storage", "MlEndpoint::digits"),
+    ]
+    assert {each.urn for each in recorded.of_type(ROLE)} <= set(named(recorded, "digits-deployment-blue").dependencies)
 
 
 def test_where_an_administrator_assigns_roles_the_ones_that_are_needed_are_said() -> None:

@@ -331,3 +331,52 @@ def test_a_preview_says_what_machines_and_a_managed_network_cost() -> None:
     assert "t4 costs" in told
     assert "with 2 machines, and 0 USD/hour while nothing runs" in told
     assert "an Azure Firewall (basic), paid by the hour" in told
+
+
+def test_the_identity_of_a_workspace_has_its_roles_and_no_other() -> None:
+    own = [role for role in declared().roles if role.parent == "MlWorkspace::ml"]
+    assert own == [
+        ("ml-identity", role, scope, "MlWorkspace::ml")
+        for role, scope in (
+            ("Contributor", "foundation-registry"),
+            ("Contributor", "foundation-storage"),
+            ("Contributor", "ml-insights"),
+            ("Contributor", "ml-vault"),
+            ("Contributor", "ml-workspace"),
+            ("Key Vault Administrator", "ml-vault"),
+            ("Storage Blob Data Contributor", "foundation-storage"),
+        )
+    ]
+
+
+def test_the_certificate_of_an_extension_is_sent_as_a_secret() -> None:
+    extension = declared(**EVERYTHING).one("azure-native:kubernetesconfiguration:Extension")
+    assert extension.inputs["configurationProtectedSettings"] == {
+        "sslCertPemFile": "certificate",
+        "sslKeyPemFile": "key-of-certificate",
+    }
+    assert readable(extension.wire["configurationProtectedSettings"]).split() == ["sslCertPemFile", "sslKeyPemFile"]
+    assert "key-of-certificate" not in readable(extension.wire)
+    assert "key-of-certificate" not in str(extension.inputs["configurationSettings"])
+
+
+def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_extension() -> None:
+    waited_for: list[pulumi.CustomResource] = []
+
+    def build() -> None:
+        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        waited_for.append(pulumi.CustomResource("test:index:OnTheCluster", "on-the-cluster"))
+        ready = waited_for[0].urn.apply(lambda _: "/id/of/shared")
+        clusters: Any = {"shared": {**CLUSTERS["shared"], "id": ready}}
+        MlWorkspace("ml", {**stands_on, **EVERYTHING, "clusters": clusters, "vms": VMS})
+
+    recorded = declare(build, lookups={})
+    extension = named(recorded, "ml-extension-shared")
+    assert named(recorded, "on-the-cluster").urn in extension.dependencies
+    assert extension.urn in named(recorded, "ml-compute-shared").dependencies
+
+
+def test_a_private_workspace_without_a_private_endpoint_is_made_with_a_warning() -> None:
+    recorded = declared(network="private")
+    assert recorded.one(f"{ML}:Workspace").inputs["publicNetworkAccess"] == "Disabled"
+    assert recorded.of_type("azure-native:network:PrivateEndpoint") == []

@@ -2,19 +2,27 @@
 
 import base64
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
 import pytest
 import yaml
 
+from azure_gpu.catalog.problems import Severity
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.formats import azure_types
+from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.vm import proof as vm_proof
 from azure_gpu.vm.args import GpuVmArgs
+from azure_gpu.vm.image import fit_problems
+from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.vm import GpuVm
 from localazure.shapes import default_api_version, to_arm
-from tests.components.recording import Recorded, Registration, declare, readable
+from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS
 from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
 from tests.support.ssh_keys import PUBLIC_KEY
@@ -176,7 +184,10 @@ def test_the_stacks_identity_speaks_for_the_machine_and_without_one_it_gets_its_
     registry = {"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}}
     with_own = declared(registry=registry, storage={"name": "s", "id": "/storage"})
     assert with_own.one(MACHINE).inputs["identity"] == {"type": "SystemAssigned"}
-    assert sorted(each.inputs["scope"] for each in with_own.of_type(ROLE)) == ["/registry", "/storage"]
+    assert with_own.roles == [
+        ("trainer-machine", "AcrPull", "/registry", "GpuVm::trainer"),
+        ("trainer-machine", "Storage Blob Data Contributor", "/storage", "GpuVm::trainer"),
+    ]
     assert declared(registry=registry, assign_roles=False).of_type(ROLE) == []
 
 
@@ -276,3 +287,29 @@ def test_arm_takes_every_body_of_a_machine() -> None:
             problems += arm_problems(azure_type.arm_type, default_api_version(azure_type), body)
     assert problems == []
     assert seen == {MACHINE, EXTENSION, NETWORK, GROUP, INTERFACE, ADDRESS}
+
+
+def test_the_names_that_the_network_takes_are_those_that_are_declared() -> None:
+    context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
+    settings: Any = {key: ARGS[key] for key in ("size", "admin", "expires_after")}
+    spec, problems = resolve("trainer", settings, context)
+    assert [problem for problem in problems if problem.severity is Severity.ERROR] == []
+    recorded = declared()
+    assert [name for _, name in spec.network_names] == [
+        recorded.one(INTERFACE).inputs["networkInterfaceName"],
+        recorded.one(GROUP).inputs["networkSecurityGroupName"],
+        recorded.one(NETWORK).inputs["virtualNetworkName"],
+    ]
+
+
+def test_an_image_of_another_generation_than_the_size_boots_is_refused() -> None:
+    size = SIZES.find("Standard_NC6")
+    assert size is not None
+    [boots] = size.series.generations
+    other = VmGeneration.GEN2 if boots is VmGeneration.GEN1 else VmGeneration.GEN1
+    choice: Any = SimpleNamespace(of_gallery={"os_type": OperatingSystem.LINUX, "generation": other}, known=None)
+    [problem] = fit_problems({"size": size.name, "gallery_image": "mine", "admin": {}}, choice, size, "vms.trainer")
+    assert problem.path == "vms.trainer.gallery_image"
+    assert (problem.value, problem.allowed) == ("mine", f"an image of {boots}")
+    choice.of_gallery["generation"] = boots
+    assert fit_problems({"size": size.name, "gallery_image": "mine", "admin": {}}, choice, size, "vms.trainer") == []

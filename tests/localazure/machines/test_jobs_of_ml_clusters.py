@@ -9,9 +9,10 @@ from typing import Any, cast
 import pytest
 
 from azure_gpu.catalog import roles
+from localazure.machines import identity_tokens
 from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_files import Laid
-from localazure.machines.ml_job_run import Ended
+from localazure.machines.ml_job_run import Ended, Run
 from localazure.machines.ml_jobs import JobRunner
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
@@ -273,3 +274,15 @@ def test_quota_lets_a_job_wait_and_is_told(world: World, own_azure: EmbeddedAzur
     own_azure.start()
     assert other.until(lasting, *ENDED)["status"] == "Completed", "a killed server's job goes on for the next"
     assert other.log(lasting) == "before\nafter\n"
+
+
+def test_a_program_of_a_job_gets_a_token_of_its_computes_identity(tmp_path: Path) -> None:
+    identity = {"type": "SystemAssigned", "principalId": "of-compute"}
+    compute: Any = SimpleNamespace(body={"identity": identity}, service={"identity": identity}, id=SimpleNamespace(text="/c"))
+    issued: list[Any] = []
+    tokens = SimpleNamespace(issue=lambda audience, caller: issued.append((audience, caller.object_id)) or "token")
+    services: Any = SimpleNamespace(tokens=tokens, settings=SimpleNamespace(url="https://localhost"))
+    run = Run(cast(Any, None), compute, compute, cast(Any, None), tmp_path, services)
+    request: Any = SimpleNamespace(query_params={"resource": "https://storage.azure.com"}, headers={"metadata": "true"})
+    assert identity_tokens.token(run, request, services).status_code == 200
+    assert issued == [("https://storage.azure.com", "of-compute")]

@@ -7,6 +7,7 @@ given to this program: the identity is asked for a token, and needs the role Sto
 import logging
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from azure.core.exceptions import AzureError, HttpResponseError
@@ -16,7 +17,8 @@ from azure.storage.blob import BlobClient
 from .refusal import RefusedError
 
 _SCOPE = "https://storage.azure.com/.default"
-_QUICK = {"retry_total": 2, "connection_timeout": 5, "read_timeout": 30}  # a machine without an identity should say so soon
+# A machine without an identity should say so soon.
+_QUICK: dict[str, Any] = {"retry_total": 2, "connection_timeout": 5, "read_timeout": 30}
 
 
 class Upload:
