@@ -8,11 +8,12 @@ and that network, and that brings the right driver; else the driver extension on
 package of one's own helps.
 """
 
+from collections.abc import Sequence
 from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services import driver_extension, vm_images
-from azure_gpu.catalog.services.batch import node_agents, sources, way_images, way_words
+from azure_gpu.catalog.services.batch import mpi_commands, node_agents, sources, way_images
 from azure_gpu.catalog.services.batch.driver_package import driver_command
 from azure_gpu.catalog.services.batch.request import ImageKind, PackageReference, PoolRequest, StartTask
 from azure_gpu.catalog.services.batch.way import Wanted, Way, WayKind
@@ -40,8 +41,8 @@ def choose(
         if not left and other.image is not None:
             way, problems = other, left
     if not problems and way.image is None and request.image_kind is ImageKind.MARKETPLACE:
-        problems = [way_words.no_image(request)]
-    return way, problems or way_words.unused(way, request, driver_version, package)
+        problems = [no_image(request)]
+    return way, problems or unused(way, request, driver_version, package)
 
 
 def _choose(chooser: "_Chooser", wanted: Wanted) -> tuple[Way, list[Problem]]:
@@ -202,7 +203,7 @@ class _Chooser:
         if named is None:
             names = way_images.with_drivers(self._request)
             image = way_images.first(names, self._request, self._as_of, seen_later=self._seen_later)
-        return (self._way(WayKind.MARKETPLACE_IMAGE, way_words.image_why(image, self._request), image), []) if image else None
+        return (self._way(WayKind.MARKETPLACE_IMAGE, image_why(image, self._request), image), []) if image else None
 
     def _extension_way(self, extension: ExtensionRequest | None) -> tuple[Way, list[Problem]] | None:
         """The extension on an image without a driver, where its list has the size and the operating system."""
@@ -310,7 +311,7 @@ class _Chooser:
         return [
             Problem(
                 path=request.at("image" if request.image else "driver"),
-                message=f"no way is known that brings the software for {what} with {way_words.listed(wishes)}{on}",
+                message=f"no way is known that brings the software for {what} with {listed(wishes)}{on}",
                 value=str(request.image) if request.image else None,
                 fix=fix,
                 source=str(BATCH_ARTICLE),
@@ -325,3 +326,56 @@ class _Chooser:
             source=str(sources.EXTENSIONS if key == "driver" else BATCH_ARTICLE),
             code=code,
         )
+
+
+def unused(way: Way, request: PoolRequest, driver_version: str, package: str) -> list[Problem]:
+    """A version or a package of a driver that the way doesn't install: whoever says it counts on it."""
+    installs = way.kind in (WayKind.EXTENSION, WayKind.PACKAGE, WayKind.START_TASK)
+    unused = [("driver_version", driver_version)] if driver_version and not installs else []
+    unused += [("driver_package", package)] if package and way.kind is not WayKind.PACKAGE else []
+    gpu = request.size.gpu if request.size is not None else None
+    fix = (
+        f"leave it out, or write driver: {Wanted.PACKAGE}" if gpu is not None and gpu.vendor is Vendor.NVIDIA else "leave it out"
+    )
+    return [
+        Problem(
+            path=request.at(key),
+            message=f"nothing installs this driver: {way.why}",
+            value=value,
+            fix=fix,
+            source=str(BATCH_ARTICLE),
+            code=Code.IMPOSSIBLE,
+        )
+        for key, value in unused
+    ]
+
+
+def no_image(request: PoolRequest) -> Problem:
+    """No driver is needed, or something else installs it, and still there is nothing for nodes to start from."""
+    wishes = [str(request.operating_system), *(["containers"] if request.containers else [])]
+    return Problem(
+        path=request.at("image"),
+        message=f"no image of the Marketplace is known for nodes with {listed(wishes)}",
+        fix="make a gallery image, or name an image that you know",
+        source=str(sources.CONTAINERS if request.containers else BATCH_ARTICLE),
+        code=Code.NOT_OFFERED,
+    )
+
+
+def image_why(image: VmImage, request: PoolRequest) -> str:
+    """What of the image this pool needs."""
+    size = request.size
+    brings: list[str] = []
+    if size is not None and size.gpu is not None:
+        brings.append(f"the {'ROCm' if size.gpu.vendor is Vendor.AMD else 'NVIDIA'} driver for the {size.gpu.name}")
+    if request.rdma:
+        brings.append("drivers for InfiniBand")
+    if request.mpi is not None:
+        brings.append(mpi_commands.CALLED[request.mpi])
+    if request.containers is not None:
+        brings.append("a container runtime")
+    return f"{image.reference} brings {listed(brings)}" if brings else f"{image.reference} has all that is needed"
+
+
+def listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
