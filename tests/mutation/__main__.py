@@ -6,6 +6,7 @@ with 1 where a mutant survives that `survivors.yaml` has no reason for, or where
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -63,11 +64,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--package", action="append", choices=PACKAGES, help="of these only")
+    parser.add_argument("--only", default="", help="of those that are chosen: those whose name has this regular expression")
     given = parser.parse_args()
     began = time.monotonic()
     every = all_mutants(tuple(given.package or PACKAGES))
-    chosen = selected(every, given.number, given.seed)
-    known = [each for each in KNOWN if not given.package or each.package in given.package]
+    chosen = [each for each in selected(every, given.number, given.seed) if re.search(given.only, each.name)]
+    known = [each for each in KNOWN if not given.only and (not given.package or each.package in given.package)]
     found = results([*known, *chosen], given.jobs)
     problems = verdict(found)
     survived = Counter(described(mutant)[1] for mutant, outcome in found if not outcome.killed_by)

@@ -10,7 +10,7 @@ import pytest
 from azure_gpu.aks import pools as cluster_pools
 from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings
 from azure_gpu.aks.cluster import GpuCluster
-from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
+from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL, digest
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.shared.context import resolve_stack
@@ -337,3 +337,7 @@ def test_a_workspace_finds_a_cluster_once_everything_on_it_is_there() -> None:
     of_kubernetes = [each for each in recorded.registrations if each.type.startswith("kubernetes:")]
     assert of_kubernetes
     assert {each.urn for each in (*of_cluster, *of_kubernetes)} <= set(waiting.dependencies)
+
+
+def test_the_order_of_its_properties_makes_no_new_pool() -> None:
+    assert digest({"a": 1, "b": 2}, "") == digest({"b": 2, "a": 1}, "") != digest({"a": 1, "b": 3}, "")

@@ -86,3 +86,10 @@ def test_where_batch_needs_it_the_identity_gets_a_role_on_the_storage_or_a_comma
     [said] = [line for line in declare(lambda: Foundation("one", {**args, "assign_roles": False})).log if "az role" in line]
     assert said.splitlines()[1:] == [pull, blobs]
     subprocess.run(["sh", "-n", "-c", blobs], check=True)
+
+
+def test_components_on_a_foundation_learn_whether_the_program_assigns_roles() -> None:
+    made: list[Foundation] = []
+    declare(lambda: made.append(Foundation("one", EVERYTHING)))
+    declare(lambda: made.append(Foundation("two", {**EVERYTHING, "assign_roles": False})))
+    assert [each.surroundings.get("assign_roles") for each in made] == [True, False]

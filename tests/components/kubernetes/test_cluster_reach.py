@@ -113,10 +113,19 @@ def test_a_login_that_the_cluster_doesnt_know_is_told_without_it(server: Any) ->
         ({"token": TOKEN}, {"certificate-authority-data": None}, "doesn't answer"),
         ({"token": TOKEN}, {"certificate-authority-data": "no Base64"}, "isn't Base64"),
         ({"token": TOKEN}, {"certificate-authority-data": "QUFB"}, "can't be read"),
+        ({"client-certificate-data": "QUFB", "client-key-data": "QUFB"}, {}, "a certificate in the kubeconfig can't be read"),
         ({"tokenFile": "/nowhere/token"}, {}, "/nowhere/token, which the kubeconfig names, can't be read"),
         ({"exec": {"command": "a-command-that-nobody-has"}}, {}, "a-command-that-nobody-has, which isn't on PATH"),
     ],
-    ids=["nobody-there", "unknown-authority", "no-base64", "no-certificate", "no-token-file", "no-command"],
+    ids=[
+        "nobody-there",
+        "unknown-authority",
+        "no-base64",
+        "no-certificate",
+        "no-client-certificate",
+        "no-token-file",
+        "no-command",
+    ],
 )
 def test_a_cluster_that_doesnt_answer_is_one_problem(server: Any, user: Any, cluster: dict[str, Any], part: str) -> None:
     problem = answer_problem(kubeconfig(server, user, **cluster), "", "edges.box.kubeconfig")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.ml.endpoint.endpoint import LEFT_TO_TEMPLATE, MlEndpoint
+from azure_gpu.ml.endpoint.traffic import kept
 from azure_gpu.shared.refusal import Refused
 from tests.components.ml.ml_endpoints import (
     AUTOSCALE,
@@ -237,3 +238,16 @@ def test_deployments_are_made_anew_after_the_endpoint_is_and_not_deleted_before_
         assert (each.replacement_trigger, each.delete_before_replace) == (endpoint.replacement_trigger, True)
         assert not each.replace_with
     assert declared(preview=True, **TWO).of_type(DEPLOYMENT)[0].inputs["endpointName"] == endpoint.inputs["endpointName"]
+
+
+@pytest.mark.parametrize(("egress", "expected"), [("public", "Enabled"), ("private", "Disabled")])
+def test_a_deployment_reaches_out_as_is_asked(egress: str, expected: str) -> None:
+    recorded = declared(deployments={"blue": {**BLUE, "egress": egress}}, expires_after=END)
+    properties = named(recorded, "digits-deployment-blue").inputs["properties"]
+    assert properties.get("egressPublicNetworkAccess", "Enabled") == expected
+
+
+def test_a_description_that_is_no_longer_declared_is_not_kept() -> None:
+    shown = {"properties": {"authMode": "Key", "publicNetworkAccess": "Enabled", "description": "old"}}
+    body = {"properties": {"authMode": "Key", "publicNetworkAccess": "Disabled"}, "tags": {}}
+    assert kept(shown, body, {}, {})["properties"] == {"authMode": "Key", "publicNetworkAccess": "Disabled"}

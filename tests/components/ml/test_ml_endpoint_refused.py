@@ -200,7 +200,7 @@ def test_what_has_no_gpu_is_not_scaled_by_it_and_it_starts_within_its_limits() -
     found = of_blue(instance_type=CPU, autoscale={"max": 2, "gpu_percent": 60})
     assert "have no GPU" in found[at_blue("autoscale.gpu_percent")]
     found = of_blue(instances=5, autoscale={"max": 2})
-    assert "1 to 2" in found[at_blue("instances")]
+    assert "given: 5; allowed: 1 to 2" in found[at_blue("instances")]
 
 
 def test_on_kubernetes_azure_monitor_has_no_rules() -> None:

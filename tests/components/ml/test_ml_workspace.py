@@ -10,8 +10,10 @@ import pytest
 from azure_gpu.foundation.args import FoundationArgs
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.ml.workspace import assets as workspace_assets
+from azure_gpu.ml.workspace.extension import gpu_problems
 from azure_gpu.ml.workspace.immutable import changed_content
 from azure_gpu.ml.workspace.workspace import MlWorkspace
+from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.workloads import Workload
 from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS
@@ -355,7 +357,7 @@ def test_the_certificate_of_an_extension_is_sent_as_a_secret() -> None:
         "sslCertPemFile": "certificate",
         "sslKeyPemFile": "key-of-certificate",
     }
-    assert readable(extension.wire["configurationProtectedSettings"]).split() == ["sslCertPemFile", "sslKeyPemFile"]
+    assert set(readable(extension.wire["configurationProtectedSettings"]).split()) == {"sslCertPemFile", "sslKeyPemFile"}
     assert "key-of-certificate" not in readable(extension.wire)
     assert "key-of-certificate" not in str(extension.inputs["configurationSettings"])
 
@@ -380,3 +382,17 @@ def test_a_private_workspace_without_a_private_endpoint_is_made_with_a_warning()
     recorded = declared(network="private")
     assert recorded.one(f"{ML}:Workspace").inputs["publicNetworkAccess"] == "Disabled"
     assert recorded.of_type("azure-native:network:PrivateEndpoint") == []
+
+
+def test_an_environment_may_be_called_otherwise_than_its_key() -> None:
+    said = {"version": "1", "image": CUDA}
+    recorded = declared(environments={"own": said, "theirs": {**said, "environment_name": "cuda"}})
+    assert named(recorded, "ml-environment-own").inputs["name"] == "own"
+    assert named(recorded, "ml-environment-theirs").inputs["name"] == "cuda"
+
+
+def test_of_a_cluster_that_exists_nobody_knows_how_many_gpus_a_pod_may_have() -> None:
+    theirs: ClusterOfWorkspace = {**CLUSTERS["shared"], "existing": True}
+    assert list(gpu_problems({"large": 8}, theirs, "here")) == []
+    [problem] = gpu_problems({"large": 8, "none": 0}, CLUSTERS["shared"], "here")
+    assert problem.path.startswith("here")

@@ -313,3 +313,11 @@ def test_an_image_of_another_generation_than_the_size_boots_is_refused() -> None
     assert (problem.value, problem.allowed) == ("mine", f"an image of {boots}")
     choice.of_gallery["generation"] = boots
     assert fit_problems({"size": size.name, "gallery_image": "mine", "admin": {}}, choice, size, "vms.trainer") == []
+
+
+def test_the_script_at_the_start_waits_for_as_many_gpus_as_there_are() -> None:
+    one, four = vm_proof.cloud_config(1), vm_proof.cloud_config(4)
+    assert "the driver of 1 GPU:" in one
+    assert "the driver of 4 GPUs:" in four
+    assert "-ge 1 ]" in one
+    assert "-ge 4 ]" in four
