@@ -281,6 +281,11 @@ def test_jobs_are_declared_with_the_devices_login_which_stays_secret(preview: bo
     assert provider.inputs["context"] == "device"
     space = done.one("kubernetes:core/v1:Namespace")
     assert space.inputs["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+    assert done.one("kubernetes:core/v1:Secret").inputs["metadata"] == {
+        "name": "azure-gpu-registry",
+        "namespace": "work",
+        "labels": kubernetes_jobs.MANAGED_BY,
+    }
     by_name = {each.name: each for each in done.of_type("kubernetes:batch/v1:Job")}
     assert {space.urn, done.one("kubernetes:core/v1:Secret").urn} <= set(by_name["box-job-train"].dependencies)
     pod = by_name["box-job-app"].inputs["spec"]["template"]["spec"]

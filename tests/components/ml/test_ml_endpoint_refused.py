@@ -222,7 +222,7 @@ def test_on_kubernetes_azure_monitor_has_no_rules() -> None:
         ({"environment": "scorng"}, "environment", "did you mean scoring?"),
         ({"environment": "cuda"}, "code", "doesn't serve by itself"),
         ({"environment": "cuda", "code": {"code": "answer", "script": "score.py"}}, "code.code", "did you mean answers?"),
-        ({"model_mount_path": "models"}, "model_mount_path", "write /models"),
+        ({"model_mount_path": "models"}, "model_mount_path", "this is no path from the root; given: 'models'"),
         ({"requests": {"timeout_seconds": 181}}, "requests.timeout_seconds", "at most 180 s"),
         ({"requests": {"concurrent": 0}}, "requests.concurrent", "at least one request"),
         ({"requests": {"queue_seconds": -1}}, "requests.queue_seconds", "0 or more"),
