@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.batch.pool.image import fit_problems
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import VmGeneration
-from azure_gpu.batch.pool.image import fit_problems
-from azure_gpu.images.choice import 
 
 SIZE = SIZES.find("Standard_NC6")
 assert SIZE is not None
