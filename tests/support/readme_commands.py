@@ -4,6 +4,7 @@ In: a README. Out: its commands and the table that says what each does; `copied`
 who is logged in; `walked`, which runs them one after another.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -65,13 +66,15 @@ def login(azure: EmbeddedAzure, engine_bin: Path) -> dict[str, str]:
 
 
 def walked(commands: Sequence[str], folder: Path, environment: dict[str, str]) -> list[str]:
-    """What each command prints; each has to succeed."""
+    """What each command prints; each has to succeed. A virtual environment that the folder shares with this checkout has this
+    checkout's packages in it; the folder's own come before them."""
+    packages = os.pathsep.join(str(folder / room) for room in ("components", "operations"))
     outputs: list[str] = []
     for command in commands:
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=folder,
-            env=environment,
+            env={**environment, "PYTHONPATH": packages},
             capture_output=True,
             text=True,
             timeout=LIMIT_SECONDS,

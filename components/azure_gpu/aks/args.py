@@ -11,7 +11,7 @@ import pulumi
 
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.sharing_args import SharingArgs
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 
 DEFAULT_SYSTEM_SIZE = "Standard_D4s_v5"  # the smallest that AKS's page on system pools takes, of a series that is everywhere
 DEFAULT_SYSTEM_NODES = 1
@@ -313,8 +313,5 @@ class GpuClusterSettings(ClusterObjectsSettings):
     in UTC. Tools and people keep it: Azure itself deletes nothing by it. Needed. Default: none."""
 
 
-class GpuClusterArgs(GpuClusterSettings, Surroundings):
+class GpuClusterArgs(GpuClusterSettings, OfStack):
     """A cluster, and what it stands on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""

@@ -63,11 +63,6 @@ def kubelet_object_id(cluster: containerservice.GetManagedClusterResult) -> str:
     return (kubelet.object_id or "") if kubelet is not None else ""
 
 
-def check(spec: GpuClusterSpec) -> list[Problem]:
-    """What is wrong with the existing cluster, if there is one."""
-    return look_up(spec)[1]
-
-
 def _elsewhere(spec: GpuClusterSpec, location: str, path: str) -> Problem:
     return Problem(
         path=path,

@@ -1,7 +1,6 @@
 """Resolves the arguments of a cluster: every default filled in, and every problem found. Pure."""
 
 from collections.abc import Mapping
-from datetime import date
 
 from azure_gpu.aks import pools as cluster_pools, rules as cluster_rules
 from azure_gpu.aks.args import (
@@ -23,8 +22,9 @@ from azure_gpu.aks.args import (
     Weekday,
 )
 from azure_gpu.aks.pools import GpuPoolSpec, OfCluster
+from azure_gpu.aks.rules import cluster_problems
 from azure_gpu.aks.spec import GROUP, SERVICE_PRINCIPAL, USER, Access, Admin, GpuClusterSpec, Maintenance, SystemPool
-from azure_gpu.catalog import names, regions
+from azure_gpu.catalog import regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
 from azure_gpu.catalog.problems import Problem, errors
@@ -95,7 +95,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         cost=_cost(system, pools, tier, location, mine="existing" not in args, most=True),
         idle_cost=_cost(system, pools, tier, location, mine="existing" not in args, most=False),
     )
-    problems += [*end_problems, *id_problems, *_cluster_problems(args, spec, day), *pool_problems]
+    problems += [*end_problems, *id_problems, *cluster_problems(args, spec, day), *pool_problems]
     said_of = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which says the same in other words
     if spec.on_cluster:
         problems += [problem for problem in object_problems if problem.path not in said_of]
@@ -149,24 +149,6 @@ def _maintenance(said: MaintenanceArgs) -> Maintenance:
         hours=int(said.get("hours", 4)),
         utc_offset=said.get("utc_offset", "+00:00"),
     )
-
-
-def _cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) -> list[Problem]:
-    """What the catalog says of the cluster itself."""
-    problems: list[Problem] = []
-    if "location" in args:
-        problems += regions.check(args["location"], spec.location_path)
-    if "existing" in args:
-        return problems
-    if "cluster_name" in args:
-        problems += names.check(azure_types.MANAGED_CLUSTER.arm_type, spec.name, f"{spec.path}.cluster_name")
-    if spec.kubernetes_version:
-        path = f"{spec.path}.kubernetes_version"
-        problems += kubernetes_versions.check(spec.kubernetes_version, day, path, lts=spec.long_term_support)
-    problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
-    most = max(spec.system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in spec.pools.values())
-    paths = {"pods": f"{spec.path}.pod_cidr", "services": f"{spec.path}.service_cidr"}
-    return [*problems, *network.check_addresses(spec.pod_cidr, spec.service_cidr, most, paths)]
 
 
 def _cost(

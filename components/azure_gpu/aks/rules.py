@@ -7,18 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from datetime import date
+from typing import cast
 
 from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, Outbound, UpgradeChannel
+from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.catalog import names, regions
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.aks import access, maintenance, network, spot, system_pools, systems
+from azure_gpu.catalog.services.aks import (
+    access,
+    clusters,
+    kubernetes_versions,
+    maintenance,
+    network,
+    spot,
+    system_pools,
+    systems,
+)
 from azure_gpu.catalog.services.aks.azure_ml import extension_problems
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats import arm_ids
-
-if TYPE_CHECKING:
-    from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.formats import arm_ids, azure_types
 
 MOST_IDLE_MINUTES = 24 * 60
 SUBNET = "Microsoft.Network/virtualNetworks/subnets"
@@ -230,3 +239,21 @@ def _ml_extension(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pr
             fewest_nodes=spec.system.nodes,
             fewest_vcpus=vcpus * spec.system.nodes if vcpus is not None else None,
         )
+
+
+def cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) -> list[Problem]:
+    """What the catalog says of the cluster itself."""
+    problems: list[Problem] = []
+    if "location" in args:
+        problems += regions.check(args["location"], spec.location_path)
+    if "existing" in args:
+        return problems
+    if "cluster_name" in args:
+        problems += names.check(azure_types.MANAGED_CLUSTER.arm_type, spec.name, f"{spec.path}.cluster_name")
+    if spec.kubernetes_version:
+        path = f"{spec.path}.kubernetes_version"
+        problems += kubernetes_versions.check(spec.kubernetes_version, day, path, lts=spec.long_term_support)
+    problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
+    most = max(spec.system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in spec.pools.values())
+    paths = {"pods": f"{spec.path}.pod_cidr", "services": f"{spec.path}.service_cidr"}
+    return [*problems, *network.check_addresses(spec.pod_cidr, spec.service_cidr, most, paths)]

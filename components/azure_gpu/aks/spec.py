@@ -1,8 +1,4 @@
-"""What can be asked of an AKS cluster: its arguments, their defaults, and every reason to refuse them.
-
-In: `GpuClusterArgs`. Out: a `GpuClusterSpec` with all defaults filled in, and problems; `look_up` adds what Azure says about an
-existing cluster. Pools are resolved in `aks.pools`, what stands on the cluster in `kubernetes.gpu_objects.resolve`.
-"""
+"""What is decided of an AKS cluster: `GpuClusterSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

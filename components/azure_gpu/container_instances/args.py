@@ -1,16 +1,13 @@
 """The arguments of a container group, with their defaults."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NotRequired
+from typing import Any, NotRequired
 
 from azure_gpu.container_instances.container import ContainerBasics, ContainerSettings, InitContainerSettings
 from azure_gpu.container_instances.network import NetworkSettings
 from azure_gpu.container_instances.registries import RegistryLoginArgs
 from azure_gpu.container_instances.volumes import VolumeArgs
-from azure_gpu.shared.context import StackArgs, Surroundings
-
-if TYPE_CHECKING:
-    pass
+from azure_gpu.shared.context import OfStack
 
 
 class OsType(StrEnum):
@@ -89,8 +86,5 @@ class ContainerGroupSettings(ContainerBasics, NetworkSettings):
     """Values for the parameters of a template in `file`, by name. Default: the template's own."""
 
 
-class ContainerGroupArgs(ContainerGroupSettings, Surroundings):
+class ContainerGroupArgs(ContainerGroupSettings, OfStack):
     """A container group, and what it stands on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""

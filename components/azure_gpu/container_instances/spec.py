@@ -1,8 +1,4 @@
-"""What can be asked of a container group: its arguments, their defaults, and every reason to refuse them.
-
-In: `ContainerGroupArgs`. Out: a `ContainerGroupSpec` with all defaults filled in, and problems. What the service itself takes,
-and until when, is known to `catalog.container_groups`; its parts have modules of their own beside this one.
-"""
+"""What is decided of a container group: `ContainerGroupSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 

@@ -9,7 +9,7 @@ import pulumi
 
 from azure_gpu.kubernetes.job_args import JobSettings
 from azure_gpu.kubernetes.sharing_args import SharingArgs
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 
 DEFAULT_MODEL = "Pro GPU"
 DEFAULT_GPU = "T4"
@@ -86,8 +86,5 @@ class EdgeSharingSettings(TypedDict):
     """Jobs by name. Default: none."""
 
 
-class EdgeSharingArgs(EdgeSharingSettings, Surroundings):
+class EdgeSharingArgs(EdgeSharingSettings, OfStack):
     """A cluster at the edge, and what its jobs stand on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""

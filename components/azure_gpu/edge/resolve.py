@@ -1,6 +1,6 @@
 """Resolves the arguments of a cluster at the edge: every default filled in, and every problem found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Code, Problem
@@ -17,11 +17,9 @@ from azure_gpu.kubernetes import jobs as kubernetes_jobs, reach
 from azure_gpu.kubernetes.jobs import JobSpec, Placement
 from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.shared.context import Context
-from azure_gpu.shared.files import read_text
+from azure_gpu.shared.files import Reader, read_text
 from azure_gpu.shared.validation import check as check_type
 from azure_gpu.shared.workloads import Workload
-
-Reader = Callable[[str], str]
 
 
 def resolve(

@@ -1,8 +1,4 @@
-"""What can be asked of a cluster at the edge: its arguments, their defaults, and every reason to refuse them.
-
-In: `EdgeSharingArgs`, and a function that reads files: a kubeconfig's and those of deployments, which is all that is read. Out:
-an `EdgeSharingSpec`, and problems; `check` adds whether the cluster answers, for which it asks it.
-"""
+"""What is decided of a cluster at the edge: `EdgeSharingSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 

@@ -10,10 +10,8 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError, context_hash
-from azure_gpu.foundation.args import FoundationArgs
-from azure_gpu.foundation.spec import FoundationSpec, resolve
+from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.shared import existing
-from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Part
 from azure_gpu.shared.workloads import Workload
 
@@ -28,12 +26,6 @@ class Found:
     identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
     registry: "containerregistry.GetRegistryResult | None" = None
     log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
-
-
-def check(args: FoundationArgs, context: Context) -> list[Problem]:
-    """Everything that is wrong with the arguments, what has to be read included."""
-    spec, problems = resolve(args, context)
-    return [*problems, *look_up(spec)[1]]
 
 
 def look_up(spec: FoundationSpec) -> tuple[Found, list[Problem]]:

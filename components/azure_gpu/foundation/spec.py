@@ -1,6 +1,6 @@
-"""What can be asked of a foundation: its arguments, their defaults, and every reason to refuse them.
+"""What is decided of a foundation, and how: `FoundationSpec`, `resolve` and its problems.
 
-In: `FoundationArgs`. Out: a `FoundationSpec` with all defaults filled in, and problems; `look_up` adds what has to be read.
+Existing parts are read in `existing`.
 """
 
 import re

@@ -6,17 +6,11 @@ import pulumi
 
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import VmGeneration
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 
 DEFAULT_VERSION = "1.0.0"
-
-
 DEFAULT_GENERATION = VmGeneration.GEN2
-
-
 DEFAULT_SYSTEM = OperatingSystem.LINUX
-
-
 DEFAULT_REPLICAS = 1  # the service's own
 
 
@@ -44,11 +38,8 @@ class GalleryImageSettings(TypedDict):
     """Tags beside the stack's, over which they win. Default: none."""
 
 
-class GalleryImageArgs(GalleryImageSettings, Surroundings):
+class GalleryImageArgs(GalleryImageSettings, OfStack):
     """An image of one's own, and what it stands on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""
 
 
 class ImageOfPool(TypedDict):

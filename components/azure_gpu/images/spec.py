@@ -1,7 +1,4 @@
-"""What can be asked of an image of one's own in a gallery: its arguments, their defaults, and every reason to refuse them.
-
-In: `GalleryImageArgs`. Out: a `GalleryImageSpec` with all defaults filled in, and problems.
-"""
+"""What is decided of a gallery image, and how: `GalleryImageSpec`, `resolve` and its problems."""
 
 from dataclasses import dataclass
 

@@ -82,7 +82,7 @@ class Inventory:
 
 
 def take(configuration: Mapping[str, str], project: str, stack: str, today: str) -> Inventory:
-    """The inventory of a stack with this configuration, without asking Azure. Pure."""
+    """The inventory of a stack with this configuration, without asking Azure."""
     settings = read(configuration, today)
     return of_plan(settings, make_plan(settings, ASSUMED, project, stack))
 

@@ -1,7 +1,8 @@
-"""What a plan reads beside the settings: existing parts in Azure, clusters that have to answer, folders and files.
+"""What a plan reads beside the settings: existing parts in Azure, clusters that have to answer, the workloads' folders.
 
-Each look-up takes what was resolved, and returns what was read and the problems of it. Each is called once in a plan, by
-`stack.plan.plan` alone, as a plain call of the provider that blocks: what it reads decides or is checked, and so has to be known.
+Each look-up takes what was resolved, and returns what was read and the problems of it. Each is called once for each part of a
+plan, only by `stack.plan.plan`, as a plain call of the provider that blocks: what it reads decides or is checked, and so has to
+be known.
 Components that are used without a plan call the same functions themselves.
 """
 

@@ -1,7 +1,7 @@
 """A plan: everything that a stack file asks for, resolved once, with what was read and every problem of it.
 
-The program declares from it, `preflight` and `explain` ask about it, tests compare it. Nothing here declares; with the same
-settings and the same answers of the look-ups a plan is the same.
+The program declares from it, and `preflight` asks about it through the inventory. Nothing here declares; with the same settings,
+the same answers of the look-ups and the same files that the settings name, a plan is the same.
 """
 
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ from azure_gpu.images import spec as image_spec
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.images.spec import GalleryImageSpec
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
-from azure_gpu.ml.endpoint import resolve as endpoint_resolve
+from azure_gpu.ml.endpoint import resolve as endpoint_resolve, rules as endpoint_rules
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
-from azure_gpu.ml.workspace import resolve as workspace_resolve
+from azure_gpu.ml.workspace import resolve as workspace_resolve, rules as workspace_rules
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.stack import rules
@@ -109,7 +109,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
         vms=vms,
         ml_workspace=workspace,
         ml_endpoints=endpoints,
-        problems=tuple(rules.without_explained(settings.problems, problems)),
+        problems=tuple(rules.without_explained(settings.problems, planner.problems)),
     )
 
 
@@ -120,10 +120,10 @@ class _Planner:
         self._settings = settings
         self._look_ups = look_ups
         self._context = context
-        self._problems = problems
+        self.problems = problems
 
     def add(self, problems: list[Problem]) -> None:
-        self._problems += [problem for problem in problems if problem not in self._problems]
+        self.problems += [problem for problem in problems if problem not in self.problems]
 
     def foundation(self) -> tuple[FoundationSpec, Found]:
         spec, problems = foundation_spec.resolve(self._settings.foundation, self._context)
@@ -232,7 +232,7 @@ class _Planner:
         machines = {name: of_workspace(spec) for name, spec in vms.items()}
         spec, problems = workspace_resolve.resolve(self._settings.ml_workspace, self._context, offered, machines)
         spec, more = self._look_ups.workspace(spec)
-        missing = workspace_resolve.surroundings_problems(
+        missing = workspace_rules.surroundings_problems(
             spec,
             identity=foundation.identity is not None,
             storage=foundation.storage is not None,
@@ -247,6 +247,6 @@ class _Planner:
         for name, said in self._settings.ml_endpoints.items():
             spec, problems = endpoint_resolve.resolve(name, said, self._context, workspace)
             specs[name] = spec
-            missing = endpoint_resolve.surroundings_problems(spec, identity=foundation.identity is not None)
+            missing = endpoint_rules.surroundings_problems(spec, identity=foundation.identity is not None)
             self.add([*problems, *missing])
         return specs

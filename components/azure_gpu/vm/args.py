@@ -11,7 +11,7 @@ import pulumi
 from azure_gpu.catalog.services.machines.costs import PREMIUM, STANDARD, STANDARD_SSD
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.images.args import ImageOfPool
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 
 DEFAULT_USER = "gpu"
 DEFAULT_DISK_GB = 128  # of ubuntu-hpc, whose Docker keeps images on this disk; other images: as large as they are
@@ -180,10 +180,8 @@ class GpuVmSettings(TypedDict):
     people keep it: Azure itself deletes nothing by it. Needed. Default: none."""
 
 
-class GpuVmArgs(GpuVmSettings, Surroundings):
+class GpuVmArgs(GpuVmSettings, OfStack):
     """A virtual machine, and what it stands on."""
 
     images: NotRequired[dict[str, ImageOfPool]]
     """The stack's gallery images, by name. Default: none."""
-    stack: StackArgs
-    """What all components of the stack share."""

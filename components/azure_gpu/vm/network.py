@@ -1,6 +1,6 @@
 """The network of a virtual machine: one of its own into which nothing is let in, or a subnet that exists; an address; a Bastion.
 
-In: the settings. Out: a `NetworkSpec` with its rules, and what is wrong. What is declared of it is in `vm.vm`.
+In: the settings. Out: a `NetworkSpec` with its rules, and what is wrong. What is declared of it is in `vm.interface`.
 """
 
 import ipaddress

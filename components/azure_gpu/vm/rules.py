@@ -6,7 +6,6 @@ In: the settings of a machine and what is resolved of them. Out: problems.
 import re
 from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING
 
 from azure_gpu.catalog import spot_price
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -17,9 +16,7 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, Security, ShutdownArgs, VmOutbound
-
-if TYPE_CHECKING:
-    from azure_gpu.vm.spec import GpuVmSpec
+from azure_gpu.vm.spec import GpuVmSpec
 
 DISK_GB = (30, 4095)  # of a disk that a system starts from
 _ZONE = re.compile(r"[123]")
@@ -27,7 +24,7 @@ _MAIL = re.compile(r"[^@\s;,]+@[^@\s;,]+\.[^@\s;,]+")
 _SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
 
 
-def problems_of(said: GpuVmSettings, spec: "GpuVmSpec", size: Size | None, day: date) -> list[Problem]:
+def problems_of(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day: date) -> list[Problem]:
     path = spec.path
     return [
         *_size(said, size, path),
@@ -54,7 +51,7 @@ def _size(said: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem
         )
 
 
-def _image(spec: "GpuVmSpec", size: Size | None, day: date, path: str) -> Iterator[Problem]:
+def _image(spec: GpuVmSpec, size: Size | None, day: date, path: str) -> Iterator[Problem]:
     choice = spec.image
     if choice.reference is not None:
         here = f"{path}.image" if not choice.by_default else f"{path}.size"
@@ -90,12 +87,12 @@ def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Prob
         yield from admins.password_problems(password, f"{here}.password")
 
 
-def _boot(said: GpuVmSettings, spec: "GpuVmSpec", size: Size | None, path: str) -> Iterator[Problem]:
+def _boot(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str) -> Iterator[Problem]:
     if Security(said.get("security", Security.AUTO)) is Security.TRUSTED_LAUNCH:
         yield from security.trusted_launch_problems(size, spec.image.known, f"{path}.security")
 
 
-def _proof(said: GpuVmSettings, spec: "GpuVmSpec", path: str) -> Iterator[Problem]:
+def _proof(said: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
     if said.get("prove_driver", False) and spec.driver.kind == "none":
         message = "there is no driver to prove"
         yield Problem(f"{path}.prove_driver", message, value=True, allowed="with a driver", fix="remove it, or driver: none")
@@ -136,7 +133,7 @@ def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
         yield Problem(f"{here}.mail_to", "this is no mail address", value=said["mail_to"], allowed="one address", fix="write one")
 
 
-def _outbound(said: GpuVmSettings, spec: "GpuVmSpec", path: str) -> Iterator[Problem]:
+def _outbound(said: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
     closed = VmOutbound(said.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.NONE and not spec.network.public_address
     if closed and spec.driver.kind == "extension":
         yield Problem(

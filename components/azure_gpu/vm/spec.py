@@ -1,8 +1,4 @@
-"""What can be asked of a virtual machine with a GPU: its arguments, their defaults, and every reason to refuse them.
-
-In: `GpuVmArgs`. Out: a `GpuVmSpec` with all defaults filled in, and problems. Image and network are resolved in modules of their
-own; what remains to refuse is in `vm.rules`.
-"""
+"""What is decided of a virtual machine with a GPU: `GpuVmSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 

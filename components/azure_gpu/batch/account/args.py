@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.part import PartArgs
 
 
@@ -27,11 +27,8 @@ class BatchAccountSettings(PartArgs):
     """Applications by id, for packages that nodes get. Not in an existing account, which is never changed. Default: none."""
 
 
-class BatchAccountArgs(BatchAccountSettings, Surroundings):
+class BatchAccountArgs(BatchAccountSettings, OfStack):
     """A Batch account, and what it stands on. One that is created keeps its data in `storage`, as `identity_id`."""
-
-    stack: StackArgs
-    """What all components of the stack share."""
 
 
 class AccountOfPool(TypedDict):

@@ -1,6 +1,6 @@
-"""What can be asked of a Batch account: its arguments, their defaults, and every reason to refuse them.
+"""What is decided of a Batch account, and how: `BatchAccountSpec`, `resolve` and its problems.
 
-In: `BatchAccountArgs`. Out: a `BatchAccountSpec`, and problems; `look_up` adds what Azure says about an existing one.
+An existing one is read in `existing`.
 """
 
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from azure_gpu.catalog.services.batch.scenarios import Scenario
 from azure_gpu.catalog.services.batch.ways import Wanted
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.images.args import ImageOfPool
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.workloads import Workload
 
 DEFAULT_SCENARIO = Scenario.PENDING_TASKS
@@ -194,10 +194,8 @@ class BatchPoolSettings(TypedDict):
     false."""
 
 
-class BatchPoolArgs(BatchPoolSettings, Surroundings, BatchSurroundings):
+class BatchPoolArgs(BatchPoolSettings, OfStack, BatchSurroundings):
     """A pool, and what it stands on."""
 
-    stack: StackArgs
-    """What all components of the stack share."""
     images: NotRequired[dict[str, ImageOfPool]]
     """Images of the stack's own by name, for `gallery_image`. Default: none."""

@@ -1,7 +1,6 @@
 """Storage that the nodes of a Batch pool mount: blobs as the stack's identity, file shares by key, NFS by network.
 
-In: `MountArgs` by path on the node. Out: the configuration as the provider takes it. What is refused is in
-`batch.pool.mounts`.
+In: `MountArgs` by path on the node. Out: the configuration as the provider takes it, and every reason to refuse it.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""What can be asked of a Batch pool: its arguments, their defaults, and every reason to refuse them.
-
-In: `BatchPoolArgs`, and what the pool stands on as a `PoolPlace`. Out: a `BatchPoolSpec` with all defaults filled in, and
-problems. What Batch takes is known to `catalog.services.batch`, which also chooses how a GPU's software comes onto the nodes.
-"""
+"""What is decided of a Batch pool: `BatchPoolSpec`, from which the component declares, and `PoolPlace`, what it was judged by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

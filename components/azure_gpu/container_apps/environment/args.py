@@ -6,7 +6,7 @@ from typing import TypedDict
 import pulumi
 
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.part import PartArgs
 
 
@@ -37,11 +37,8 @@ class JobEnvironmentSettings(PartArgs):
     it costs nothing, and one that a job still runs on couldn't be taken away when the job changes to another."""
 
 
-class JobEnvironmentArgs(JobEnvironmentSettings, Surroundings):
+class JobEnvironmentArgs(JobEnvironmentSettings, OfStack):
     """An environment, and what it stands on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""
 
 
 class EnvironmentOfJob(TypedDict):

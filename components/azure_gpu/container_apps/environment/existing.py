@@ -4,18 +4,11 @@ from pulumi_azure_native import app
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentSettings
-from azure_gpu.container_apps.environment.spec import PATH, JobEnvironmentSpec, resolve
+from azure_gpu.container_apps.environment.args import GpuModel
+from azure_gpu.container_apps.environment.spec import PATH, JobEnvironmentSpec
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared import existing
-from azure_gpu.shared.context import Context
-
-
-def check(args: JobEnvironmentSettings, context: Context) -> list[Problem]:
-    """Everything that is wrong with the arguments, what has to be read included."""
-    spec, problems = resolve(args, context)
-    return [*problems, *look_up(spec)[1]]
 
 
 def look_up(spec: JobEnvironmentSpec) -> tuple[dict[str, str], list[Problem]]:

@@ -1,6 +1,6 @@
-"""What can be asked of an environment for GPU jobs: its arguments, their defaults, and every reason to refuse them.
+"""What is decided of an environment for GPU jobs, and how: `JobEnvironmentSpec` and `resolve`.
 
-In: `JobEnvironmentArgs`. Out: a `JobEnvironmentSpec`, and problems; `look_up` adds what Azure says about an existing one.
+An existing one is read in `existing`.
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 
 from azure_gpu.container_apps.environment.args import GpuModel, JobSurroundings
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.workloads import Workload
 
 PLACEHOLDER = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # Microsoft's own sample: it prints a line and ends
@@ -101,8 +101,5 @@ class ServerlessGpuJobSettings(TypedDict):
     keep it: Azure itself deletes nothing by it. Every job needs one. Default: none."""
 
 
-class ServerlessGpuJobArgs(ServerlessGpuJobSettings, Surroundings, JobSurroundings):
+class ServerlessGpuJobArgs(ServerlessGpuJobSettings, OfStack, JobSurroundings):
     """A GPU job, and what it stands on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""

@@ -1,8 +1,4 @@
-"""What can be asked of a GPU job on Container Apps: its arguments, their defaults, and every reason to refuse them.
-
-In: `ServerlessGpuJobArgs`. Out: a `ServerlessGpuJobSpec` with all defaults filled in, and problems. What the service itself takes
-is known to `catalog.services.container_apps_requests`; how a schedule is written, to `formats.cron`.
-"""
+"""What is decided of a GPU job on Container Apps: `ServerlessGpuJobSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 

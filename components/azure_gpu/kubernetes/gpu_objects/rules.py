@@ -4,7 +4,7 @@ In: settings, pools, and where they are written. Out: problems, and what a pool'
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
@@ -15,16 +15,14 @@ from azure_gpu.catalog.sizes.model import Vendor
 from azure_gpu.formats import image_reference
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
 from azure_gpu.kubernetes.gpu_objects.args import DEFAULT_GPUS, DEFAULT_PARALLELISM, ClusterJobSettings, ClusterObjectsSettings
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
 from azure_gpu.kubernetes.jobs import JobSpec, too_small
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
-
-if TYPE_CHECKING:
-    from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "gatekeeper-system", "gpu-resources")
 
 
-def yield_of(pool: "GpuPool") -> Yield | None:
+def yield_of(pool: GpuPool) -> Yield | None:
     """What one of the pool's GPUs yields; None where it isn't known, or can't be shared like that."""
     return gpu_sharing_yield.yields(pool.sharing, pool.gpu) if pool.gpu is not None else None
 
@@ -35,14 +33,14 @@ def resource_of(pool: "GpuPool | None") -> str:
     return found.resource if found is not None else device_plugin.GPU_RESOURCE
 
 
-def pool_of(job: ClusterJobSettings, pools: Sequence["GpuPool"]) -> "GpuPool | None":
+def pool_of(job: ClusterJobSettings, pools: Sequence[GpuPool]) -> "GpuPool | None":
     """The pool that the job runs on: the one that it names, else the only one."""
     if "pool" in job:
         return next((pool for pool in pools if pool.name == job["pool"]), None)
     return pools[0] if len(pools) == 1 else None
 
 
-def pool_problems(pool: "GpuPool", *, by_plugin: bool) -> Iterator[Problem]:
+def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     """What speaks against how the pool's GPUs are shared, and against serving them with NVIDIA's plugin."""
     gpu, sharing = pool.gpu, pool.sharing
     yield from gpu_sharing.check(sharing, gpu)
@@ -73,7 +71,7 @@ def pool_problems(pool: "GpuPool", *, by_plugin: bool) -> Iterator[Problem]:
         )
 
 
-def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequence["GpuPool"], path: str) -> Iterator[Problem]:
+def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
     """What is wrong with the job's place on the cluster."""
     gpus, parallelism = job.get("gpus", DEFAULT_GPUS), job.get("parallelism", DEFAULT_PARALLELISM)
     for key, value in (("gpus", gpus), ("parallelism", parallelism)):
@@ -118,7 +116,7 @@ def pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
 
 
 def service_problems(
-    service: ClusterServiceSettings, pool: "GpuPool | None", pools: Sequence["GpuPool"], path: str
+    service: ClusterServiceSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str
 ) -> Iterator[Problem]:
     """What is wrong with the service's place on the cluster."""
     if service.get("gpus", DEFAULT_GPUS) == 0:
@@ -137,13 +135,13 @@ def taken(path: str, by: str) -> Problem:
     return Problem(path=path, message=f"{by} of the cluster has this name too", fix="rename one of the two")
 
 
-def _most(pool: "GpuPool") -> int | None:
+def _most(pool: GpuPool) -> int | None:
     """How much of its resource a node of the pool has; None where that isn't known."""
     found = yield_of(pool)
     return pool.gpus * found.each if pool.gpus is not None and found is not None else None
 
 
-def _no_pool(job: ClusterJobSettings, pools: Sequence["GpuPool"], path: str) -> Iterator[Problem]:
+def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
     names = ", ".join(pool.name for pool in pools)
     if "pool" in job:
         if pools:  # else they aren't the stack's own, and nobody here knows them
@@ -165,7 +163,7 @@ def _no_pool(job: ClusterJobSettings, pools: Sequence["GpuPool"], path: str) -> 
 
 
 def settings_problems(
-    said: ClusterObjectsSettings, pools: Sequence["GpuPool"], namespace: str, counters: Sequence[str], path: str
+    said: ClusterObjectsSettings, pools: Sequence[GpuPool], namespace: str, counters: Sequence[str], path: str
 ) -> list[Problem]:
     """What is wrong with namespace, images and metrics."""
     found = kubernetes_jobs.name_problems(namespace, f"{path}.namespace.name")
@@ -194,7 +192,7 @@ def settings_problems(
     return found
 
 
-def _counter_problems(counters: Sequence[str], pools: Sequence["GpuPool"], path: str) -> list[Problem]:
+def _counter_problems(counters: Sequence[str], pools: Sequence[GpuPool], path: str) -> list[Problem]:
     if not counters:
         return [Problem(path=path, message="no counter is named", fix="name one, or write metrics: false")]
     found: list[Problem] = []

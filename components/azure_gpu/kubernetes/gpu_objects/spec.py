@@ -1,8 +1,4 @@
-"""What is declared on a cluster with GPU pools: arguments, their defaults, and every reason to refuse them.
-
-In: `ClusterObjectsSettings`, and the pools as `GpuPool`s. Out: a `ClusterObjectsSpec` with all defaults filled in, and problems;
-`node_labels`, which the pools need to have. How GPUs can be shared is known to `catalog.services.gpu_sharing`.
-"""
+"""What is decided of the objects on a cluster with GPU pools: `ClusterObjectsSpec`, and the labels that its nodes need."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

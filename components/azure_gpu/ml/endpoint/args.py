@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NotRequired, TypedDict
 
 from azure_gpu.ml.dependencies import MlSurroundings
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 
 MANAGED = "managed"  # compute that isn't the workspace's own: machines that Azure runs for the endpoint alone
 DEFAULT_INSTANCES = 1
@@ -203,8 +203,5 @@ class MlEndpointSettings(TypedDict):
     people keep it: Azure itself deletes nothing by it. Needed where a deployment has a GPU. Default: none."""
 
 
-class MlEndpointArgs(MlEndpointSettings, Surroundings, MlSurroundings):
+class MlEndpointArgs(MlEndpointSettings, OfStack, MlSurroundings):
     """An endpoint, and what it stands on."""
-
-    stack: StackArgs
-    """What all components of the stack share."""

@@ -20,7 +20,8 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.ml.endpoint import inputs
 from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
-from azure_gpu.ml.endpoint.resolve import resolve, surroundings_problems
+from azure_gpu.ml.endpoint.resolve import resolve
+from azure_gpu.ml.endpoint.rules import surroundings_problems
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
 from azure_gpu.ml.endpoint.traffic import LOOKUP, OUTPUTS, kept, scoring_uri_of, template
 from azure_gpu.shared import log_settings, role_of_identity

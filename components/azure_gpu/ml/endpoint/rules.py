@@ -9,18 +9,28 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from azure_gpu.catalog import offers, spelling
+from azure_gpu.catalog import names, offers, spelling
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import autoscale, deployments, endpoints, serving
+from azure_gpu.catalog.services.machine_learning import autoscale, deployments, endpoints, serving, traffic
 from azure_gpu.catalog.services.machine_learning.autoscale import AutoscaleRequest
-from azure_gpu.catalog.services.machine_learning.deployments import DeploymentRequest
+from azure_gpu.catalog.services.machine_learning.deployments import DeploymentRequest, EndpointRequest
 from azure_gpu.catalog.services.machine_learning.serving import LimitsRequest, ProbeRequest
+from azure_gpu.catalog.services.machine_learning.traffic import WHOLE, TrafficRequest
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
 from azure_gpu.ml.dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
-from azure_gpu.ml.endpoint.args import Egress, MlDeploymentArgs
+from azure_gpu.ml.endpoint.args import (
+    MANAGED as MANAGED_COMPUTE,
+    Egress,
+    EndpointIdentity,
+    EndpointNetwork,
+    MlDeploymentArgs,
+    MlEndpointSettings,
+)
 from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
+from azure_gpu.ml.endpoint.spec import AUTH_MODES, MlEndpointSpec
 
 EXISTING = ("/", "azureml:")  # how the id of an asset begins that the stack hasn't put into the workspace
 _OF_MANAGED = "on machines that Azure manages"
@@ -240,3 +250,142 @@ def _egress(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
             fix="write network: private for the workspace, or better its managed_network in place of this",
             severity=Severity.WARNING,
         )
+
+
+def endpoint_problems(
+    args: MlEndpointSettings,
+    spec: MlEndpointSpec,
+    workspace: WorkspaceOfEndpoint | None,
+    compute: ComputeOfEndpoint | None,
+    day: date,
+) -> list[Problem]:
+    found: list[Problem] = []
+    if "endpoint_name" in args:
+        found += names.check(azure_types.ML_ONLINE_ENDPOINT.arm_type, spec.name, f"{spec.path}.endpoint_name")
+    if workspace is not None and spec.compute and compute is None:
+        found.append(_no_such_compute(spec, workspace))
+    elif workspace is not None:
+        asked = EndpointRequest(
+            name=spec.name,
+            auth_mode=spec.auth_mode,
+            kind=spec.kind,
+            name_path=f"{spec.path}.endpoint_name",
+            auth_path=f"{spec.path}.auth",
+            kind_path=f"{spec.path}.compute",
+            compute_path=f"{spec.path}.compute",
+            compute_kind=compute["kind"].value if compute is not None else "",
+        )
+        said = {problem.path for problem in found}
+        found += [_in_our_words(one, spec) for one in deployments.endpoint_problems(asked, day) if one.path not in said]
+    if spec.network is EndpointNetwork.PRIVATE and not spec.managed:
+        found.append(
+            Problem(
+                path=f"{spec.path}.network",
+                message="on Kubernetes the router of the compute's extension says from where an endpoint is asked",
+                value=spec.network.value,
+                allowed="with compute: managed alone",
+                fix="remove it, and write extension.internal: true for the compute, as it is by default",
+            )
+        )
+    elif spec.network is EndpointNetwork.PRIVATE and workspace is not None and not workspace["reached_privately"]:
+        found.append(
+            Problem(
+                path=f"{spec.path}.network",
+                message="a private endpoint is reached through the workspace's private endpoint, and the workspace has none",
+                value=spec.network.value,
+                allowed="public, which still lets nobody in who can't sign on",
+                fix="add private_endpoint: {subnet_id: <id>} to the workspace, or leave it out here",
+            )
+        )
+    return found
+
+
+def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Problem:
+    fitting = [name for name, each in workspace["computes"].items() if each["kind"] is ComputeKind.KUBERNETES]
+    close = spelling.nearest(spec.compute, [MANAGED_COMPUTE, *fitting], 1)
+    return Problem(
+        path=f"{spec.path}.compute",
+        message="the workspace has no such compute",
+        value=spec.compute,
+        allowed=", ".join([MANAGED_COMPUTE, *fitting]),
+        fix=f"did you mean {close[0]}?" if close else "declare it under the workspace's computes, or write managed",
+        instead=close,
+        code=Code.NOT_FOUND,
+    )
+
+
+def named_twice(spec: MlEndpointSpec) -> Iterator[Problem]:
+    """Azure takes a deployment's name in any letter case for the same."""
+    first: dict[str, str] = {}
+    for name, deployment in spec.deployments.items():
+        taken = first.setdefault(name.lower(), name)
+        if taken != name:
+            yield Problem(
+                path=deployment.path,
+                message=f"{taken} has this name in Azure too",
+                value=name,
+                allowed="a name that no other deployment has",
+                fix="rename one of the two",
+            )
+
+
+def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Problem]:
+    """What is wrong with how requests are shared out."""
+    path = f"{spec.path}.traffic"
+    if not spec.deployments:
+        message = "without a deployment nobody answers; a request gets 404"
+        fix = "declare one, such as blue"
+        return [
+            Problem(path=f"{spec.path}.deployments", message=message, fix=fix, severity=Severity.WARNING),
+            *_shares(spec, path),
+        ]
+    if len(spec.deployments) > 1 and "traffic" not in args:
+        first, second, *_ = spec.deployments
+        return [
+            Problem(
+                path=path,
+                message="with several deployments it has to be said how they share the requests",
+                allowed=f"percent for each of {', '.join(spec.deployments)}, together {WHOLE}",
+                fix=f"write traffic: {{{first}: {WHOLE}, {second}: 0}}",
+            ),
+            *(problem for problem in _shares(spec, path) if problem.path != path),
+        ]
+    return _shares(spec, path)
+
+
+def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Problem]:
+    """What the endpoint needs of the foundation and doesn't find there."""
+    if spec.identity is EndpointIdentity.STACK and not identity:
+        yield Problem(
+            path=f"{spec.path}.identity",
+            message="the stack has no identity",
+            value=spec.identity.value,
+            allowed="system, or an identity in the foundation",
+            fix="write foundation: {identity: create}, or identity: system",
+        )
+
+
+def _in_our_words(problem: Problem, spec: MlEndpointSpec) -> Problem:
+    """What is wrong with how people sign on, or with the compute, as a stack file says it."""
+    if problem.path == f"{spec.path}.compute":
+        return problem._replace(value=spec.compute or None)
+    if problem.path != f"{spec.path}.auth":
+        return problem
+    allowed, fix = problem.allowed, problem.fix
+    for ours, azures in AUTH_MODES.items():
+        allowed, fix = allowed.replace(azures, ours), fix.replace(azures, f"auth: {ours}")
+    return problem._replace(value=spec.auth.value, allowed=allowed, fix=fix)
+
+
+def _shares(spec: MlEndpointSpec, path: str) -> list[Problem]:
+    return traffic.problems(
+        TrafficRequest(
+            deployments=tuple(spec.deployments),
+            traffic=spec.traffic,
+            mirror=spec.mirror,
+            kind=spec.kind,
+            deployments_path=f"{spec.path}.deployments",
+            traffic_path=path,
+            mirror_path=f"{spec.path}.mirror",
+        )
+    )

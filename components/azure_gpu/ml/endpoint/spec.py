@@ -1,8 +1,4 @@
-"""What can be asked of an online endpoint: its arguments, their defaults, and every reason to refuse them.
-
-In: `MlEndpointSettings`, and the workspace it stands in. Out: a `MlEndpointSpec` with all defaults filled in, and problems. A
-deployment is resolved in `ml.endpoint.deployments`, and judged in `ml.endpoint.rules`.
-"""
+"""What is decided of an online endpoint: `MlEndpointSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 

@@ -10,7 +10,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 
 from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
-from azure_gpu.shared.context import StackArgs, Surroundings
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.workloads import Workload
 
@@ -316,11 +316,9 @@ class MlWorkspaceSettings(PartArgs):
     stack's."""
 
 
-class MlWorkspaceArgs(MlWorkspaceSettings, Surroundings):
+class MlWorkspaceArgs(MlWorkspaceSettings, OfStack):
     """A workspace, and what it stands on. One that is created keeps its data in `storage`."""
 
-    stack: StackArgs
-    """What all components of the stack share."""
     clusters: NotRequired[dict[str, ClusterOfWorkspace]]
     """The stack's AKS clusters, for computes. Default: none."""
     vms: NotRequired[dict[str, VmOfWorkspace]]

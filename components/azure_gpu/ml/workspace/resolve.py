@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from azure_gpu.catalog import names, regions
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import workspaces
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
@@ -17,7 +16,6 @@ from azure_gpu.ml.workspace.args import (
     MlWorkspaceSettings,
     Network,
 )
-from azure_gpu.ml.workspace.assets import EnvironmentSpec
 from azure_gpu.ml.workspace.attached import OfWorkspace
 from azure_gpu.ml.workspace.computes import ComputeSpec
 from azure_gpu.ml.workspace.spec import PATH, KeyVault, MlWorkspaceSpec
@@ -131,43 +129,3 @@ def _part(said: PartArgs, azure_type: AzureType, context: Context, path: str) ->
             given["existing"] = said["existing"]
         return None, resolve_part(given, azure_type, "", context, path)[1]
     return existing.resolve_id(said["existing"], azure_type, context.subscription_id, f"{path}.existing")
-
-
-def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
-    """What the workspace needs of the foundation and doesn't find there."""
-    needs: list[tuple[str, str]] = []
-    if spec.existing is None and not storage:
-        needs.append(("storage", "a workspace keeps its data in a storage account, and there is none"))
-    if spec.existing is not None and spec.assets.stores_models and not storage:
-        needs.append(("storage", "models lie in the stack's storage account, and there is none"))
-    if spec.computes and not identity:
-        needs.append(("identity", "computes speak as the stack's identity, and there is none"))
-    if spec.existing is None and spec.insights is None and not logs:
-        why = "a workspace needs Application Insights, which keep their data in a log workspace, and there is none"
-        needs.append(("log_workspace", why))
-    found = [
-        Problem(
-            path=f"foundation.{part}",
-            message=why,
-            allowed="create, or existing: <id>",
-            fix=f"add {part}: create to the foundation",
-        )
-        for part, why in needs
-    ]
-    if spec.existing is None and not registry:
-        found += [_built_nowhere(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
-    return found
-
-
-def _built_nowhere(environment: EnvironmentSpec) -> Problem:
-    return Problem(
-        path=f"{environment.path}.conda_file",
-        message="the service builds an image of it into the workspace's registry, and the stack has none; where it can, it makes"
-        " one of its own, whose administrator signs on with a password",
-        value=environment.conda_path,
-        allowed="with a registry in the foundation",
-        fix="add registry: create to the foundation",
-        source=str(workspaces.IDENTITY),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import compute, workspaces
 from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, Network, OutboundRuleArgs
+from azure_gpu.ml.workspace.assets import EnvironmentSpec
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 
 # What belongs to the workspace itself, which isn't changed where it exists.
 _OF_A_NEW_WORKSPACE = (
@@ -193,3 +195,43 @@ def _names(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
                 allowed="a name that no other compute has",
                 fix="rename one of the two",
             )
+
+
+def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
+    """What the workspace needs of the foundation and doesn't find there."""
+    needs: list[tuple[str, str]] = []
+    if spec.existing is None and not storage:
+        needs.append(("storage", "a workspace keeps its data in a storage account, and there is none"))
+    if spec.existing is not None and spec.assets.stores_models and not storage:
+        needs.append(("storage", "models lie in the stack's storage account, and there is none"))
+    if spec.computes and not identity:
+        needs.append(("identity", "computes speak as the stack's identity, and there is none"))
+    if spec.existing is None and spec.insights is None and not logs:
+        why = "a workspace needs Application Insights, which keep their data in a log workspace, and there is none"
+        needs.append(("log_workspace", why))
+    found = [
+        Problem(
+            path=f"foundation.{part}",
+            message=why,
+            allowed="create, or existing: <id>",
+            fix=f"add {part}: create to the foundation",
+        )
+        for part, why in needs
+    ]
+    if spec.existing is None and not registry:
+        found += [_built_nowhere(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
+    return found
+
+
+def _built_nowhere(environment: EnvironmentSpec) -> Problem:
+    return Problem(
+        path=f"{environment.path}.conda_file",
+        message="the service builds an image of it into the workspace's registry, and the stack has none; where it can, it makes"
+        " one of its own, whose administrator signs on with a password",
+        value=environment.conda_path,
+        allowed="with a registry in the foundation",
+        fix="add registry: create to the foundation",
+        source=str(workspaces.IDENTITY),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )

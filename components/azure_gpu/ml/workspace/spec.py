@@ -1,9 +1,4 @@
-"""What can be asked of an Azure Machine Learning workspace: its arguments, their defaults, and every reason to refuse them.
-
-In: `MlWorkspaceArgs`, with the stack's clusters and virtual machines. Out: a `MlWorkspaceSpec` with all defaults filled in, and
-problems; `ml.workspace.existing` adds what Azure says about what exists. Computes are resolved in `ml.workspace.computes`,
-models, environments and code in `ml.workspace.assets`.
-"""
+"""What is decided of an Azure ML workspace: `MlWorkspaceSpec`, and what the workspace offers to endpoints."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -26,8 +26,9 @@ from azure_gpu.ml.workspace import (
 from azure_gpu.ml.workspace.args import ManagedNetwork, MlWorkspaceArgs
 from azure_gpu.ml.workspace.children import Place, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
-from azure_gpu.ml.workspace.resolve import resolve, surroundings_problems
+from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
+from azure_gpu.ml.workspace.rules import surroundings_problems
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
 from azure_gpu.shared import log_settings
 from azure_gpu.shared.context import LogsArgs, resolve_stack
