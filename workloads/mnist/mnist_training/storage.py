@@ -20,7 +20,7 @@ def make_folder(folder: Path) -> None:
         raise RefusedError([f"{folder}: can't be made a folder: {error.strerror}; choose another --output-dir"]) from error
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Lets `write` write a temporary file beside `path` and renames it, so that nobody ever reads half a file.
 
     Errors: `RefusedError` where the disk is full or can't be written; the temporary file is gone then and `path` is as it was.

@@ -7,7 +7,6 @@ given to this program: the identity is asked for a token, and needs the role Sto
 import logging
 import os
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from azure.core.exceptions import AzureError, HttpResponseError
@@ -17,8 +16,7 @@ from azure.storage.blob import BlobClient
 from .refusal import RefusedError
 
 _SCOPE = "https://storage.azure.com/.default"
-# A machine without an identity should say so soon.
-_QUICK: dict[str, Any] = {"retry_total": 2, "connection_timeout": 5, "read_timeout": 30}
+_QUICK = {"retry_total": 2, "connection_timeout": 5, "read_timeout": 30}  # a machine without an identity should say so soon
 
 
 class Upload:

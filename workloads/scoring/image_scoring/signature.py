@@ -79,9 +79,8 @@ def read(inputs: Mapping[str, tuple[str, Shape]]) -> ModelInput:
     if not shape:
         return ModelInput(name, dtype, 0, (), Takes.NUMBERS, None)
     # Without a first dimension that is open there is no telling a batch from the array itself.
-    first, rest = shape[0], shape[1:]
-    has_batch = first is None or (first == 1 and bool(rest))
-    return ModelInput(name, dtype, first if has_batch else 0, rest if has_batch else shape, Takes.NUMBERS, None)
+    has_batch = shape[0] is None or (shape[0] == 1 and len(shape) > 1)
+    return ModelInput(name, dtype, shape[0] if has_batch else 0, shape[1:] if has_batch else shape, Takes.NUMBERS, None)
 
 
 def _strings(name: str, shape: Shape) -> ModelInput:

@@ -38,11 +38,7 @@ class PatientWorker(ThreadWorker):
 
 
 def _has_next(conn: TConn) -> bool:
-    if conn.is_http2:
-        return False
-    # A connection that has been initialised has a parser, and that of HTTP/1 an `unreader`.
-    unreader = conn.parser.unreader  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-    if unreader.buf.getbuffer().nbytes:  # gunicorn sees to what it has read already
+    if conn.is_http2 or conn.parser.unreader.buf.getbuffer().nbytes:  # gunicorn sees to what it has read already
         return False
     poll = select.poll()
     poll.register(conn.sock, select.POLLIN)
