@@ -18,7 +18,7 @@ _SHARED = {
     "tests/workloads/test_scoring_": "models",
 }
 # Whose files take longest.
-_FIRST = ("tests/stack/", *_SHARED, "tests/workloads/", "tests/localazure/")
+_FIRST = ("tests/stack/", *_SHARED, "tests/upgrades/", "tests/workloads/", "tests/localazure/")
 
 
 def unit_of(test: str) -> str:

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.components.recording import KEYS
+
 GIVEN = "ANSWERS"  # variables of the environment: a file to answer from,
+COMPUTED = "computed from the arguments"  # in place of an answer that depends on them
 HEARD = "HEARD"  # and one to write what was answered to
 _writing = threading.Lock()
 
@@ -27,9 +30,17 @@ def answer(prepared: Mapping[str, Any], token: str, arguments: Mapping[str, Any]
         if (call["token"], call["arguments"]) == (token, arguments):
             return call["answer"]
     found = prepared.get("by_token", {}).get(token)
+    if found == COMPUTED:
+        answer_of = KEYS[token]
+        found = answer_of(arguments) if callable(answer_of) else answer_of
     if found is None or isinstance(found, str):
         raise ValueError(found or f"no answer is recorded of {token} with {json.dumps(arguments, sort_keys=True)}")
     return found
+
+
+def prepared_by(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers as JSON takes them: those that depend on the arguments are computed by the provider that is asked."""
+    return {token: COMPUTED if callable(answer) else answer for token, answer in answers.items()}
 
 
 def hear(token: str, arguments: Mapping[str, Any], result: Any) -> None:

@@ -22,7 +22,7 @@ from tests.upgrades.stacks import RecordedStack
 def offline(name: str, folder: Path, engine_bin: Path) -> Record:
     """A shipped stack or a happy case."""
     stack, config, by_token = said(name)
-    up = RecordedStack(folder, stack, config, engine_bin=engine_bin, prepared={"by_token": by_token})
+    up = RecordedStack(folder, stack, config, engine_bin=engine_bin, prepared={"by_token": answers.prepared_by(by_token)})
     up.up()
     return records.record_of(stack, config, up.exported(), answers.heard(up.heard))
 

@@ -43,7 +43,7 @@ class NoAzure:
 
     def create(self, azure_type: Any, inputs: Properties, timeout_s: float = 0) -> State:
         own_id = azure_type.id_of(self._subscription, inputs)
-        computed = COMPUTED.get(azure_type.token, lambda _: {})(inputs)
+        computed = COMPUTED.get(azure_type.token, lambda *_: {})(own_id.rsplit("/", 1)[-1], inputs)
         known = {"name": own_id.rsplit("/", 1)[-1], "type": azure_type.arm_type}
         outputs = {**known, **preserved_outputs(azure_type, inputs), **computed}
         self._created[own_id] = {**outputs, "id": own_id}
