@@ -59,7 +59,7 @@ class Component:
 def found() -> list[Component]:
     """The components of the library, in the order of their names."""
     names = [each.name for each in pkgutil.walk_packages([str(LIBRARY)], "azure_gpu.")]
-    modules = [importlib.import_module(name) for name in names if name.split(".")[-1] != "__main__"]
+    modules = [importlib.import_module(name) for name in names]
     every = [
         Component(module, each)
         for module in modules

@@ -7,7 +7,7 @@ of a wrong type; what is wrong is left out of the arguments.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast, get_type_hints
+from typing import Any, cast
 
 from azure_gpu.aks.args import GpuClusterSettings
 from azure_gpu.batch.account.args import BatchAccountSettings
@@ -28,7 +28,7 @@ from azure_gpu.ml.workspace import assets as workspace_assets
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.part import PartArgs
-from azure_gpu.shared.validation import check
+from azure_gpu.shared.validation import check, key_hints
 from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack import connection
 from azure_gpu.stack.file import StackFile
@@ -68,7 +68,7 @@ def read(configuration: Mapping[str, str], today: str) -> Settings:
     for key, text in configuration.items():
         if key.startswith(f"{PROJECT}:"):
             name = key.removeprefix(f"{PROJECT}:")
-            given[name] = _decoded(text, get_type_hints(StackFile).get(name, str))
+            given[name] = _decoded(text, key_hints(StackFile).get(name, str))
     checked = check(given, StackFile, "")
     # What is needed and missing has its problem; left empty, it doesn't keep the rest from being judged.
     file = cast(StackFile, {"team": "", "location": "", **(checked.value or {})})
