@@ -220,6 +220,7 @@ def test_the_driver_and_the_sample_job() -> None:
         kubernetes=st.booleans(),
         kubernetes_first=st.booleans(),
         managed_iot_edge=st.booleans(),
+        paths=st.just({}),
     ),
     st.dates(date(2015, 1, 1), date(2035, 1, 1)),
     st.sampled_from([one.name for one in SIZES]),
