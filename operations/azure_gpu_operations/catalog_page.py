@@ -5,15 +5,11 @@ page in docs/ against it.
 """
 
 import argparse
-import importlib
-import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from azure_gpu import catalog
-from azure_gpu.catalog import drivers, image_cuda, left_out, offers, successors
-from azure_gpu.catalog.facts import Fact
-from azure_gpu.catalog.prices import container_apps as container_apps_prices, notes, packaged
+from azure_gpu.catalog import drivers, facts, image_cuda, left_out, offers, successors
+from azure_gpu.catalog.prices import notes, packaged
 from azure_gpu.catalog.services import (
     container_apps,
     container_instances,
@@ -219,17 +215,10 @@ def _container_limits() -> list[dict[str, Any]]:
 
 
 def _facts(*prefixes: str) -> Iterator[str]:
-    """The facts of the modules and folders below `azure_gpu/catalog/services` whose names begin so."""
-    found = [fact for module, facts in all_facts() if module.startswith(prefixes) for fact in facts]
+    """The facts about the things whose names begin so."""
+    found = [fact for thing, about in facts.everything().items() if thing.startswith(prefixes) for fact in about]
     if found:
         yield table(found)
-
-
-def all_facts() -> Iterator[tuple[str, Iterable[Fact]]]:
-    folder = "azure_gpu.catalog.services."
-    for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog."):
-        if module.name.startswith(folder):
-            yield module.name.removeprefix(folder), getattr(importlib.import_module(module.name), "FACTS", ())
 
 
 def _drivers() -> Iterator[str]:
@@ -244,19 +233,19 @@ def _drivers() -> Iterator[str]:
 def _prices() -> Iterator[str]:
     yield "## Prices\n\nList prices are in `azure_gpu/catalog/prices/`, one row a size, region and source;"
     yield "`python -m operations sizes show SIZE` shows them. What services add:\n"
-    yield table(list(notes.SURCHARGES))
-    yield table(list(container_apps_prices.FACTS))
+    yield table(list(facts.about(facts.SURCHARGES)))
+    yield table(list(facts.about("prices.container_apps")))
     yield "Prices that may be wrong:\n"
     yield table([{"sizes": doubt.sizes, **doubt.fact._asdict()} for doubt in notes.DOUBTS])
     yield "Names with a price that are no size:\n"
-    yield table(list(notes.NOT_SIZES.values()))
+    yield table(list(facts.about(facts.NOT_SIZES)))
 
 
 def _left_out() -> Iterator[str]:
     yield "## Left out\n"
     yield table(list(left_out.LEFT_OUT))
     yield "Of the price lists:\n"
-    yield table(list(notes.LEFT_OUT))
+    yield table(list(facts.about(facts.PRICES_LEFT_OUT)))
 
 
 def _lifecycles(rows: Mapping[str, Any]) -> list[dict[str, Any]]:

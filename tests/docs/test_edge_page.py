@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Severity
-from azure_gpu.catalog.services import stack_edge_commands
 from azure_gpu.catalog.services.stack_edge_commands import COMMANDS
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack.settings import read
@@ -43,8 +43,8 @@ def test_the_commands_in_their_order_are_the_devices_own_with_their_parameters()
 
 
 def test_what_is_left_out_is_what_the_facts_say() -> None:
-    facts = {fact.name: fact.value for fact in stack_edge_commands.FACTS}
-    assert f"namespace `{facts['namespace of IoT Edge']}`" in PAGE
+    namespace = facts.one("stack_edge_commands", "namespace of IoT Edge").value
+    assert f"namespace `{namespace}`" in PAGE
     assert "2024-03-31" in PAGE
 
 

@@ -1,6 +1,6 @@
 """What was read about GPUs on Azure and isn't in the catalog, each with the reason why not.
 
-`LEFT_OUT`, for the documentation. Prices that were left out stand in `catalog.prices.notes`.
+`LEFT_OUT`, for the documentation. Prices that were left out are facts about `prices.left_out`.
 """
 
 from typing import NamedTuple

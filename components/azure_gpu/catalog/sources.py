@@ -6,15 +6,14 @@ there. The tables refer to the sources of `sources.csv` by their keys, which end
 rules name stand here too, since a rule must not read a file when it is imported; a test holds both against each other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from enum import StrEnum
 from functools import cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import tables
-from azure_gpu.catalog.tables import Table
+from azure_gpu.catalog.tables import Row, Table
 
 FACTS_DAY = date(2026, 11, 20)  # on which the facts were last gathered; sources without a day of their own have this one
 
@@ -53,21 +52,47 @@ WHERE = "a key of sources.csv"  # what a column that refers to it allows
 _DATED = {dated.value: dated for dated in Dated}
 
 
-def read(rows: Mapping[str, tables.Row]) -> dict[str, Source]:
-    """The sources of a table by their keys. TableError where a row is malformed."""
-    found: dict[str, Source] = {}
-    for key, row in rows.items():
-        source = Source(row.filled("title"), row.one_of("dated", _DATED), row.day("date"))
-        if not key.endswith(f"@{source.day.isoformat()}") or " " in key or ";" in key or "=" in key:
-            raise row.wrong("key", f"a short name without spaces that ends in @{source.day.isoformat()}")
-        found[key] = source
-    return found
+class Sources(Mapping[str, Source]):
+    """The sources of a table's text by their keys. A row is read when it is asked for, since one question needs few of them.
+
+    TableError where the header isn't the table's or a key stands twice, and, when it is asked for, where a row is malformed.
+    """
+
+    def __init__(self, text: str) -> None:
+        lines = text.splitlines()
+        tables.check_header(TABLE, lines)
+        self._lines: dict[str, tuple[int, str]] = {}
+        self._found: dict[str, Source] = {}
+        for number, line in enumerate(lines[1:], start=2):
+            key = line.partition(",")[0]
+            if key in self._lines:
+                raise Row(TABLE, number, line).wrong("key", f"a key that line {self._lines[key][0]} doesn't have")
+            self._lines[key] = (number, line)
+
+    def __getitem__(self, key: str) -> Source:
+        if key not in self._found:
+            self._found[key] = _source(Row(TABLE, *self._lines[key]))
+        return self._found[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+def _source(row: Row) -> Source:
+    key = row.filled("key")
+    source = Source(row.filled("title"), row.one_of("dated", _DATED), row.day("date"))
+    if not key.endswith(f"@{source.day.isoformat()}") or " " in key or ";" in key or "=" in key:
+        raise row.wrong("key", f"a short name without spaces that ends in @{source.day.isoformat()}")
+    return source
 
 
 @cache
-def named() -> Mapping[str, Source]:
+def named() -> Sources:
     """The sources that the tables name, by their keys. The file is read at the first call."""
-    return MappingProxyType(read(tables.by_name(tables.read(TABLE), "key")))
+    return Sources(tables.text_of(TABLE.path))
 
 
 # What rules name, too.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pulumi
 from pulumi_azure_native import containerinstance
 
-from azure_gpu.catalog.services.container_instances_facts import BILLED_TIME, TIME_TO_DEPLOY
+from azure_gpu.catalog import facts
 from azure_gpu.container_instances import inputs
 from azure_gpu.container_instances.args import ContainerGroupArgs
 from azure_gpu.container_instances.resolve import resolve
@@ -87,7 +87,7 @@ class ContainerGroup(pulumi.ComponentResource):
         """What a preview can't show of a group with GPUs: how long it takes, and from when on it costs. In a preview alone, as an
         update shows its preview first."""
         if gpus(spec) and pulumi.runtime.is_dry_run():
-            time, billed = TIME_TO_DEPLOY, BILLED_TIME
+            time, billed = (facts.one("container_instances", name) for name in ("time to deploy", "billed time"))
             pulumi.log.info(
                 f"{spec.group_name} has GPUs: deploying it takes {time.value}. It is billed {billed.value}. "
                 f"Source: {time.source}",

@@ -12,7 +12,6 @@ import pytest
 
 from azure_gpu import catalog
 from azure_gpu.catalog import sources as sources_table
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.services.batch import service as batch
@@ -84,14 +83,6 @@ def test_no_lifecycle_ends_before_it_begins_or_is_announced_after_its_end() -> N
 
 def test_every_size_and_series_has_a_source() -> None:
     assert [name for name, series in SERIES.items() if not series.sources] == []
-
-
-def test_no_fact_is_told_twice_in_different_words_under_one_name() -> None:
-    for module in MODULES:
-        facts: tuple[Fact, ...] = getattr(module, "FACTS", ())
-        names = [(fact.name, fact.source) for fact in facts]
-        assert len(names) == len(set(names)), module.__name__
-        assert [fact for fact in facts if not fact.value.strip()] == []
 
 
 def named(size: Size) -> list[Size]:

@@ -1,18 +1,8 @@
 """What the catalog leaves out, against what it has."""
 
-import importlib
-import pkgutil
-
-from azure_gpu import catalog
-from azure_gpu.catalog.facts import Fact
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.left_out import LEFT_OUT
-from azure_gpu.catalog.prices import notes
 from azure_gpu.catalog.sizes import SIZES
-
-
-def facts() -> list[Fact]:
-    modules = [importlib.import_module(module.name) for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog.")]
-    return [fact for module in modules for fact in getattr(module, "FACTS", ())]
 
 
 def test_every_entry_is_one_thing_with_a_reason() -> None:
@@ -22,10 +12,13 @@ def test_every_entry_is_one_thing_with_a_reason() -> None:
     assert [one for one in LEFT_OUT if not one.what.strip() or not one.reason.strip() or one.reason.endswith(".")] == []
 
 
-def test_nothing_that_is_left_out_is_also_a_fact_or_a_price_that_is_left_out() -> None:
+def test_nothing_that_is_left_out_is_also_a_fact() -> None:
     names = {one.what for one in LEFT_OUT}
-    assert names & {fact.name for fact in facts()} == set()
-    assert names & {fact.name for fact in notes.LEFT_OUT} == set()
+    # Of names that have a price, the reason why they are no size is the fact.
+    told = {fact.name for about in facts.everything().values() for fact in about} - {
+        fact.name for fact in facts.about(facts.NOT_SIZES)
+    }
+    assert names & told == set()
 
 
 def test_sizes_that_are_said_to_be_left_out_are_in_no_table() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.prices import VM_PRICES, Price, PriceBook, container_apps, notes, packaged, price_table
 from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow, packaged_meters
 from azure_gpu.catalog.prices.price_table import PriceRow
@@ -211,7 +212,7 @@ NOT_SIZES = {
 
 
 def test_priced_names_that_are_no_size_say_so() -> None:
-    assert {name.removeprefix("Standard_") for name in notes.NOT_SIZES} == NOT_SIZES
+    assert {fact.name.removeprefix("Standard_") for fact in facts.about(facts.NOT_SIZES)} == NOT_SIZES
     for name in NOT_SIZES:
         assert shipped().regions_of(name)
         assert notes.about(name.lower())[0].name == f"Standard_{name}"

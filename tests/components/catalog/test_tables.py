@@ -148,8 +148,14 @@ def test_a_source_that_rules_name_is_that_of_the_table() -> None:
 def test_a_malformed_source_is_named(line: str, said: str) -> None:
     text = f"{','.join(sources.TABLE.columns)}\n{line}\n"
     with pytest.raises(TableError) as raised:
-        sources.read(tables.by_name(tables.rows(sources.TABLE, text), "key"))
+        dict(sources.Sources(text))
     assert str(raised.value).startswith(said)
+
+
+def test_a_key_of_a_source_stands_once() -> None:
+    line = "page@2026-01-01,A page,observed on,2026-01-01"
+    with pytest.raises(TableError, match=r"sources.csv:3:1: key .* allowed: a key that line 2 doesn't have"):
+        sources.Sources("\n".join([",".join(sources.TABLE.columns), line, line]))
 
 
 @pytest.mark.parametrize(

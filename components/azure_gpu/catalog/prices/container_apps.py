@@ -13,11 +13,9 @@ from functools import cache
 from typing import NamedTuple
 
 from azure_gpu.catalog import regions, tables
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.prices import price_table
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.prices.price_table import API, plain, price_of
-from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.catalog.tables import Table
 
 TABLE = Table(
@@ -40,17 +38,6 @@ SOURCES: dict[str, str] = {
     API: price_table.SOURCES[API],
 }
 
-_BILLING = Source("Microsoft Learn, articles/container-apps/billing.md", Dated.OBSERVED, date(2025, 12, 9))
-FACTS = (
-    Fact(
-        "Container Apps, how a GPU is billed", "per second, beside vCPU-seconds and GiB-seconds; never at the idle rate", _BILLING
-    ),
-    Fact(
-        "Container Apps, free grant a month",
-        "180,000 vCPU-seconds and 360,000 GiB-seconds a subscription; no GPU-seconds",
-        _BILLING,
-    ),
-)
 
 _SECONDS_PER_HOUR = 3600
 

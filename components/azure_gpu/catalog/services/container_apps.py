@@ -1,7 +1,6 @@
 """What Azure Container Apps has for GPUs: its workload profiles, what each holds, and where it is sold since when.
 
-In: a GPU model or a day. Out: profile types. The rules over them are in `container_apps_requests`; `FACTS` has what no rule
-decides by.
+In: a GPU model or a day. Out: profile types. The rules over them are in `container_apps_requests`.
 """
 
 from collections.abc import Mapping
@@ -9,7 +8,6 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -31,8 +29,6 @@ REGIONS_PAGE = Source(
 MINIMUM_SOURCE = Source(
     "hashicorp/terraform-provider-azurerm issue 31763: WorkloadProfilePropertyNotSupported", Dated.OBSERVED, date(2026, 3, 12)
 )
-
-_PROVIDER = Source("pulumi-azure-native 3.29.0", Dated.OBSERVED, date(2026, 11, 20))
 
 
 class Kind(StrEnum):
@@ -129,36 +125,6 @@ _A100 = Profile(
     source=PROFILES_PAGE,
 )
 PROFILES: dict[str, Profile] = {one.type: one for one in (_T4, _A100, _dedicated(1), _dedicated(2), _dedicated(4))}
-
-FACTS: tuple[Fact, ...] = (
-    Fact("scale to zero", "serverless GPU profiles can", SERVERLESS_PAGE),
-    Fact("billing", "serverless GPUs by the second", SERVERLESS_PAGE),
-    Fact("Flexible profile", "in preview, without GPUs; its apps can't scale to zero", PROFILES_PAGE),
-    Fact("dedicated capacity", "given case by case, after a support ticket", PROFILES_PAGE),
-    Fact("addresses", "one IP address per replica in a virtual network of one's own", SERVERLESS_PAGE),
-    Fact("sharing", "several apps may use one serverless profile, each with replicas of its own", SERVERLESS_PAGE),
-    Fact(
-        "default quota, at first",
-        "none; subscriptions with an enterprise agreement have one T4, the rest comes with a support case",
-        SERVERLESS_PAGE,
-    ),
-    Fact(
-        "default quota",
-        "subscriptions with an enterprise agreement or pay-as-you-go have A100 and T4",
-        Source("MicrosoftDocs/azure-docs, the article on Azure Functions with GPUs", Dated.OBSERVED, date(2026, 11, 20)),
-    ),
-    Fact(
-        "name of a serverless profile, as guides had it",
-        "the same string as its type; no longer taken, because that string is too long",
-        Source("third-party guide to serverless GPUs in Container Apps", Dated.OBSERVED, date(2026, 3, 1)),
-    ),
-    Fact("name of a profile", f"at most {NAME_MOST} characters, so not the type's own name", NAME_SOURCE),
-    Fact("not sold in", "East US 2", REGIONS_PAGE),
-    Fact("what a region has today", "`az containerapp env workload-profile list-supported --location REGION`", REGIONS_PAGE),
-    Fact("GPU in the API", "resources.gpu of a container, a number", _PROVIDER),
-    Fact("workload profile in the API", "name, workloadProfileType, minimumCount, maximumCount", _PROVIDER),
-    Fact("API version", "2025-02-02-preview, the provider's default", _PROVIDER),
-)
 
 
 def serverless_on(day: date) -> tuple[str, ...]:

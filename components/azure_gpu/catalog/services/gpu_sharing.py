@@ -13,7 +13,6 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import device_plugin, mig
 from azure_gpu.catalog.services.aks.mig import MIXED, SINGLE
@@ -32,12 +31,6 @@ class Strategy(StrEnum):
     TIME_SLICING = "time-slicing"  # in turns; every program sees all memory, and nothing keeps them apart
     MPS = "mps"  # at once, through NVIDIA's Multi-Process Service; threads and memory can be limited
     MIG = "mig"  # in instances that the hardware keeps apart
-
-
-FACTS: tuple[Fact, ...] = (
-    Fact("MIG on AKS", "managed by AKS, by the pool's profile", AKS_POSITION),
-    Fact("time-slicing and MPS on AKS", "allowed, and managed by the user", AKS_POSITION),
-)
 
 
 class SharingRequest(NamedTuple):

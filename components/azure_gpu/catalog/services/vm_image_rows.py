@@ -1,11 +1,10 @@
 """The rows of the table of images: those of the source documents, those for GPUs and MPI today, and plain ones beside them.
 
-`IMAGES`, and `FACTS`, which no rule decides by.
+`IMAGES`.
 """
 
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.sources import end
@@ -106,15 +105,6 @@ def _hpc(publisher: str, offer: str, sku: str, distribution: Distribution, *, ge
         note=note,
     )
 
-
-FACTS: tuple[Fact, ...] = (
-    Fact("sizes for a Data Science Virtual Machine", "any of the N-series; a free account gets none with a GPU", DSVM_OVERVIEW),
-    Fact(
-        "the future of the Data Science Virtual Machine",
-        "no end is announced; Microsoft calls it unmanaged and points to compute instances of Azure Machine Learning",
-        DSVM_OVERVIEW,
-    ),
-)
 
 IMAGES: tuple[VmImage, ...] = (
     # For GPUs and MPI today.

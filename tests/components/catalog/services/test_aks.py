@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services.aks import pool_rules, pools, sizes as aks_sizes, use as aks
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
@@ -264,8 +265,8 @@ def test_what_an_existing_pool_keeps_for_good() -> None:
 
 
 def test_the_smallest_size_that_the_page_recommends_changed() -> None:
-    facts = [(fact.value, fact.source.day) for fact in aks_sizes.FACTS]
-    assert facts == [
+    recommended = [(fact.value, fact.source.day) for fact in facts.about("aks.sizes")]
+    assert recommended == [
         ("Standard_NC6", date(2023, 4, 10)),
         ("Standard_NC6s_v3", date(2024, 3, 18)),
         ("Standard_NC4as_T4_v3", date(2026, 7, 2)),

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks import access as aks_access, addons, managed_gpu, mig, pools, spot as aks_spot, systems
+from azure_gpu.catalog.services.aks import access as aks_access, addons, mig, pools, spot as aks_spot, systems
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
@@ -212,7 +213,7 @@ def test_a_managed_pool_wants_its_feature_and_its_values() -> None:
     assert "ManagedGPUExperiencePreview" in flag.message
     values = pools.check(pool(management_mode="On", mig_strategy="single", api_version="2026-01-02-preview"), TODAY)
     assert [problem.allowed for problem in values] == ["Unmanaged, Managed", "None, Single, Mixed"]
-    assert managed_gpu.FACTS[0].value == "kubernetes.azure.com/dcgm-exporter=enabled"
+    assert facts.about("aks.managed_gpu")[0].value == "kubernetes.azure.com/dcgm-exporter=enabled"
 
 
 # Add-ons
@@ -250,9 +251,9 @@ def test_the_gpu_operator_brings_the_driver_and_wants_one_linux() -> None:
 
 
 def test_versions_of_the_addons() -> None:
-    facts = {fact.name: fact.value for fact in addons.FACTS}
-    assert (facts["Kueue upstream"], facts["GPU Operator upstream"]) == ("v0.19.2", "v26.7.0")
-    assert facts["KAITO"].startswith("0.6.0")
-    assert "oci://registry.k8s.io/kueue/charts/kueue" in facts["Kueue"]
-    assert facts["taint of GPU pools"].startswith("sku=gpu:NoSchedule")
-    assert facts["taint of GPU pools as best practice"] == "nvidia.com/gpu:NoSchedule"
+    values = {fact.name: fact.value for fact in facts.about("aks.addons")}
+    assert (values["Kueue upstream"], values["GPU Operator upstream"]) == ("v0.19.2", "v26.7.0")
+    assert values["KAITO"].startswith("0.6.0")
+    assert "oci://registry.k8s.io/kueue/charts/kueue" in values["Kueue"]
+    assert values["taint of GPU pools"].startswith("sku=gpu:NoSchedule")
+    assert values["taint of GPU pools as best practice"] == "nvidia.com/gpu:NoSchedule"

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services import container_instances, container_instances_facts
+from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest, check
 
 DAY = date(2019, 6, 1)
@@ -250,12 +251,11 @@ def test_the_service_runs_cuda_9_0_first_and_11_last() -> None:
 
 
 def test_what_no_rule_decides_by_is_kept_too() -> None:
-    facts = {fact.name: fact.value for fact in container_instances_facts.FACTS}
-    assert "50 GB" in facts["storage"]
-    assert "8 to 10 minutes" in facts["time to deploy"]
-    assert "no V100 cores" in facts["default quota"]
-    assert "2018-10-01" in facts["API version of the first samples"]
-    assert len(facts) == len(container_instances_facts.FACTS)
+    values = {fact.name: fact.value for fact in facts.about("container_instances")}
+    assert "50 GB" in values["storage"]
+    assert "8 to 10 minutes" in values["time to deploy"]
+    assert "no V100 cores" in values["default quota"]
+    assert "2018-10-01" in values["API version of the first samples"]
 
 
 @given(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
@@ -228,7 +229,7 @@ def test_what_the_plugin_ignores_and_what_nobody_knows_are_warnings() -> None:
 
 def test_pinned_versions_and_names_of_the_plugin() -> None:
     assert device_plugin.PINNED_IMAGE == "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
-    assert {fact.name: fact.value for fact in device_plugin.FACTS}["latest release"] == "v0.20.0"
+    assert facts.one("aks.device_plugin", "latest release").value == "v0.20.0"
     assert device_plugin.CONFIG_LABEL == "nvidia.com/device-plugin.config"
 
 
@@ -248,7 +249,7 @@ def test_profiling_counters_need_volta() -> None:
     assert only(list(dcgm.check(["DCGM_FI_PROF_GR_ENGINE_ACTIVE"], K80, "alerts"))).code is Code.IMPOSSIBLE
     assert list(dcgm.check(["DCGM_FI_DEV_GPU_UTIL"], K80, "alerts")) == []
     assert list(dcgm.check(["DCGM_FI_PROF_GR_ENGINE_ACTIVE"], gpu("Standard_NC6s_v3"), "alerts")) == []
-    assert [fact.value for fact in dcgm.FACTS[:2]] == ["9400", "19400"]
+    assert [fact.value for fact in facts.about("aks.dcgm")[:2]] == ["9400", "19400"]
 
 
 TEXT = st.text(max_size=8)

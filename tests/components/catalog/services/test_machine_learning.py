@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services.machine_learning import clients, scoring
+from azure_gpu.catalog.services.machine_learning import scoring
 from azure_gpu.catalog.services.machine_learning.clients import Client, client_problems
 from azure_gpu.catalog.services.machine_learning.compute import MachineRequest, kind_problems, machine_problems
 from azure_gpu.catalog.services.machine_learning.sizes import size_problems
@@ -174,17 +175,15 @@ def test_no_size_on_any_day_raises(one: Size, service: Service, region: str, day
 
 # azureml-inference-server-http 1.5.1, read from its wheel
 def test_the_scoring_contract_is_the_one_of_1_5_1() -> None:
-    facts = {fact.name: fact.value for fact in scoring.FACTS}
-    assert len(facts) == len(scoring.FACTS)
+    values = {fact.name: fact.value for fact in facts.about("machine_learning.scoring")}
     assert (scoring.PORT, scoring.SCORING_ROUTE) == (5001, "/score")
-    assert facts["WORKER_TIMEOUT"] == "300 seconds"
-    assert facts["SCORING_TIMEOUT_MS"] == "3,600,000 milliseconds"
-    assert "x-ms-run-function-failed: True" in facts["error in run"]
-    assert facts["import of AMLResponse"] == "azureml_inference_server_http.api.aml_response"
+    assert values["WORKER_TIMEOUT"] == "300 seconds"
+    assert values["SCORING_TIMEOUT_MS"] == "3,600,000 milliseconds"
+    assert "x-ms-run-function-failed: True" in values["error in run"]
+    assert values["import of AMLResponse"] == "azureml_inference_server_http.api.aml_response"
 
 
 def test_what_the_documents_use_of_the_old_clients_is_kept() -> None:
-    facts = {fact.name: fact.value for fact in clients.FACTS}
-    assert len(facts) == len(clients.FACTS)
-    assert "microsoft/mmlspark:plus-gpu-0.9.9" in facts["Workbench: base image with GPU"]
-    assert "AZUREML_MODEL_DIR" in facts["SDK v1: path of the model"]
+    values = {fact.name: fact.value for fact in facts.about("machine_learning.clients")}
+    assert "microsoft/mmlspark:plus-gpu-0.9.9" in values["Workbench: base image with GPU"]
+    assert "AZUREML_MODEL_DIR" in values["SDK v1: path of the model"]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import compute as machine_learning_compute, deployments
 from azure_gpu.catalog.services.machine_learning.compute import (
     ClusterRequest,
     MachineRequest,
@@ -199,9 +199,7 @@ def test_before_their_first_source_online_endpoints_are_not_known() -> None:
 
 
 def test_what_no_rule_decides_by_is_kept_too() -> None:
-    for table in (machine_learning_compute.FACTS, deployments.FACTS):
-        assert len({fact.name for fact in table}) == len(table)
-    images = {fact.value for fact in deployments.FACTS if fact.name.startswith("base image")}
+    images = {fact.value for fact in facts.about("machine_learning.deployments") if fact.name.startswith("base image")}
     assert images == {
         "mcr.microsoft.com/azureml/minimal-py312-inference",
         "openmpi4.1.0-cuda11.8-cudnn8-ubuntu22.04",

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning.extension import (
-    FACTS,
     SETTINGS,
     ExtensionRequest,
     InstanceTypeRequest,
@@ -150,9 +150,8 @@ def test_an_instance_type_names_its_gpus_under_limits_only() -> None:
 
 
 def test_without_a_default_instance_type_a_pod_has_no_gpu() -> None:
-    facts = {fact.name: fact.value for fact in FACTS}
-    assert len(facts) == len(FACTS)
-    assert facts["without a default instance type"] == "a pod gets 0.6 CPU, 1536Mi and no GPU"
+    values = {fact.name: fact.value for fact in facts.about("machine_learning.extension")}
+    assert values["without a default instance type"] == "a pod gets 0.6 CPU, 1536Mi and no GPU"
 
 
 def test_all_problems_come_at_once() -> None:

@@ -174,8 +174,3 @@ def test_machines_cost_what_they_cost_and_an_unknown_price_is_never_0() -> None:
     assert unknown.text(date(2026, 11, 20)) == "not known: no price of Standard_F4s_v2 in eastus"
     nothing = of_machines([Machines("Standard_F4s_v2", 0)], "eastus", PriceBook([]))
     assert (nothing.usd_hour, nothing.text(date(2026, 11, 20))) == (Decimal(0), "0 USD/hour")
-
-
-def test_what_no_rule_decides_by_has_a_name_once() -> None:
-    for table in (autoscale.FACTS, serving.FACTS, traffic.FACTS):
-        assert len({fact.name for fact in table}) == len(table)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services import stack_edge, stack_edge_commands, stack_edge_jobs
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
@@ -203,10 +204,10 @@ def test_commands_of_the_device_in_both_spellings() -> None:
 
 
 def test_the_driver_and_the_sample_job() -> None:
-    facts = {fact.name: fact.value for fact in stack_edge_commands.FACTS}
-    assert facts["driver of software 2102"] == "460.32.03 with CUDA 11.2"
-    assert "nvidia/samples:nbody" in facts["sample job"]
-    assert "hostIPC" in facts["sample job's settings"]
+    values = {fact.name: fact.value for fact in facts.about("stack_edge_commands")}
+    assert values["driver of software 2102"] == "460.32.03 with CUDA 11.2"
+    assert "nvidia/samples:nbody" in values["sample job"]
+    assert "hostIPC" in values["sample job's settings"]
 
 
 @given(

@@ -4,11 +4,9 @@ from datetime import date
 
 import pytest
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import container_apps, container_instances_facts, stack_edge_commands, virtual_machines
-from azure_gpu.catalog.services.aks import pool as aks_pool
-from azure_gpu.catalog.services.batch import service as batch
-from azure_gpu.catalog.services.machine_learning import deployments, extension
+from azure_gpu.catalog.services import virtual_machines
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 
@@ -39,18 +37,18 @@ def test_nothing_speaks_against_a_series_without_an_end(name: str) -> None:
 
 def test_the_providers_default_api_versions_are_told_of_every_service() -> None:
     """The literals are those of pulumi-azure-native 3.29.0."""
-    tables = (
-        (virtual_machines.FACTS, "2024-11-01"),
-        (batch.FACTS, "2024-07-01"),
-        (aks_pool.FACTS, "2025-09-01"),
-        (stack_edge_commands.FACTS, "2023-07-01"),
-        (container_instances_facts.FACTS, "2024-05-01-preview"),
-        (container_apps.FACTS, "2025-02-02-preview"),
-        (deployments.FACTS, "2025-12-01"),
-        (extension.FACTS, "2023-05-01"),
-    )
-    for facts, version in tables:
-        assert next(fact.value for fact in facts if fact.name == "API version").startswith(version)
+    versions = {
+        "virtual_machines": "2024-11-01",
+        "batch.service": "2024-07-01",
+        "aks.pool": "2025-09-01",
+        "stack_edge_commands": "2023-07-01",
+        "container_instances": "2024-05-01-preview",
+        "container_apps": "2025-02-02-preview",
+        "machine_learning.deployments": "2025-12-01",
+        "machine_learning.extension": "2023-05-01",
+    }
+    for service, version in versions.items():
+        assert facts.one(service, "API version").value.startswith(version)
 
 
 def test_before_the_page_nothing_is_claimed() -> None:

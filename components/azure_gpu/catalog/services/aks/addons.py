@@ -6,7 +6,6 @@ In: a size or a pool that is to work with one of them. Out: problems.
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import spot
 from azure_gpu.catalog.services.aks.pool import PoolRequest
@@ -16,28 +15,11 @@ from azure_gpu.catalog.sizes.model import Size, Vendor
 from azure_gpu.catalog.sources import KAITO_SKUS, Dated, Source
 
 _KAITO_PAGE = Source("Microsoft Learn, articles/aks/ai-toolchain-operator.md", Dated.OBSERVED, date(2025, 9, 19))
-_KUEUE = Source("Microsoft Learn, articles/aks/kueue-overview.md", Dated.OBSERVED, date(2026, 8, 21))
-_KUEUE_TAGS = Source("kubernetes-sigs/kueue, tags", Dated.OBSERVED, date(2026, 11, 20))
-_OPERATOR = Source("NVIDIA/gpu-operator, tags", Dated.OBSERVED, date(2026, 11, 20))
 _OPERATOR_PAGE = Source("Microsoft Learn, articles/aks/nvidia-gpu-operator.md", Dated.OBSERVED, date(2026, 8, 21))
 _OPERATOR_SPOT = Source("NVIDIA/gpu-operator issue 577", Dated.OBSERVED, date(2026, 11, 20))
-_BEST_PRACTICE = Source("Microsoft Learn, articles/aks/best-practices-gpu.md", Dated.OBSERVED, date(2026, 6, 24))
-_GPU_PAGE = Source("Microsoft Learn, articles/aks/use-nvidia-gpu.md", Dated.OBSERVED, date(2026, 7, 2))
 
 KAITO_CAPABILITY = (8, 0)  # the smallest compute capability that its catalog of models keeps
 OPERATOR_SYSTEMS_REFUSED = ("Flatcar", "AzureLinuxOSGuard")  # beside Windows
-
-
-FACTS: tuple[Fact, ...] = (
-    Fact("KAITO", "0.6.0, by the cluster's aiToolchainOperatorProfile", _KAITO_PAGE),
-    Fact("Kueue", "put on by its users, from oci://registry.k8s.io/kueue/charts/kueue", _KUEUE),
-    Fact("Kueue upstream", "v0.19.2", _KUEUE_TAGS),
-    Fact("Kueue's objects in AKS's page", "kueue.x-k8s.io/v1beta1", _KUEUE),
-    Fact("GPU Operator upstream", "v26.7.0", _OPERATOR),
-    Fact("taint of GPU pools", "sku=gpu:NoSchedule, and in each pod a toleration and the limit nvidia.com/gpu", _GPU_PAGE),
-    Fact("taint of GPU pools as best practice", "nvidia.com/gpu:NoSchedule", _BEST_PRACTICE),
-    Fact("label that AKS writes", "accelerator=nvidia, by an old sample output", _GPU_PAGE),
-)
 
 
 def kaito_problems(size: Size, operating_system: OperatingSystem, path: str) -> Iterator[Problem]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.prices import PriceBook
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from azure_gpu.catalog.problems import Code, Problem
@@ -27,15 +26,6 @@ USD_HOUR: dict[str, Decimal | None] = {  # of the control plane; None: no source
     STANDARD: Decimal("0.10"),
     PREMIUM: None,
 }
-
-FACTS: tuple[Fact, ...] = (
-    Fact("free tier", "no charge; recommended for fewer than 10 nodes, at most 1,000", TIERS_PAGE),
-    Fact("standard tier", "service level agreement of 99.9 %, 99.95 % over zones; at most 5,000 nodes", TIERS_PAGE),
-    Fact("price of the standard tier", "0.10 USD per cluster and hour, as the Uptime SLA that it came from", STANDARD_PRICE),
-    Fact(
-        "premium tier", "with the plan AKSLongTermSupport alone, and the plan with it alone; its price was not found", TIERS_PAGE
-    ),
-)
 
 
 def hourly(nodes: Iterable[Machines], tier: str, region: str, prices: PriceBook) -> HourlyCost:

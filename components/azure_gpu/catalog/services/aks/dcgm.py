@@ -6,25 +6,16 @@ In: names of counters that alerts or dashboards are to use, and the GPU. Out: a 
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Dated, Source
 
 SOURCE = Source("NVIDIA/dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv", Dated.OBSERVED, date(2026, 11, 20))
-AKS_PAGE = Source("Microsoft Learn, articles/aks/monitor-gpu-metrics.md", Dated.OBSERVED, date(2026, 5, 1))
-MANAGED_PAGE = Source("Microsoft Learn, articles/aks/aks-managed-gpu-nodes.md", Dated.OBSERVED, date(2026, 7, 2))
 PULL = Source("NVIDIA/deepops pull request 1348", Dated.OBSERVED, date(2026, 5, 28))
 
 IMAGE = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"  # source: `PULL`, where its manifest was read
 PORT = 9400
 
-FACTS: tuple[Fact, ...] = (
-    Fact("port", str(PORT), SOURCE),
-    Fact("port on AKS's managed GPU pools", "19400", MANAGED_PAGE),
-    Fact("image", IMAGE, PULL),
-    Fact("switch of AKS's managed Prometheus", "dcgmexporter = true in the ConfigMap ama-metrics-settings-configmap", AKS_PAGE),
-)
 
 COUNTERS = {  # of the default set, with units; not the whole of it
     "DCGM_FI_DEV_GPU_UTIL": "%",

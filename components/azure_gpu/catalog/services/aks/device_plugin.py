@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import cast
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -15,7 +14,6 @@ SOURCE = Source("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", Da
 
 
 PINNED_IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys, and what pools get here
-PINNED_SOURCE = Source("Microsoft Learn, articles/aks/use-nvidia-gpu.md", Dated.OBSERVED, date(2026, 7, 2))
 
 CHART = Source("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", Dated.OBSERVED, date(2025, 10, 21))
 MPS_ROOT = "/run/nvidia/mps"  # on the node; the chart's own value
@@ -38,27 +36,6 @@ CONFIG_LABEL = "nvidia.com/device-plugin.config"  # on a node: which key of the 
 STRATEGY_LABEL = "nvidia.com/gpu.sharing-strategy"  # none, mps or time-slicing
 SHARED_PRODUCT_SUFFIX = "-SHARED"  # of the product label, where the resource isn't renamed
 MPS_EXPERIMENTAL_SINCE = "v0.15.0"
-
-
-FACTS: tuple[Fact, ...] = (
-    Fact("installed by AKS", f"no; the page deploys {PINNED_IMAGE}", PINNED_SOURCE),
-    Fact("latest release", "v0.20.0", SOURCE),
-    Fact("configurations of a chart", "config.map.KEY or config.name, with config.default", SOURCE),
-    Fact("configuration of a node", f"the key that its label {CONFIG_LABEL} names", SOURCE),
-    Fact("MPS", "memory and threads are divided equally among the replicas", SOURCE),
-    Fact(
-        "control daemon of MPS",
-        "DaemonSet RELEASE-mps-control-daemon, privileged, on nodes with nvidia.com/mps.capable=true",
-        SOURCE,
-    ),
-    Fact(
-        "more than one of a replicated resource",
-        "always refused with MPS, with time-slicing by failRequestsGreaterThanOne",
-        CHART,
-    ),
-    Fact("labels of GPU feature discovery", "reach a node through Node Feature Discovery alone", CHART),
-    Fact("folder of MPS on the node", "chart value mps.root, /dev/shm at shm below it; mps.enableHostPID is optional", SOURCE),
-)
 
 
 def replicas_label(resource: str) -> str:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -17,11 +16,6 @@ CLUSTER_WINDOW = "aksManagedAutoUpgradeSchedule"
 NODES_WINDOW = "aksManagedNodeOSUpgradeSchedule"
 HOURS = (4, 24)
 
-FACTS: tuple[Fact, ...] = (
-    Fact("window", "four hours or more; best effort, and urgent fixes may come at any time", PAGE),
-    Fact("window of new versions of Kubernetes", CLUSTER_WINDOW, PAGE),
-    Fact("window of new node images", NODES_WINDOW, PAGE),
-)
 
 _TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 _OFFSET = re.compile(r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]")

@@ -6,7 +6,6 @@ In: a `PoolRequest` and the day at which it is asked. Out: problems.
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.services.aks import kubernetes_versions
@@ -26,10 +25,6 @@ MODES = (UNMANAGED, MANAGED)  # the first, the driver only, is the default
 MIG_STRATEGIES = ("None", "Single", "Mixed")
 SMALLEST_API = "2026-01-02-preview"
 SINCE_KUBERNETES = (1, 34)
-FACTS: tuple[Fact, ...] = (
-    Fact("label that AKS writes", "kubernetes.azure.com/dcgm-exporter=enabled", PAGE),
-    Fact("what AKS keeps up to date", "driver, device plugin and metrics exporter; Unmanaged is the driver alone", PAGE),
-)
 
 
 def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:

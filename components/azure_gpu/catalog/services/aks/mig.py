@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
@@ -24,15 +23,6 @@ SMALLEST_API = "2021-08-01"  # older versions don't know the profile
 SINGLE = "single"  # every instance looks like a GPU
 MIXED = "mixed"  # every instance has its profile's name
 
-FACTS: tuple[Fact, ...] = (
-    Fact("values of the device plugin's chart", f"migStrategy {SINGLE} or {MIXED}, gfd.enabled true", PAGE),
-    Fact(
-        "device plugin without the chart, on Azure Linux",
-        "needs the variable NVIDIA_MIG_MONITOR_DEVICES=all",
-        PAGE,
-    ),
-    Fact("MPS", "doesn't work on MIG instances", PAGE),
-)
 
 SEEN_BY_GPU = {"A100": _API, "H100": PAGE, "H200": PAGE}
 SEEN_BY_SIZE = {  # where a source names the size

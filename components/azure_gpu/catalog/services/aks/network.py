@@ -7,7 +7,6 @@ import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Problem, Severity, impossible
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -23,14 +22,6 @@ LARGEST_SERVICES = 12  # the range of services has to be smaller than this prefi
 MAX_PODS = (10, 250)
 
 _PRIVATE = tuple(ipaddress.IPv4Network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
-
-FACTS: tuple[Fact, ...] = (
-    Fact("authorized ranges", "at most 200, of a public cluster alone; the cluster's own way out is let in by AKS", RANGES_PAGE),
-    Fact("range that lets nobody but the cluster in", "0.0.0.0/32", RANGES_PAGE),
-    Fact("private cluster", "an endpoint in the nodes' network, and a private DNS zone that is linked to it alone", PRIVATE_PAGE),
-    Fact("private cluster without a DNS zone", "needs its public name, which then answers with a private address", PRIVATE_PAGE),
-    Fact("overlay", "each node takes a /24 of the pods' range; 250 pods a node", OVERLAY_PAGE),
-)  # fmt: skip
 
 
 def check_ranges(ranges: Sequence[str], path: str) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """A node pool of AKS as a user asks for it: what every rule about pools is asked with.
 
 `PoolRequest` with its `Spot`, and the names that its values may have. Values are as the user wrote them, so
-that a rule can say of each what is wrong with it; `at` says where. `FACTS` has what the provider's version of the API holds.
+that a rule can say of each what is wrong with it; `at` says where.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.services.aks.sizes import INSTALL
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
@@ -23,16 +22,6 @@ UNMANAGED = "Unmanaged"
 LABEL = "kubernetes.azure.com/agentpool"  # of every node, with its pool's name
 PROVIDER_API = "2025-09-01"  # the version of the agent pool API that the program's provider speaks
 PROVIDER_SOURCE = Source(f"pulumi-azure-native 3.29.0, containerservice {PROVIDER_API}", Dated.OBSERVED, date(2026, 11, 20))
-
-FACTS: tuple[Fact, ...] = (
-    Fact("API version", f"{PROVIDER_API}, the provider's default, of clusters and pools", PROVIDER_SOURCE),
-    Fact("GPU profile in the API", "driver alone: Install or None", PROVIDER_SOURCE),
-    Fact(
-        "driver type, management mode and MIG strategy in the API",
-        "in other versions only; `pulumi package add azure-native containerservice VERSION` makes a local SDK for one",
-        PROVIDER_SOURCE,
-    ),
-)
 
 
 class Spot(NamedTuple):

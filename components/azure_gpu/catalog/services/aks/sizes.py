@@ -8,7 +8,6 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sizes.model import Driver, Size
 from azure_gpu.catalog.sources import INFERENCE_ARTICLE, KARPENTER_GPUS as KARPENTER, Dated, Source
@@ -119,11 +118,6 @@ LISTED: tuple[Listing, ...] = (
 REFUSED_SERIES = {"NVv4": _GPU_PAGE_2023}  # named as one that isn't supported
 AMD_SIZES = ("Standard_ND96isr_MI300X_v5",)  # the only ones that AKS's page on AMD names
 
-FACTS: tuple[Fact, ...] = (  # advice of AKS's page, no limit
-    Fact("smallest size recommended in 2023", "Standard_NC6", _GPU_PAGE_2023),
-    Fact("smallest size recommended in 2024", "Standard_NC6s_v3", WINDOWS_PAGE),
-    Fact("smallest size recommended since 2026", "Standard_NC4as_T4_v3", NVIDIA_PAGE),
-)
 
 _BY_SERIES = {series: row for row in LISTED for series in row.series}
 

@@ -10,7 +10,6 @@ from datetime import date
 from decimal import Decimal
 
 from azure_gpu.catalog import regions
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes.lookup import normalise
@@ -37,12 +36,6 @@ _USD_HOUR = {  # on demand, by region and size
     },
 }
 
-FACTS: tuple[Fact, ...] = (
-    Fact("machines of the system pool", "4 vCPUs and 4 GB at least, no burstable B series, Linux", PAGE),
-    Fact("nodes of the system pool", "2 at least, 3 recommended in production; pages of AKS make clusters of one, too", PAGE),
-    Fact("taint of a pool for AKS's own pods alone", "CriticalAddonsOnly=true:NoSchedule", PAGE),
-    Fact("label that AKS writes", "kubernetes.azure.com/mode: system", PAGE),
-)
 
 DEDICATED_TAINT = "CriticalAddonsOnly=true:NoSchedule"
 ASKED_VCPUS = 4

@@ -8,7 +8,6 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import observed
@@ -34,16 +33,6 @@ WINDOWS_2025_SINCE = (1, 37)  # the default of Windows pools from this Kubernete
 KUBENET = Lifecycle(
     seen=Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18)),
     end=Source("Azure/EOL, service_list.json: kubenet on AKS", Dated.VALID_FROM, date(2028, 3, 31)),
-)
-
-
-FACTS: tuple[Fact, ...] = (
-    Fact("GPUs on Windows nodes", "come with the DirectX device plugin in place of NVIDIA's", WINDOWS_PAGE),
-    Fact(
-        "driver on Windows nodes",
-        "CUDA on the NC and ND lines, GRID on NV, unless the pool says otherwise",
-        WINDOWS_PAGE,
-    ),
 )
 
 

@@ -1,12 +1,11 @@
 """Container tasks in Batch.
 
-In: a `PoolRequest`. Out: problems. `FACTS` has what no rule decides by.
+In: a `PoolRequest`. Out: problems.
 """
 
 import re
 from collections.abc import Iterator
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
@@ -14,13 +13,6 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import Source
 
 TYPES = ("DockerCompatible", "CriCompatible")
-FACTS: tuple[Fact, ...] = (
-    Fact(
-        "tasks of a container pool",
-        "all but start, job preparation and job release tasks need container settings",
-        sources.CONTAINERS,
-    ),
-)
 
 
 def container_problems(request: PoolRequest) -> Iterator[Problem]:

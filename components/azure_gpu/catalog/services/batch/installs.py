@@ -1,6 +1,6 @@
 """What is installed on the nodes of a Batch pool when they come up: extensions and the start task.
 
-In: a `PoolRequest` and the day. Out: problems. `FACTS` has what no rule decides by.
+In: a `PoolRequest` and the day. Out: problems.
 """
 
 import re
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog import drivers
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.batch import sources
@@ -16,7 +15,7 @@ from azure_gpu.catalog.services.batch.images import distribution_of
 from azure_gpu.catalog.services.batch.request import PoolRequest, StartTask
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 RESERVED_TYPES = ("CustomScript", "CustomScriptExtension")  # Batch installs its own agent with them
 DRIVER_TYPES = (driver_extension.NVIDIA_LINUX, driver_extension.NVIDIA_WINDOWS, driver_extension.AMD_WINDOWS)
@@ -30,29 +29,6 @@ OTHERS_ALLOWED = (
 )
 KEY_VAULT_TYPES = ("KeyVaultForLinux", "KeyVaultForWindows")
 
-FACTS: tuple[Fact, ...] = (
-    Fact(
-        "a start task runs more than once",
-        "Batch runs it whenever a node restarts or is reimaged, so it has to leave alone what is installed already",
-        sources.PROVIDER,
-    ),
-    Fact("a long start task", "lengthens the time until a node can work", BATCH_ARTICLE),
-    Fact(
-        "a custom image",
-        "a machine of the series, with the driver extension or HpcVmDrivers, made into an image; of a Compute Gallery today",
-        BATCH_ARTICLE,
-    ),
-    Fact(
-        "a driver from an application package",
-        "works as in 2018 where a certain version is needed; the driver extension is the supported way",
-        BATCH_ARTICLE,
-    ),
-    Fact(
-        "Batch Shipyard",
-        "the third source document's fourth way to get drivers onto nodes; its last change was in 2023-03",
-        Source("Azure/batch-shipyard", Dated.OBSERVED, date(2023, 3, 31)),
-    ),
-)
 
 # What fetches or builds much: a start task with it keeps every node from working for minutes.
 _LONG = re.compile(

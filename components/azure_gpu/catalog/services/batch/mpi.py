@@ -1,26 +1,17 @@
 """MPI in Batch: what a pool has to allow for tasks that run on several nodes at once, and which MPI comes from where.
 
-In: a `PoolRequest`. Out: problems. `FACTS` has what no rule decides by.
+In: a `PoolRequest`. Out: problems.
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import mpi_commands, sources
 from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
-from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES
-from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 # The most nodes in a pool whose nodes talk to each other. These limits can't be raised.
 MOST_NODES: Mapping[AllocationMode, int] = {AllocationMode.BATCH_SERVICE: 100, AllocationMode.USER_SUBSCRIPTION: 80}
-FACTS: tuple[Fact, ...] = (
-    Fact("Intel MPI 5", "on Linux and Windows, for the RDMA sizes of 2018; 5.1 is in OpenLogic/CentOS-HPC/7.4", BATCH_ARTICLE),
-    Fact("Microsoft MPI", "2012 R2 or later, on Windows; installed into a custom image with MSMpiSetup.exe", BATCH_ARTICLE),
-    Fact("HpcVmDrivers", "the extension that installs the RDMA drivers on Windows, for the RDMA sizes of 2018", BATCH_ARTICLE),
-    Fact("HPC-X MPI", "in microsoft-dsvm/ubuntu-hpc 2204 and 2404, with InfiniBand drivers", HPC_IMAGES),
-)
 
 
 def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:

@@ -13,7 +13,6 @@ from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import requirements, sources
@@ -21,9 +20,9 @@ from azure_gpu.catalog.services.batch.request import ImageKind, Mpi, PoolRequest
 from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES, IMAGES
 from azure_gpu.catalog.services.vm_images import Software, choice, sold
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE
 
-__all__ = ["FACTS", "RUNS_UNDER", "Mpi", "MpiCommands", "commands", "mpi_problems_of"]
+__all__ = ["RUNS_UNDER", "Mpi", "MpiCommands", "commands", "mpi_problems_of"]
 
 RUNS_UNDER: Mapping[Mpi, tuple[OperatingSystem, ...]] = {
     Mpi.INTEL_MPI: (OperatingSystem.LINUX, OperatingSystem.WINDOWS),
@@ -31,45 +30,10 @@ RUNS_UNDER: Mapping[Mpi, tuple[OperatingSystem, ...]] = {
     Mpi.HPCX: (OperatingSystem.LINUX,),
 }
 CALLED: Mapping[Mpi, str] = {Mpi.INTEL_MPI: "Intel MPI", Mpi.MICROSOFT_MPI: "Microsoft MPI", Mpi.HPCX: "HPC-X"}
-_MODULES = Source(
-    "Azure/azhpc-images, tests/run-tests.sh, which loads mpi/hpcx and mpi/impi-2021", Dated.OBSERVED, HPC_IMAGES.day
-)
 _ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # an elevated task is root
 # The network before SR-IOV, as public jobs on H16r and NC24r set it; on later ones libfabric finds the fastest itself.
 _BEFORE_SR_IOV = {"I_MPI_FABRICS": "shm:dapl", "I_MPI_DAPL_PROVIDER": "ofa-v2-ib0", "I_MPI_DYNAMIC_CONNECTION": "0"}
 _SINCE_SR_IOV = {"I_MPI_FABRICS": "shm:ofi"}
-FACTS: tuple[Fact, ...] = (
-    Fact("MPI modules of microsoft-dsvm/ubuntu-hpc", "mpi/hpcx and mpi/impi-2021, by /etc/profile.d/modules.sh", _MODULES),
-    Fact(
-        "modules in a task",
-        "a task has no login shell, so `module` is unknown until its script reads /etc/profile.d/modules.sh",
-        Source("Azure-Samples/azure-batch-samples issue 302", Dated.OBSERVED, date(2021, 9, 11)),
-    ),
-    Fact(
-        "SSH between Linux nodes",
-        "a user account of the pool with an sshPrivateKey has it without a password, where nodes may talk to each other; that "
-        "the pool's auto-user has it too no page says, and public MPI jobs run under it",
-        Source("azure-batch 15.1, LinuxUserConfiguration", Dated.OBSERVED, sources.PROVIDER.day),
-    ),
-    Fact(
-        "nodes that talk to each other",
-        "Batch doesn't take such a node away by itself; what that means for formulas the page doesn't say",
-        sources.MPI,
-    ),
-    Fact("CCP_NODES", "`2 10.0.0.4 1 10.0.0.5 1`: nodes, then the address and the cores of each", sources.ENVIRONMENT),
-    Fact("AZ_BATCH_HOST_LIST", "`10.0.0.4,10.0.0.5`: the nodes of a multi-instance task", sources.ENVIRONMENT),
-    Fact(
-        "who finds the nodes of Microsoft MPI",
-        "its mpiexec reads CCP_NODES by itself; smpd has to run on every node, and `start` lets the coordination command end",
-        sources.MPI,
-    ),
-    Fact(
-        "Intel MPI on Windows",
-        "no source shows its commands in Batch: they are those of Microsoft MPI with the nodes given by -hosts, whose form is "
-        "that of CCP_NODES",
-        BATCH_ARTICLE,
-    ),
-)
 
 
 class MpiCommands(NamedTuple):

@@ -1,7 +1,6 @@
 """The node agents of Batch, one per operating system, with the days on which Batch drops them.
 
 In: an agent's SKU in any letter case, or a distribution, and the day. Out: the agent, and problems.
-`FACTS` has what no rule decides by.
 """
 
 from collections.abc import Mapping
@@ -9,7 +8,6 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
@@ -18,24 +16,6 @@ from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import BATCH_ARTICLE, FACTS_DAY, Dated, Source
 
-FACTS: tuple[Fact, ...] = (
-    Fact(
-        "after the end of an image's support",
-        "no new pool with it, and no existing one gets more nodes",
-        Source("azure.microsoft.com/updates?id=549077", Dated.OBSERVED, date(2026, 3, 16)),
-    ),
-    Fact(
-        "Azure Linux 3",
-        "supported since version 1.12.15 of the node agents; which agent it takes, no source spells",
-        Source("Azure/Batch issue 188", Dated.OBSERVED, date(2025, 4, 17)),
-    ),
-    Fact(
-        "the end of an image's support",
-        "an image for which Batch lists no end isn't supported for ever: an end may be added at any time, and a custom image "
-        "ends with the image that it was made from",
-        Source("MicrosoftDocs/azure-docs, articles/batch/best-practices.md", Dated.OBSERVED, sources.PROVIDER.day),
-    ),
-)
 LIST = "`az batch pool supported-images list` shows every image with its agent and the end of its support"
 _EL_9 = Source("public pool definitions with almalinux/almalinux-x86_64/9-gen2", Dated.OBSERVED, FACTS_DAY)
 _NO_NEW_POOLS = end(sources.OLD_AGENTS, 2024, 12, 31)

@@ -1,33 +1,21 @@
 """Application packages of Batch: the environment variable that names one, their limits, and how one comes into an account.
 
 In: an application's id and version and the node's operating system. Out: the variable's name, and how a command line writes it.
-A `PoolRequest`: problems with its packages. `FACTS` has what no rule decides by.
+A `PoolRequest`: problems with its packages.
 """
 
 import re
 from collections.abc import Iterator
 
 from azure_gpu.catalog import names
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sources import Dated, Source
 
 MOST_PER_POOL = 10
-MOST_OF_ACCOUNT = 20  # applications; source in FACTS
+MOST_OF_ACCOUNT = 20  # applications; source: `sources.LIMITS`
 MOST_OF_APPLICATION = 40  # packages
-FACTS: tuple[Fact, ...] = (
-    Fact("applications in an account", f"{MOST_OF_ACCOUNT} at most", sources.LIMITS),
-    Fact("packages of an application", f"{MOST_OF_APPLICATION} at most", sources.LIMITS),
-    Fact(
-        "how a package comes into an account",
-        "in three steps: ARM creates the version and answers with an upload URL, a client uploads the zip file there, ARM "
-        "activates it; so a program that only declares resources can't declare a package whole",
-        Source("Azure/azure-batch-samples issue 287", Dated.OBSERVED, sources.PROVIDER.day),
-    ),
-)
 _PREFIX = "AZ_BATCH_APP_PACKAGE_"
 
 

@@ -1,12 +1,11 @@
 """How many nodes a Batch pool has, of which kind, how that changes, and how many tasks run on each.
 
-In: a `PoolRequest`. Out: problems. `FACTS` has what no rule decides by.
+In: a `PoolRequest`. Out: problems.
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch import autoscale, sources
 from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest
@@ -19,10 +18,6 @@ SLOTS_PER_CORE = 4
 MOST_TASK_SLOTS = 256
 LARGEST_NUMBER = 2**31 - 1  # the API's numbers of nodes are integers of 32 bits; an account's quota is far smaller
 MOST_FROM_MANAGED_IMAGE: Mapping[str, int] = {"dedicated_nodes": 2000, "spot_nodes": 1000}
-FACTS: tuple[Fact, ...] = (
-    Fact("why Spot nodes are taken away", "for capacity alone: there is no most price to fall under", sources.SPOT),
-    Fact("what becomes of a Spot node that was taken away", "Batch tries for 48 hours to bring it back", sources.SPOT),
-)
 
 
 def scale_problems(request: PoolRequest) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """Which VM sizes Azure Batch takes and where, and the parts of Batch that have ended or will.
 
 In: a size and its use, or a `Feature`, and the day. Out: problems. The rules for a whole pool are in `pools`, those for its
-image in `images`. `FACTS` has what no rule decides by.
+image in `images`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,6 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
@@ -114,22 +113,6 @@ SERIES: Mapping[str, Lifecycle] = {
     "NVv3": _IN_2021._replace(end=_NV_END),
     "NVv4": _IN_2021._replace(end=_NV_END),
 }
-
-FACTS: tuple[Fact, ...] = (
-    Fact("API version", "2024-07-01, the provider's default, of accounts and pools", sources.PROVIDER),
-    Fact("other API versions of the provider", "2023-05-01, 2023-11-01, 2024-02-01 and 2025-06-01", sources.PROVIDER),
-    Fact(
-        "kinds of pool in the API",
-        "a virtual machine configuration only, since there are no Cloud Services pools",
-        sources.PROVIDER,
-    ),
-    Fact(
-        "SSH and RDP to nodes",
-        "closed from API version 2024-07-01 on, and for every pool made after 2025-11-30, unless its endpoints open them; before "
-        "that, nodes with public addresses had these ports open to everybody",
-        sources.REMOTE_ACCESS,
-    ),
-)
 
 
 def feature_problems(feature: Feature, as_of: date, path: str, value: object) -> list[Problem]:

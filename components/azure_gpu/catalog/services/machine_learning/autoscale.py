@@ -9,7 +9,6 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Problem, impossible
 from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LEAST_SOURCE
 from azure_gpu.catalog.sources import Dated, Source
@@ -36,13 +35,6 @@ class Metric(StrEnum):
 
 
 PERCENTAGES = (Metric.CPU, Metric.GPU)
-
-FACTS: tuple[Fact, ...] = (
-    Fact("resource type", "Microsoft.Insights/autoscaleSettings with the deployment as targetResourceUri", HOW),
-    Fact("metrics of a deployment", "each minute, averaged over its instances: utilisation, requests per minute, latency", HOW),
-    Fact("who counts instances", "sku.capacity of the deployment, which the rules change within their limits", HOW),
-    Fact("tags of an autoscale setting", "15 at most", PROVIDER),
-)
 
 
 class AutoscaleRequest(NamedTuple):

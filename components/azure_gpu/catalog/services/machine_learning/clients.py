@@ -1,7 +1,6 @@
 """The clients and previews of Azure Machine Learning: from when until when each could be used, and what took its place.
 
-In: a client and the day. Out: problems, with the successors that can be used on that day. `FACTS` has what the source documents
-use of them, and what stands in its place.
+In: a client and the day. Out: problems, with the successors that can be used on that day.
 """
 
 from datetime import date
@@ -9,7 +8,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machine_learning.sizes import EOL
@@ -72,48 +70,6 @@ CLIENTS: dict[Client, _Row] = {
         Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 16)), _V2, "use an API version that is general"
     ),
 }
-
-FACTS: tuple[Fact, ...] = (
-    Fact(
-        "Workbench: attach a machine",
-        "az ml computetarget attach remotedocker, with address, user name and password",
-        WORKBENCH_ARTICLE,
-    ),
-    Fact("Workbench: run", "az ml experiment submit -c TARGET SCRIPT", WORKBENCH_ARTICLE),
-    Fact("Workbench: base image with GPU", "microsoft/mmlspark:plus-gpu-0.9.9, with nvidiaDocker: true", WORKBENCH_ARTICLE),
-    Fact("Workbench: packages", "Python 3.5.2 with tensorflow-gpu, or CNTK 2.1 from a wheel", WORKBENCH_ARTICLE),
-    Fact(
-        "Workbench: run configuration", "Framework Python, in place of PySpark, which is what it has at first", WORKBENCH_ARTICLE
-    ),
-    Fact("Workbench: region of the machine", "one that has NC machines, such as South Central US", WORKBENCH_ARTICLE),
-    Fact("Workbench: on one's own machine", "pip install tensorflow-gpu, beside NVIDIA's driver and toolkits", WORKBENCH_ARTICLE),
-    Fact(
-        "Workbench: proof that the GPU is used",
-        "the log of the run names it: Tesla K80, 3.7, 11.17 GiB of memory",
-        WORKBENCH_ARTICLE,
-    ),
-    Fact("Workbench: end of new accounts", "2018-12-04; nothing of it worked after 2019-01-09", _WORKBENCH_NOTICE),
-    Fact("SDK v1: cluster", "AksCompute with vm_size Standard_NC6; now Kubernetes compute", INFERENCE_ARTICLE),
-    Fact("SDK v1: deployment", "Model.deploy with 3 replicas, 2 CPU and 4 GB each; now an online deployment", INFERENCE_ARTICLE),
-    Fact("SDK v1: GPU", "InferenceConfig(gpu_enabled=True); now a base image with CUDA", INFERENCE_ARTICLE),
-    Fact("SDK v1: GPU deployment on a cluster without one", "refused", INFERENCE_ARTICLE),
-    Fact("SDK v1: path of the model", "Model.get_model_path; now the variable AZUREML_MODEL_DIR", INFERENCE_ARTICLE),
-    Fact(
-        "SDK v1: packages",
-        "tensorflow-gpu 1.12, numpy, ujson, azureml-core and azureml-contrib-services; today's server needs Python 3.9",
-        INFERENCE_ARTICLE,
-    ),
-    Fact(
-        "SDK v1: request",
-        "an image as the body of a POST, with the key as bearer token; GET is answered with 405",
-        INFERENCE_ARTICLE,
-    ),
-    Fact("SDK v1: region of the client", "that of the endpoint, for latency and throughput", INFERENCE_ARTICLE),
-    Fact("SDK v1: billing", "for the cluster as long as it is there, used or not", INFERENCE_ARTICLE),
-    Fact(
-        "SDK v1: slips of the page", "it passes aks_config and defines gpu_aks_config; it calls get_key()(0)", INFERENCE_ARTICLE
-    ),
-)
 
 
 def client_problems(client: Client, as_of: date, *, path: str) -> list[Problem]:

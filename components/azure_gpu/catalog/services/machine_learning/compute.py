@@ -1,7 +1,6 @@
 """What computes of an Azure Machine Learning workspace take: a cluster's scale, an attached machine, and the kinds of compute.
 
 In: a `ClusterRequest`, a `MachineRequest` or a kind of compute, with the paths of their values, and the day. Out: every problem.
-`FACTS` has what no rule decides by.
 """
 
 import re
@@ -10,16 +9,13 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem, impossible
 from azure_gpu.catalog.services.machine_learning.clients import CLIENTS, Client
-from azure_gpu.catalog.services.machine_learning.endpoints import QUOTAS
 from azure_gpu.catalog.services.machine_learning.sizes import TARGETS_PAGE, low_priority
 from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
 
 PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
-_ATTACH = Source("Azure/azureml-examples, cli/resources/compute/vm-attach.yml", Dated.OBSERVED, date(2021, 11, 30))
 _NO_WORD_SINCE = Source(f"{TARGETS_PAGE.where} is the last page that names remote machines", Dated.OBSERVED, date(2026, 11, 20))
 
 MANAGED_NETWORK = Source("Microsoft Learn, machine-learning/how-to-managed-network", Dated.OBSERVED, date(2024, 8, 29))
@@ -47,26 +43,6 @@ _DURATION = re.compile(
 ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
 # AKS as a kind of compute is of version 1 and ends with its SDK.
 AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifecycle.end)
-
-FACTS: tuple[Fact, ...] = (
-    Fact("workspace", "needs a storage account and a key vault, both for good, and Application Insights", PROVIDER),
-    Fact("workspace registry", "a container registry may come later than the workspace", PROVIDER),
-    Fact("workspace identity", "a managed identity", PROVIDER),
-    Fact("workspace mode", "v1LegacyMode has to be false for version 2", PROVIDER),
-    Fact(
-        "attached machine",
-        "address, sshPort and administratorAccount with username and password or key pair, resourceId",
-        PROVIDER,
-    ),
-    Fact("attached machine in CLI v2", "type: virtualmachine", _ATTACH),
-    Fact("who signs on to an attached machine", f"the service, by SSH, from the service tag {SERVICE_TAG}", IN_A_NETWORK),
-    Fact("kinds of compute in the API", f"{', '.join(COMPUTE_KINDS)} and others without GPUs", PROVIDER),
-    Fact("minimum of nodes", "0 lets a cluster cost nothing when idle", TARGETS_PAGE),
-    Fact("quota", "apart from that of virtual machines; GPU families start at 0 vCPUs", QUOTAS),
-    Fact("quota of low priority", "one number for all families of a region", QUOTAS),
-    Fact("image of a cluster's nodes", "virtualMachineImage is for Windows only", PROVIDER),
-    Fact("LowPriority in the API", "still in the enumeration; whether it now means Spot is not known", PROVIDER),
-)
 
 
 def is_duration(text: str) -> bool:

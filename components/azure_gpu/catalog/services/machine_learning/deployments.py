@@ -1,7 +1,7 @@
 """What an online endpoint of Azure Machine Learning and its deployments may say, managed or on Kubernetes.
 
-In: an `EndpointRequest` or a `DeploymentRequest` with the paths of their values, and the day. Out: every problem. `FACTS` has
-what no rule decides by. How requests are shared out is in `traffic`, how a deployment grows in `autoscale`.
+In: an `EndpointRequest` or a `DeploymentRequest` with the paths of their values, and the day. Out: every problem. How
+requests are shared out is in `traffic`, how a deployment grows in `autoscale`.
 """
 
 import re
@@ -10,18 +10,10 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem, impossible
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS, PROVIDER
-from azure_gpu.catalog.services.machine_learning.endpoints import (
-    DEFAULT_INSTANCE_TYPE,
-    LEAST_INSTANCES,
-    LEAST_SOURCE,
-    LIST,
-    QUOTAS,
-    RESERVED_SOURCE,
-)
+from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LEAST_SOURCE, LIST, QUOTAS
 from azure_gpu.catalog.sources import Dated, Source
 
 AUTH_MODES = ("Key", "AMLToken", "AADToken")
@@ -29,8 +21,6 @@ OF_MANAGED = "AADToken"  # the one of them that Kubernetes endpoints don't take
 MANAGED = "Managed"
 KINDS = (MANAGED, KUBERNETES)
 
-_EXAMPLES = Source("Azure/azureml-examples", Dated.OBSERVED, date(2026, 7, 31))
-_SURCHARGE = Source("Microsoft Learn, machine-learning/concept-endpoints-online", Dated.OBSERVED, date(2024, 9, 23))
 _KUBERNETES = Source("Azure/azureml-examples, kubernetes-endpoint.yml", Dated.OBSERVED, date(2026, 7, 31))
 _SIGN_ON = Source("Microsoft Learn, machine-learning/how-to-authenticate-online-endpoint", Dated.OBSERVED, date(2026, 11, 20))
 
@@ -38,32 +28,6 @@ ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
 MOST_INSTANCES = 50
 MOST_TIMEOUT_S = {MANAGED: 180, KUBERNETES: 300}  # of a request
 _NAME = re.compile(r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*")
-
-FACTS: tuple[Fact, ...] = (
-    Fact("resource types", "Microsoft.MachineLearningServices/workspaces/onlineEndpoints and .../deployments", PROVIDER),
-    Fact("endpointComputeType in the API", "Managed, Kubernetes and AzureMLCompute", PROVIDER),
-    Fact("default instance type", DEFAULT_INSTANCE_TYPE, PROVIDER),
-    Fact("instances of a managed deployment", 'sku with name "Default" and capacity', PROVIDER),
-    Fact("scale of a managed deployment", "Default, where nothing is said", PROVIDER),
-    Fact("scale of a Kubernetes deployment", "TargetUtilization, where nothing is said", PROVIDER),
-    Fact("code", "codeConfiguration with codeId and scoringScript, model, environmentId", PROVIDER),
-    Fact("custom container", "inferenceConfig with routes, each a path and a port", PROVIDER),
-    Fact("routes of a custom container", "livenessRoute, readinessRoute, scoringRoute, startupRoute", PROVIDER),
-    Fact("Triton's routes", "/v2/health/live, /v2/health/ready and / on port 8000", _EXAMPLES),
-    Fact("GPU on Kubernetes", "containerResourceRequirements with requests and limits: cpu, memory, gpu, all text", PROVIDER),
-    Fact("instance type on Kubernetes", "a name among the compute's instanceTypes", PROVIDER),
-    Fact("instances in production", "more than 3 are advised", LIST),
-    Fact(
-        "quota kept for upgrades", "a fifth of the instances, rounded up; A100, H100 and NDv2 sizes are exempt", RESERVED_SOURCE
-    ),
-    Fact("endpoints per subscription and region", "100, more on request", QUOTAS),
-    Fact("price of a managed deployment", "that of its machines: the service adds nothing", _SURCHARGE),
-    Fact("base image without GPU", "mcr.microsoft.com/azureml/minimal-py312-inference", _EXAMPLES),
-    Fact("base image with CUDA 11.8", "openmpi4.1.0-cuda11.8-cudnn8-ubuntu22.04", _EXAMPLES),
-    Fact("base image with CUDA 12.4", "openmpi5.0-cuda12.4-ubuntu22.04", _EXAMPLES),
-    Fact("base image with CUDA 12.6", "openmpi5.0-cuda12.6-ubuntu24.04", _EXAMPLES),
-    Fact("API version", "2025-12-01, the provider's default", PROVIDER),
-)
 
 
 class EndpointRequest(NamedTuple):

@@ -1,7 +1,7 @@
 """What the extension Microsoft.AzureML.Kubernetes takes, the cluster it runs on, and the instance types of the attached compute.
 
 In: an `ExtensionRequest` or an `InstanceTypeRequest` with the paths of their values, and the day. Out: every problem. `SETTINGS`
-is the table of the extension's settings, `FACTS` has what no rule decides by.
+is the table of the extension's settings.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
@@ -20,7 +19,6 @@ EXTENSION_TYPE = "Microsoft.AzureML.Kubernetes"
 PAGE = Source("Microsoft Learn, machine-learning/how-to-deploy-kubernetes-extension", Dated.OBSERVED, date(2025, 3, 7))
 INSTANCE_TYPES = Source("Azure/AML-Kubernetes, docs/instance-type.md", Dated.OBSERVED, date(2024, 8, 31))
 _LATER_NOTE = Source("Microsoft Learn, machine-learning, a later note on trusted access", Dated.OBSERVED, date(2026, 11, 20))
-_PROVIDER = Source("pulumi-azure-native 3.29.0", Dated.OBSERVED, date(2026, 11, 20))
 EXTENSION = Lifecycle(seen=PAGE)
 
 ROUTER_REPLICAS = 3  # where the router is highly available, each on a node of its own
@@ -58,19 +56,6 @@ SETTINGS: tuple[Setting, ...] = (
 )
 NODE_SELECTOR = "nodeSelector."  # with a label's key behind it
 _BY_NAME = {one.name: one for one in SETTINGS}
-
-FACTS: tuple[Fact, ...] = (
-    Fact("extension type", EXTENSION_TYPE, PAGE),
-    Fact("scope", "cluster", PAGE),
-    Fact("API version", "2023-05-01 of kubernetesconfiguration, the provider's default", _PROVIDER),
-    Fact("attached compute", "kind Kubernetes with resourceId, namespace, defaultInstanceType and instanceTypes", PAGE),
-    Fact("placement", f"{NODE_SELECTOR}KEY = VALUE", PAGE),
-    Fact("instance type as a resource", "InstanceType of amlarc.azureml.com/v1alpha1", INSTANCE_TYPES),
-    Fact("GPUs of an instance type", f"under limits only, as {GPU_RESOURCE}", INSTANCE_TYPES),
-    Fact("without a default instance type", "a pod gets 0.6 CPU, 1536Mi and no GPU", INSTANCE_TYPES),
-    Fact("local accounts", "have to stay enabled, says the extension's page", PAGE),
-    Fact("local accounts, later", "trusted access lifts that", _LATER_NOTE),
-)
 
 
 class ExtensionRequest(NamedTuple):

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Problem, Severity, impossible
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.sources import Dated, Source
@@ -25,15 +24,6 @@ DEFAULT_CONCURRENT = 1
 DEFAULT_QUEUE_S = 0.5
 DEFAULT_UTILIZATION = 70  # percent, at which a deployment on Kubernetes grows
 DEFAULT_POLLING_S = 1
-
-FACTS: tuple[Fact, ...] = (
-    Fact(
-        "time in the queue", "still in the API, but deprecated: with managed compute the request's timeout counts", MANAGED_YAML
-    ),
-    Fact("requests at a time", "the server needs as many workers, WORKER_COUNT; else 429 comes early", MANAGED_YAML),
-    Fact("liveness probe that fails", "the container is started again", MANAGED_YAML),
-    Fact("readiness probe that fails", "the instance gets no requests", MANAGED_YAML),
-)
 
 
 class Probe(NamedTuple):

@@ -1,7 +1,6 @@
 """How an online endpoint shares its requests out: live traffic by weight, and copies of it that are mirrored to one deployment.
 
-In: a `TrafficRequest`: the deployments that there are, the shares, and where each was written. Out: every problem. `FACTS` has
-what no rule decides by.
+In: a `TrafficRequest`: the deployments that there are, the shares, and where each was written. Out: every problem.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +8,6 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import spelling
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, PROVIDER
 from azure_gpu.catalog.services.machine_learning.endpoints import QUOTAS
@@ -20,14 +18,6 @@ WHOLE = 100  # percent
 MOST_MIRRORED = 50  # percent
 MOST_DEPLOYMENTS = 20  # an endpoint, more on request
 DEPLOYMENT_HEADER = "azureml-model-deployment"  # chooses one in a request, whatever the shares; in an answer, who gave it
-
-FACTS: tuple[Fact, ...] = (
-    Fact("order", "a deployment exists before traffic names it, and has none when it is deleted", ROLLOUT),
-    Fact("a request for one deployment", f"the header {DEPLOYMENT_HEADER} names it; such a request is not mirrored", ROLLOUT),
-    Fact("mirrored traffic", "answers come from the live deployment alone; counts against the endpoint's bandwidth", ROLLOUT),
-    Fact("a client that doesn't know of mirroring", "loses it when it updates the endpoint: a PUT replaces all of it", ROLLOUT),
-    Fact("bandwidth of an endpoint", "5 MBps, more on request; requests are slowed down above it", QUOTAS),
-)
 
 
 class TrafficRequest(NamedTuple):

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import Dated, Source
@@ -47,12 +46,6 @@ LONGEST_NAME = {OperatingSystem.LINUX: 64, OperatingSystem.WINDOWS: 20}
 PASSWORD_LENGTH = (8, 123)  # of Windows
 _KINDS_OF_CHARACTERS = (r"[a-z]", r"[A-Z]", r"\d", r"[\W_]")
 _LINUX_NAME = re.compile(r"[a-z_][a-z0-9_-]*")
-
-FACTS: tuple[Fact, ...] = (
-    Fact("administrators' names that are refused", ", ".join(sorted(REFUSED_NAMES)), API),
-    Fact("SSH keys of Linux machines", "RSA of 2048 bits at least, or Ed25519", KEYS),
-    Fact("a Windows password", "8 to 123 characters of three kinds out of four: small, capital, digit, other", API),
-)
 
 
 def user_problems(name: str, operating_system: OperatingSystem, path: str) -> Iterator[Problem]:

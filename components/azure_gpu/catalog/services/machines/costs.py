@@ -8,7 +8,6 @@ from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.prices import PriceBook
 from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines, of_machines
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -23,7 +22,6 @@ _P10 = Source(
 _ONE_TIB = Source("lucidity.cloud, standard-ssd-vs-premium-ssd-azure-pricing", Dated.OBSERVED, date(2026, 11, 20))
 _ADDRESS = Source("getstratolens.com, footguns/unattached-standard-public-ip", Dated.OBSERVED, date(2026, 7, 1))
 _BASTION = Source("getstratolens.com, footguns/idle-azure-bastion", Dated.OBSERVED, date(2026, 7, 1))
-_DEVELOPER = Source("hub.pointfive.co, idle-or-underutilized-azure-bastion-deployment", Dated.OBSERVED, date(2026, 11, 20))
 
 # USD a month by type and the least size of its tier in GiB. List prices of the United States; other regions are dearer.
 _DISKS: dict[tuple[str, int], tuple[Decimal, Source]] = {
@@ -36,18 +34,6 @@ ADDRESS_USD_HOUR = Decimal("0.005")
 BASTION_USD_HOUR = {"developer": Decimal(0), "basic": Decimal("0.19")}
 IN_THE_UNITED_STATES = frozenset(
     ("centralus", "eastus", "eastus2", "northcentralus", "southcentralus", "westcentralus", "westus", "westus2", "westus3")
-)
-
-FACTS: tuple[Fact, ...] = (
-    Fact("a Premium SSD of 128 GiB", "19.71 USD a month", _P10),
-    Fact("disks of 1 TiB", "Premium SSD 135.17 USD a month, Standard SSD 76.80 and transactions", _ONE_TIB),
-    Fact("a standard public address", "0.005 USD an hour, attached or not", _ADDRESS),
-    Fact(
-        "a Bastion of the SKU Basic",
-        "about 0.19 USD an hour from its creation to its deletion, used or not; it can't pause",
-        _BASTION,
-    ),
-    Fact("a Bastion of the SKU Developer", "free, shared, one connection at a time, no peered networks", _DEVELOPER),
 )
 
 

@@ -6,7 +6,6 @@ In: the code of a state, as the machine's instance view has it, `PowerState/runn
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.sources import Dated, Source
 
 PAGE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/states-billing.md", Dated.OBSERVED, date(2023, 10, 31))
@@ -38,11 +37,6 @@ STATES: dict[str, State] = {
         DEALLOCATED,
     )
 }
-
-FACTS: tuple[Fact, ...] = (
-    Fact("a machine that is shut down from inside", "stopped, and billed as if it ran", PAGE),
-    Fact("a deallocated machine", "not billed; its disks and static addresses are", PAGE),
-)
 
 
 def state(code: str) -> State:

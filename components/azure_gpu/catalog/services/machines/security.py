@@ -6,7 +6,6 @@ In: a size and an image. Out: whether they take Trusted Launch, and problems.
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.vm_images import VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -17,13 +16,6 @@ PAGE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/trust
 API = Source("pulumi-azure-native 3.29.0, compute 2024-11-01, SecurityProfile", Dated.OBSERVED, date(2026, 11, 20))
 # By that page's table; "currently not supported" and "not supported".
 WITHOUT_TRUSTED_LAUNCH = frozenset({"NDasrA100_v4", "NDm_A100_v4", "NC", "NV", "NP"})
-
-FACTS: tuple[Fact, ...] = (
-    Fact("sizes without Trusted Launch", "the two ND A100 v4 series, NC and NV of the first version, NP", PAGE),
-    Fact("Trusted Launch", "for Gen2 images; it costs nothing more", PAGE),
-    Fact("Secure Boot and GPU drivers", "GRID on Linux needs it off, CUDA on Ubuntu extra steps, Windows none", PAGE),
-    Fact("a machine without a security profile", "is one of standard security; the word Standard is for newer versions", API),
-)
 
 
 def takes_trusted_launch(size: Size | None, image: VmImage | None) -> bool:

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog import spelling
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machines import power
 from azure_gpu.catalog.sources import Dated, Source
 
 TASK = "ComputeVmShutdownTask"
@@ -22,12 +20,6 @@ NOTICE_MINUTES = 30  # before the shutdown, of a mail about it; 15 to 120
 PROVIDER = Source("hashicorp/terraform-provider-azurerm pull request 5536", Dated.OBSERVED, date(2020, 3, 2))
 ZONES = Source("pulumi-azure-native 3.29.0, devtestlab 2018-09-15, Schedule.timeZoneId", Dated.OBSERVED, date(2026, 11, 20))
 
-FACTS: tuple[Fact, ...] = (
-    Fact("the name of a machine's schedule", "shutdown-computevm-<name of the machine>; any other is refused with 400", PROVIDER),
-    Fact("the kind of a machine's schedule", "ComputeVmShutdownTask, daily", PROVIDER),
-    Fact("time zones of a schedule", "by the names that Windows has, such as W. Europe Standard Time", ZONES),
-    Fact("a shutdown inside the system", "leaves the machine stopped and billed", power.PAGE),
-)
 
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):?[0-5]\d")
 # Names of Windows for the zones most asked for, by what the rest of the world calls them.

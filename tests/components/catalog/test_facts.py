@@ -1,0 +1,82 @@
+"""The facts that no rule decides by: the form of their table, and what of it stands elsewhere, too."""
+
+import importlib.util
+
+import pytest
+
+from azure_gpu.catalog import facts, sources, tables
+from azure_gpu.catalog.services.aks import device_plugin, pool
+from azure_gpu.catalog.services.batch import autoscale, packages
+from azure_gpu.catalog.services.machine_learning import compute, extension, scoring, traffic, workspaces
+from azure_gpu.catalog.tables import TableError
+
+KNOWN = sources.Sources("key,title,dated,date\npage@2026-01-01,A page,observed on,2026-01-01\n")
+
+
+def read(*lines: str) -> object:
+    text = "\n".join([",".join(facts.TABLE.columns), *lines])
+    return facts.read(tables.rows(facts.TABLE, text), KNOWN)
+
+
+def test_a_fact_is_found_by_what_it_is_about_and_its_name() -> None:
+    assert facts.about("batch.scale")[0].name == "why Spot nodes are taken away"
+    assert str(facts.one("container_instances", "storage").source) == (
+        "Microsoft Learn, includes/container-instances-gpu-limits (observed on 2025-11-17)"
+    )
+    with pytest.raises(KeyError, match="colour"):
+        facts.one("batch.scale", "colour")
+    with pytest.raises(KeyError, match="batch"):
+        facts.about("batch")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("batch,,value,page@2026-01-01", "facts.csv:2:7: name"),
+        (",name,value,page@2026-01-01", "facts.csv:2:1: about"),
+        ("batch,name,,page@2026-01-01", "facts.csv:2:12: value"),
+        ("batch,name,value,page@2026-01-02", "facts.csv:2:18: source"),
+        ("batch,name,value", "facts.csv:2:1: the row has 3 cells"),
+    ],
+)
+def test_a_malformed_fact_is_named(line: str, said: str) -> None:
+    with pytest.raises(TableError) as raised:
+        read(line)
+    assert str(raised.value).startswith(said)
+
+
+def test_a_property_is_told_once() -> None:
+    with pytest.raises(TableError, match=r"facts.csv:3:7: name .* allowed: a name that no other fact about the same has"):
+        read("batch,name,value,page@2026-01-01", "batch,name,another value,page@2026-01-01")
+
+
+def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_beside_them() -> None:
+    beside = {facts.AZURE, facts.PRICES_LEFT_OUT, facts.NOT_SIZES, facts.SURCHARGES}
+    for thing in set(facts.everything()) - beside:
+        module = thing if thing.startswith("prices.") else f"services.{thing}"
+        assert importlib.util.find_spec(f"azure_gpu.catalog.{module}"), thing
+
+
+@pytest.mark.parametrize(
+    ("thing", "name", "parts"),
+    [
+        ("aks.device_plugin", "installed by AKS", [device_plugin.PINNED_IMAGE]),
+        ("aks.device_plugin", "configuration of a node", [device_plugin.CONFIG_LABEL]),
+        ("aks.pool", "API version", [pool.PROVIDER_API]),
+        ("batch.autoscale", "too few samples", [autoscale.ENOUGH_SAMPLES]),
+        ("batch.packages", "applications in an account", [packages.MOST_OF_ACCOUNT]),
+        ("batch.packages", "packages of an application", [packages.MOST_OF_APPLICATION]),
+        ("machine_learning.compute", "kinds of compute in the API", compute.COMPUTE_KINDS),
+        ("machine_learning.extension", "placement", [extension.NODE_SELECTOR]),
+        ("machine_learning.extension", "GPUs of an instance type", [extension.GPU_RESOURCE]),
+        ("machine_learning.scoring", "scoring", [scoring.SCORING_ROUTE]),
+        ("machine_learning.scoring", "health", [scoring.LIVENESS_ROUTE]),
+        ("machine_learning.scoring", "port", [scoring.PORT]),
+        ("machine_learning.traffic", "a request for one deployment", [traffic.DEPLOYMENT_HEADER]),
+        ("machine_learning.workspaces", "deleted workspace", [workspaces.KEPT_DAYS]),
+        ("machine_learning.workspaces", "deleted vault", workspaces.VAULT_KEPT_DAYS),
+    ],
+)
+def test_a_fact_and_a_rule_say_the_same(thing: str, name: str, parts: list[object]) -> None:
+    value = facts.one(thing, name).value
+    assert [part for part in parts if str(part) not in value] == []
