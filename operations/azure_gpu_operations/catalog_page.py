@@ -163,9 +163,9 @@ def _services() -> Iterator[str]:
     )
     yield from _facts("driver_extension")
     yield "## AKS\n"
-    yield table(list(aks_sizes.LISTED), first=("series", "driver", "installs_driver"))
+    yield table(list(aks_sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
     yield "Driver images:\n"
-    yield table(list({row.driver.name: row.driver for row in aks_sizes.LISTED if row.driver}.values()))
+    yield table(list({row.driver.name: row.driver for row in aks_sizes.LISTED.values() if row.driver}.values()))
     yield "Series that AKS refuses, by the page that says so:\n"
     yield table([{"series": series, "source": source} for series, source in aks_sizes.REFUSED_SERIES.items()])
     yield "OS SKUs:\n"

@@ -5,10 +5,10 @@ it holds (`whole`, `day`, `one_of`, ...); what doesn't fit raises `TableError`, 
 what is allowed. Several values in one cell are separated by `; `. One line is one row: no cell holds a line break.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, overload
 
 T = TypeVar("T")
 SEPARATOR = "; "
@@ -141,6 +141,54 @@ class Row:
     def _unknown(self, column: str, text: str, allowed: Mapping[str, object], where: str) -> TableError:
         named = where or " or ".join(allowed)
         return self.wrong(column, f"{named}, which {text!r} isn't" if self._cells[column] != text or where else named)
+
+
+class Listed(Sequence[T]):
+    """What a table tells, in its order. The table is read when it is first asked for, and not when a module is imported."""
+
+    def __init__(self, read: Callable[[], Iterable[T]]) -> None:
+        self._read = read
+        self._found: tuple[T, ...] | None = None
+
+    def _rows(self) -> tuple[T, ...]:
+        if self._found is None:
+            self._found = tuple(self._read())  # of two threads that read at once, both have the same
+        return self._found
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        return self._rows()[index]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._rows())
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+
+class Keyed(Mapping[str, T]):
+    """What a table tells by what names its rows, in their order; read when it is first asked for."""
+
+    def __init__(self, read: Callable[[], Mapping[str, T]]) -> None:
+        self._read = read
+        self._found: Mapping[str, T] | None = None
+
+    def _rows(self) -> Mapping[str, T]:
+        if self._found is None:
+            self._found = self._read()
+        return self._found
+
+    def __getitem__(self, key: str) -> T:
+        return self._rows()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows())
+
+    def __len__(self) -> int:
+        return len(self._rows())
 
 
 def read(table: Table) -> Iterator[Row]:

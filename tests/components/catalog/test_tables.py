@@ -5,11 +5,16 @@ import sys
 from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import regions, sources, tables
+from azure_gpu.catalog.services import vm_image_rows
+from azure_gpu.catalog.services.aks import sizes as aks_sizes
+from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Row, Table, TableError
 from tests.support.embedded import CHECKOUT
@@ -173,3 +178,55 @@ def test_a_malformed_region_is_named(line: str, said: str) -> None:
     with pytest.raises(TableError) as raised:
         regions.read(tables.by_name(tables.rows(regions.TABLE, text), "region"), page)
     assert str(raised.value).startswith(said)
+
+
+# --- what services take ---
+
+SOLD = "page@2026-01-01,no,,,,,,"
+IMAGE = f"publisher,offer,sku,Ubuntu 24.04 LTS,NVIDIA driver,Gen2,,,,,no,,{SOLD}"
+AGENT = f"batch.node.ubuntu 24.04,Linux,Ubuntu 24.04 LTS,{SOLD}"
+ENDPOINT_SIZE = "Standard_NC6,standardNCFamily,yes,page@2026-01-01"
+LISTING = "NC,cuda,Ubuntu; Windows,yes,yes,page@2026-01-01"
+
+
+@pytest.mark.parametrize(
+    ("module", "good", "old", "new", "said"),
+    [
+        (vm_image_rows, IMAGE, "24.04", "24.05", "vm_images.csv:2:21: distribution"),
+        (vm_image_rows, IMAGE, "NVIDIA", "Intel", "vm_images.csv:2:38: has"),
+        (vm_image_rows, IMAGE, "Gen2", "Gen3", "vm_images.csv:2:52: generations"),
+        (vm_image_rows, IMAGE, "Gen2,,", "Gen2,,name; product", "vm_images.csv:2:58: plan"),
+        (vm_image_rows, IMAGE, "publisher", "", "vm_images.csv:2:1: publisher"),
+        (node_agents, AGENT, "Linux", "linux", "node_agents.csv:2:25: operating_system"),
+        (node_agents, AGENT, "@2026-01-01", "@2026-01-02", "node_agents.csv:2:48: seen"),
+        (endpoints, ENDPOINT_SIZE, "yes", "true", "endpoint_sizes.csv:2:31: reserves"),
+        (endpoints, ENDPOINT_SIZE, "standardNCFamily", "", "endpoint_sizes.csv:2:14: quota_family"),
+        (aks_sizes, LISTING, "cuda", "cuda-13", "gpu_series.csv:2:4: driver"),
+        (aks_sizes, LISTING, "Windows", "windows", "gpu_series.csv:2:9: systems"),
+    ],
+)
+def test_a_malformed_row_of_what_a_service_takes_is_named(module: Any, good: str, old: str, new: str, said: str) -> None:
+    def read(line: str) -> list[object]:
+        text = f"{','.join(module.TABLE.columns)}\n{line}\n"
+        return list(module.read(tables.rows(module.TABLE, text), {"page@2026-01-01": sources.BATCH_ARTICLE}))
+
+    assert len(read(good)) == 1
+    with pytest.raises(TableError) as raised:
+        read(good.replace(old, new, 1))
+    assert str(raised.value).startswith(said)
+
+
+def test_an_image_stands_once_letter_case_aside() -> None:
+    text = "\n".join([",".join(vm_image_rows.TABLE.columns), IMAGE, IMAGE.replace("sku", "SKU")])
+    with pytest.raises(TableError, match=r"vm_images.csv:3:17: sku .* allowed: an image that line 2 doesn't have"):
+        list(vm_image_rows.read(tables.rows(vm_image_rows.TABLE, text), {"page@2026-01-01": sources.BATCH_ARTICLE}))
+
+
+def test_a_table_is_read_once_and_when_it_is_asked() -> None:
+    asked: list[str] = []
+    listed = tables.Listed(lambda: asked.append("listed") or iter("abc"))
+    keyed = tables.Keyed(lambda: asked.append("keyed") or {"a": 1})
+    assert asked == []
+    assert (listed[0], listed[1:], list(listed), len(listed), "b" in listed) == ("a", ("b", "c"), ["a", "b", "c"], 3, True)
+    assert (keyed["a"], list(keyed), len(keyed), keyed.get("b")) == (1, ["a"], 1, None)
+    assert asked == ["listed", "keyed"]

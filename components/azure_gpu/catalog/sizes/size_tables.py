@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog import sources, tables
+from azure_gpu.catalog import lifecycle_tables, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sizes.lookup import PREFIX
 from azure_gpu.catalog.sizes.model import Driver, Gpu, MigProfile, Series, Size, Vendor, VmGeneration
@@ -50,14 +50,7 @@ LIFECYCLES = Table(
     tables.beside(__file__, "lifecycles.csv"),
     {
         "of": "a series, or a size whose dates differ from those of its series",
-        "seen": "the earliest source that has it",
-        "preview": "whether it was ever a preview: yes or no",
-        "general": "the source by whose date it had left preview",
-        "announced": "the earliest source that tells of the end",
-        "end": "the source whose date is the last day",
-        "end_elsewhere": "where the last day is another: region=source",
-        "also_given": "sources of other last days, which were not followed",
-        "doubt": "a source that leaves open whether it is still sold",
+        **lifecycle_tables.COLUMNS,
     },
 )
 SIZES = Table(
@@ -102,9 +95,8 @@ def packaged() -> SizeTables:
 def read(gpus: str, series: str, lifecycles: str, sizes: str, *, known: Mapping[str, Source]) -> SizeTables:
     """The tables of four texts, with the sources that they may refer to. TableError where a cell isn't what its column holds."""
     models = {name: _gpu(row, known) for name, row in tables.by_name(tables.rows(GPUS, gpus), "model").items()}
-    dates = {
-        name: (row, lifecycle_of(row, known)) for name, row in tables.by_name(tables.rows(LIFECYCLES, lifecycles), "of").items()
-    }
+    rows_of_dates = tables.by_name(tables.rows(LIFECYCLES, lifecycles), "of")
+    dates = {name: (row, lifecycle_tables.read(row, known)) for name, row in rows_of_dates.items()}
     rows_of_series = tables.by_name(tables.rows(SERIES, series), "series")
     rows_of_sizes = tables.by_name(tables.rows(SIZES, sizes), "size")
     for name, row in rows_of_sizes.items():
@@ -125,26 +117,6 @@ def read(gpus: str, series: str, lifecycles: str, sizes: str, *, known: Mapping[
         _check_successors(row, named)
         found.append(_size(name, row, lines, dates[name][1] if name in dates else None))
     return SizeTables(MappingProxyType(models), MappingProxyType(lines), tuple(found))
-
-
-def lifecycle_of(row: Row, known: Mapping[str, Source]) -> Lifecycle:
-    """The lifecycle in the columns that every table of lifecycles has."""
-    where = sources.WHERE
-    lifecycle = Lifecycle(
-        seen=row.one_of("seen", known, where),
-        preview=row.yes("preview"),
-        general=row.maybe("general", known, where),
-        announced=row.maybe("announced", known, where),
-        end=row.maybe("end", known, where),
-        end_elsewhere=MappingProxyType(row.pairs("end_elsewhere", known, where)),
-        also_given=row.several("also_given", known, where),
-        doubt=row.maybe("doubt", known, where),
-    )
-    if lifecycle.general is not None and not lifecycle.preview:
-        raise row.wrong("general", "nothing where preview is no")
-    if lifecycle.announced is not None and lifecycle.end is None:
-        raise row.wrong("announced", "nothing where there is no end")
-    return lifecycle
 
 
 def _gpu(row: Row, known: Mapping[str, Source]) -> Gpu:

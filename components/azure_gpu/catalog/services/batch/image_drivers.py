@@ -38,7 +38,7 @@ def misfit(image: VmImage, size: Size) -> Misfit | None:
         return None
     if Driver.CUDA not in size.series.drivers:
         return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings one for compute", _GRID_ALONE)
-    if image.lifecycle.seen is not HPC_IMAGES:
+    if image.lifecycle.seen != HPC_IMAGES:
         return None
     for_v100 = _FOR_V100 in image.reference.sku
     if gpu.architecture in _BEFORE_TURING and not for_v100:

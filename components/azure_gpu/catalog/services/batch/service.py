@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog import lifecycle, lifecycle_tables, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
@@ -16,10 +16,7 @@ from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 
-_ADVISOR = Source("Azure Advisor recommendations for Batch", Dated.OBSERVED, date(2026, 8, 11))
-_ADVISOR_END = Source("Azure Advisor recommendations for Batch", Dated.VALID_FROM, date(2027, 5, 31))
 _REGIONS_END = Source("Azure Advisor recommendations for Batch", Dated.VALID_FROM, date(2026, 3, 31))
-_NV_END = Source("azure.microsoft.com/updates?id=516070", Dated.VALID_FROM, date(2026, 9, 30))
 
 # Batch as a whole, and the regions that it has left.
 SERVICE = Lifecycle(
@@ -82,37 +79,10 @@ OUTBOUND_TAGS: Mapping[str, tuple[str, ...]] = {
     "Classic": ("BatchNodeManagement.<region>", "Storage.<region>"),
 }
 
-_IN_2018 = Lifecycle(seen=BATCH_ARTICLE)
-_IN_2021 = Lifecycle(seen=sources.SIZES)
-SERIES: Mapping[str, Lifecycle] = {
-    "A8-A11": _IN_2018,
-    "H": _IN_2018,
-    "NC": _IN_2018,
-    "NC Promo": _IN_2018,
-    "NCv2": _IN_2018,
-    "NCv3": _IN_2018._replace(end=sources.end(sources.END_OF_LIFE, 2025, 9, 30)),
-    "ND": _IN_2018,
-    "NDv2": _IN_2018._replace(doubt=sources.SIZES),  # in the tables of 2018, "not yet available" in those of 2021
-    "NV": _IN_2018,
-    "NV Promo": _IN_2018,
-    "NVv2": _IN_2018,
-    "HB": _IN_2021,
-    "HBv2": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
-    "HBv3": _IN_2021,
-    "HC": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
-    "NCasT4_v3": _IN_2021,
-    "NC_A100_v4": Lifecycle(seen=sources.SIZES_A100),
-    "NCads_H100_v5": Lifecycle(seen=sources.SIZES_H100),
-    "NDasrA100_v4": _IN_2021,
-    "NP": _IN_2021._replace(announced=_ADVISOR, end=_ADVISOR_END),
-    "ND_H100_v5": Lifecycle(seen=sources.notice(173, "support for standardNDSH100v5Family, in select regions", 2024, 6, 28)),
-    # What the recommendations for Batch name to move to from HBv2 and HC.
-    "HBv4": Lifecycle(seen=_ADVISOR),
-    "HBv5": Lifecycle(seen=_ADVISOR),
-    "HX": Lifecycle(seen=_ADVISOR),
-    "NVv3": _IN_2021._replace(end=_NV_END),
-    "NVv4": _IN_2021._replace(end=_NV_END),
-}
+
+# NDv2 is in its tables of 2018, "not yet available" in those of 2021. HBv4, HBv5 and HX are what its recommendations name to move
+# to from HBv2 and HC.
+SERIES = lifecycle_tables.of_series(tables.beside(__file__, "batch_series.csv"))
 
 
 def feature_problems(feature: Feature, as_of: date, path: str, value: object) -> list[Problem]:

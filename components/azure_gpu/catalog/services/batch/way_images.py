@@ -15,6 +15,7 @@ from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.services.vm_image_rows import IMAGES
 from azure_gpu.catalog.services.vm_images import Distribution, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.tables import Keyed
 
 _KEPT_UP = timedelta(days=3 * 365)
 # Images by preference. The first ones bring drivers; those of the article are there for its day.
@@ -43,8 +44,7 @@ _WINDOWS_PLAIN = tuple(
     f"microsoftwindowsserver/windowsserver/{sku}"
     for sku in ("2022-datacenter-g2", "2022-datacenter", "2016-datacenter", "2012-r2-datacenter")
 )
-BY_NAME = {str(image.reference).lower(): image for image in IMAGES}
-_WITH_CONTAINERS = tuple(str(image.reference).lower() for image in IMAGES if Software.WINDOWS_CONTAINERS in image.has)
+BY_NAME = Keyed(lambda: {str(image.reference).lower(): image for image in IMAGES})
 
 
 def with_drivers(request: PoolRequest) -> Sequence[str]:
@@ -64,7 +64,9 @@ def plain(operating_system: OperatingSystem) -> Sequence[str]:
 
 def with_containers(operating_system: OperatingSystem) -> Sequence[str]:
     """Names of images without drivers that run containers."""
-    return _WITH_CONTAINERS if operating_system is OperatingSystem.WINDOWS else ()
+    if operating_system is not OperatingSystem.WINDOWS:
+        return ()
+    return [name for name, image in BY_NAME.items() if Software.WINDOWS_CONTAINERS in image.has]
 
 
 def first(

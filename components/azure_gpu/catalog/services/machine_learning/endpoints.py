@@ -4,13 +4,13 @@ In: a size with its use and the day, or a size and a number of instances. Out: p
 Azure Machine Learning itself gives it. What an endpoint and its deployments may say is in `deployments`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import observed
@@ -19,19 +19,15 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Keyed, Listed, Row, Table
 
-RESERVED = Fraction(1, 5)  # of the instances, on top of them, so that upgrades have room
-RESERVED_SOURCE = Source(
-    "Microsoft Learn, machine-learning/includes/quota-allocation-online-deployment", Dated.OBSERVED, date(2023, 12, 7)
-)
+RESERVED = Fraction(1, 5)  # of the instances, on top of them, so that upgrades have room; source: the fact about deployments
 QUOTAS = Source("Microsoft Learn, machine-learning/how-to-manage-quotas", Dated.OBSERVED, date(2026, 1, 27))
 LEAST_INSTANCES = 1
 DEFAULT_INSTANCE_TYPE = "Standard_F4s_v2"
 
 _PAGE = "Microsoft Learn, machine-learning/reference-managed-online-endpoints-vm-sku-list"
 LIST = Source(_PAGE, Dated.OBSERVED, date(2023, 10, 18))
-# The page got more rows later and kept its date of 2023.
-_LATER_LIST = Source(f"{_PAGE}, its later table", Dated.OBSERVED, date(2026, 11, 20))
 LEAST_SOURCE = Source("Azure/mlops-v2 issue 48", Dated.OBSERVED, date(2026, 11, 20))
 _PROVIDER = Source("pulumi-azure-native 3.29.0, ManagedOnlineDeployment", Dated.OBSERVED, date(2026, 11, 20))
 
@@ -45,34 +41,29 @@ class ManagedSize(NamedTuple):
     seen: Source
 
 
-def _rows(quota_family: str, *names: str, reserves: bool, seen: Source = LIST) -> Iterator[ManagedSize]:
-    for name in names:
-        yield ManagedSize(f"Standard_{name}", quota_family, reserves, seen)
-
-
-MANAGED_SIZES: tuple[ManagedSize, ...] = (
-    *_rows("standardNCSv2Family", "NC6s_v2", "NC12s_v2", "NC24s_v2", reserves=True),
-    *_rows("standardNCSv3Family", "NC6s_v3", "NC12s_v3", "NC24s_v3", reserves=True),
-    *_rows("standard NCASv3_T4 Family", "NC4as_T4_v3", "NC8as_T4_v3", "NC16as_T4_v3", "NC64as_T4_v3", reserves=True),
-    *_rows("standardNCADSA100v4Family", "NC24ads_A100_v4", "NC48ads_A100_v4", "NC96ads_A100_v4", reserves=False),
-    *_rows("standardNCADSH100v5Family", "NC40ads_H100_v5", "NC80adis_H100_v5", reserves=False, seen=_LATER_LIST),
-    *_rows("standardNDSv2Family", "ND40rs_v2", reserves=False),
-    *_rows("standard NDASv4_A100 Family", "ND96asr_v4", reserves=False),
-    *_rows("standard NDAMSv4_A100Family", "ND96amsr_A100_v4", reserves=False),
-    *_rows("standardNDv5H100Family", "ND96is_H100_v5", "ND96isr_H100_v5", reserves=False, seen=_LATER_LIST),
-    *_rows(
-        "standardNVADSA10v5Family",
-        "NV6ads_A10_v5",
-        "NV12ads_A10_v5",
-        "NV18ads_A10_v5",
-        "NV36ads_A10_v5",
-        "NV36adms_A10_v5",
-        "NV72ads_A10_v5",
-        reserves=True,
-        seen=_LATER_LIST,
-    ),
+TABLE = Table(
+    tables.beside(__file__, "endpoint_sizes.csv"),
+    {
+        "size": "as Azure spells it: Standard_NC4as_T4_v3",
+        "quota_family": "as Azure Machine Learning spells it",
+        "reserves": "whether quota for upgrades is asked for on top: yes or no",
+        "source": "the earliest that has it",
+    },
 )
-_BY_NAME = {one.name.lower(): one for one in MANAGED_SIZES}
+
+
+def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, ManagedSize]:
+    """What a table's rows tell, with the sources that they may refer to. TableError where a row is malformed."""
+    return {
+        name.lower(): ManagedSize(
+            name, row.filled("quota_family"), row.yes("reserves"), row.one_of("source", known, sources.WHERE)
+        )
+        for name, row in tables.by_name(rows, "size").items()
+    }
+
+
+_BY_NAME = Keyed(lambda: read(tables.read(TABLE), sources.named()))
+MANAGED_SIZES = Listed(_BY_NAME.values)
 
 
 class ManagedCpuSize(NamedTuple):

@@ -8,7 +8,7 @@ support every size and gives a list by API only, so that a series that no page n
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog import lifecycle, lifecycle_tables, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import endpoints
@@ -17,39 +17,12 @@ from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 
 _PAGE = "Microsoft Learn, machine-learning/concept-compute-target"
-_PAGE_2020 = Source(_PAGE, Dated.OBSERVED, date(2020, 9, 29))
 TARGETS_PAGE = Source(_PAGE, Dated.OBSERVED, date(2024, 1, 23))
-_RETIRING = "Microsoft Learn, machine-learning/includes/retiring-vms"  # read in its version of 2024-10-17
 EOL = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))
 
 
-def _until(end: date) -> Lifecycle:
-    return Lifecycle(seen=_PAGE_2020, end=Source(_RETIRING, Dated.VALID_FROM, end))
-
-
-_SINCE_2020 = Lifecycle(seen=_PAGE_2020)
-_SINCE_2024 = Lifecycle(seen=TARGETS_PAGE)
-_UNTIL_2023 = _until(date(2023, 8, 31))
-
-# By series. NCv3 and NVv3 have no end of their own here: they end with the machines.
-COMPUTE_SERIES: dict[str, Lifecycle] = {
-    "NC": _UNTIL_2023,
-    "NC Promo": _UNTIL_2023,
-    "NCv2": _UNTIL_2023,
-    "ND": _UNTIL_2023,
-    "NV": _UNTIL_2023,
-    "NV Promo": _UNTIL_2023,
-    "NCv3": _SINCE_2020,
-    "NDv2": _SINCE_2020,
-    "NVv3": _SINCE_2020,
-    "NCasT4_v3": _SINCE_2024,
-    "NDasrA100_v4": _SINCE_2024,
-    "H": _SINCE_2020,
-    "HB": _until(date(2024, 8, 31)),
-    "HC": _SINCE_2020,
-    "HBv2": _SINCE_2020,
-    "HBv3": _SINCE_2024,
-}
+# NCv3 and NVv3 have no end of their own here: they end with the machines.
+COMPUTE_SERIES = lifecycle_tables.of_series(tables.beside(__file__, "compute_series.csv"))
 
 LOW_PRIORITY = Lifecycle(
     seen=EOL,

@@ -1,0 +1,49 @@
+"""The columns in which a table says from when until when what its row names is sold, and the tables that have nothing else.
+
+`COLUMNS` goes into the columns of a table; `read` makes a `Lifecycle` of a row; `of_series` is a service's table of series.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from azure_gpu.catalog import sources, tables
+from azure_gpu.catalog.lifecycle import Lifecycle
+from azure_gpu.catalog.sources import Source
+from azure_gpu.catalog.tables import Keyed, Row, Table
+
+COLUMNS = {
+    "seen": "the earliest source that has it",
+    "preview": "whether it was ever a preview: yes or no",
+    "general": "the source by whose date it had left preview",
+    "announced": "the earliest source that tells of the end",
+    "end": "the source whose date is the last day",
+    "end_elsewhere": "where the last day is another: region=source",
+    "also_given": "sources of other last days, which were not followed",
+    "doubt": "a source that leaves open whether it is still sold",
+}
+
+
+def read(row: Row, known: Mapping[str, Source]) -> Lifecycle:
+    """The lifecycle in the columns that every table of lifecycles has."""
+    where = sources.WHERE
+    lifecycle = Lifecycle(
+        seen=row.one_of("seen", known, where),
+        preview=row.yes("preview"),
+        general=row.maybe("general", known, where),
+        announced=row.maybe("announced", known, where),
+        end=row.maybe("end", known, where),
+        end_elsewhere=MappingProxyType(row.pairs("end_elsewhere", known, where)),
+        also_given=row.several("also_given", known, where),
+        doubt=row.maybe("doubt", known, where),
+    )
+    if lifecycle.general is not None and not lifecycle.preview:
+        raise row.wrong("general", "nothing where preview is no")
+    if lifecycle.announced is not None and lifecycle.end is None:
+        raise row.wrong("announced", "nothing where there is no end")
+    return lifecycle
+
+
+def of_series(path: str) -> Mapping[str, Lifecycle]:
+    """From when until when a service takes each series that it names. The file is read when the mapping is first asked."""
+    table = Table(path, {"series": "a row of sizes/series.csv", **COLUMNS})
+    return Keyed(lambda: {name: read(row, sources.named()) for name, row in tables.by_name(tables.read(table), "series").items()})
