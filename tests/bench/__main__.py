@@ -158,6 +158,8 @@ def _report_catalog(known: catalog.Catalog, times: dict[tuple[str, int], preview
     say(f"loading the whole catalog beyond the standard library's modules, CPU in ms: {known.load_own_cpu_ms:.4g}")
     services = ", ".join(f"{name} {spent:.3g}" for name, spent in known.service_cpu_ms.items())
     say(f"loading what one service needs, and one answer, CPU in ms: {services}")
+    modules = ", ".join(f"{name} {spent:.3g}" for name, spent in known.modules_cpu_ms.items())
+    say(f"the same with every module of the service, CPU in ms: {modules}")
     slowest = max(known.service_cpu_ms.values())
     return [
         _hold("loading what the slowest service needs, CPU in ms", slowest, CATALOG_SERVICE_CPU_MS, say),

@@ -27,6 +27,7 @@ def test_the_bench_measures_every_figure() -> None:
     assert figures["catalog"]["checked"] == 5
     assert 0 < figures["catalog"]["load_own_cpu_ms"] < figures["catalog"]["load_cpu_ms"]
     assert 0 < max(figures["catalog"]["service_cpu_ms"].values()) < figures["catalog"]["load_cpu_ms"]
+    assert figures["catalog"]["modules_cpu_ms"]["batch"] > figures["catalog"]["service_cpu_ms"]["batch"]
     assert len(figures["azure_cli"]["created"]) == 1
     assert 0 < figures["azure_cli"]["by_hand"][0] < figures["azure_cli"]["created"][0]
     assert figures["preflight"]["lists"] == 9
