@@ -20,7 +20,7 @@ from tests.components.recording import PROJECT, STACK, declare, readable
 from tests.components.settings_of import STACK_ARGS
 from tests.support.edge_documents import COMPANION, FRAGMENT
 
-CONTEXT, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)  # type: ignore[arg-type]
+CONTEXT, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
 KUBECONFIG = yaml.safe_dump(
     {
         "current-context": "device",

@@ -146,7 +146,7 @@ def test_an_instance_type_is_one_of_the_computes() -> None:
 
 
 def test_a_compute_is_a_kubernetes_one_of_the_workspace() -> None:
-    on = {"deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
+    on: dict[str, Any] = {"deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
     assert said_of(compute="onprem", **on) == {}
     assert "did you mean onprem?" in said_of(compute="onprm", **on)[f"{AT}.compute"]
     found = said_of(compute="training", **on)
