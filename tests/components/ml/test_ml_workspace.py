@@ -224,7 +224,8 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
     store = recorded.one(f"{ML}:Datastore").inputs
     assert store["name"] == "models_foundation-storage"  # the account's: another stack has another one
     assert store["properties"]["serviceDataAccessAuthIdentity"] == "None"
-    offered = made[0].surroundings["ml_workspace"]  # type: ignore[typeddict-item]
+    offered = made[0].surroundings.get("ml_workspace")
+    assert offered is not None
     assert (offered["existing"], offered["public"], offered["managed_network"]) == (True, False, True)
 
 
@@ -236,7 +237,8 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
         made.append(MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
 
     declare(build, lookups={})
-    offered = made[0].surroundings["ml_workspace"]  # type: ignore[typeddict-item]
+    offered = made[0].surroundings.get("ml_workspace")
+    assert offered is not None
     assert offered["models"].keys() == {"mnist-1", "mnist:1", "mnist-2", "mnist:2", "theirs", "theirs:1"}
     assert offered["models"]["mnist:2"] is offered["models"]["mnist-2"]
     assert offered["environments"].keys() == {"scoring", "train", "train:3", "triton", "triton:1"}
