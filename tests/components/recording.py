@@ -10,12 +10,13 @@ import base64
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import pulumi
 from google.protobuf.json_format import MessageToDict
 from pulumi.runtime import get_root_resource, rpc, settings
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
+from pulumi.runtime.stack import Stack
 
 from azure_gpu.catalog.roles import NAMES
 
@@ -181,12 +182,12 @@ class _Answers(Mocks):
     def call(self, args: MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
         self._recorded.lookups.append((args.token, args.args))
         self._recorded.lookup_providers.append(args.provider or "")
-        answer = self._lookups.get(args.token)
+        answer: dict[str, Any] | str | Callable[[Any], dict[str, Any]] | None = self._lookups.get(args.token)
         if answer is None:
             raise LookupError(f"no lookup is prepared for {args.token}")
         if isinstance(answer, str):
             return {}, [("", answer)]
-        return answer(args.args) if callable(answer) else answer, []
+        return answer if isinstance(answer, dict) else answer(args.args), []
 
 
 class _Monitor(MockMonitor):
@@ -279,10 +280,12 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
     logger.addHandler(_Log(recorded))
     mocks = _Answers(recorded, lookups, preview)
     set_mocks(mocks, project=PROJECT, stack=STACK, preview=preview, logger=logger, monitor=_Monitor(recorded, mocks))
-    settings.SETTINGS.callbacks = cast(Any, _Callbacks(recorded))  # in place of a server that the engine would call
+    # In place of a server that the engine would call.
+    settings.SETTINGS.callbacks = _Callbacks(recorded)  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
 
     def program() -> pulumi.Output[None]:
         root = get_root_resource()
+        assert isinstance(root, Stack)
         root.outputs = {}
         build()
         return pulumi.Output.from_input(root.outputs).apply(recorded.exports.update)

@@ -21,6 +21,7 @@ from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.images.gallery_image import GalleryImage
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
+from azure_gpu.shared.context import OfStack
 from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
 from tests.components.recording import KEYS, PROJECT, STACK, Recorded, declare
@@ -56,14 +57,13 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
         assert unexpected == []
         assert len(told) == len(case.get("warns", []))
         foundation = Foundation("foundation", settings.foundation)
+        stands_on: OfStack = {**foundation.surroundings, "stack": settings.stack}
         for name, group in settings.container_groups.items():
-            ContainerGroup(name, {**group, **foundation.surroundings, "stack": settings.stack})
+            ContainerGroup(name, {**group, **stands_on})
         for region, environment in settings.job_environments.items():
-            runs_in = JobEnvironment(region, {**environment, **foundation.surroundings, "stack": settings.stack})
+            runs_in = JobEnvironment(region, {**environment, **stands_on})
             for name in [name for name in settings.jobs if settings.environment_of(name) == region]:
-                args = {**settings.jobs[name], **foundation.surroundings, **runs_in.surroundings, "stack": settings.stack}
-                ServerlessGpuJob(name, args)
-        stands_on: dict[str, Any] = {**foundation.surroundings, "stack": settings.stack}
+                ServerlessGpuJob(name, {**settings.jobs[name], **stands_on, **runs_in.surroundings})
         images = {name: GalleryImage(name, {**image, **stands_on}).of_pool for name, image in settings.gallery_images.items()}
         if settings.batch_account is not None:
             account = BatchAccount("batch", {**settings.batch_account, **stands_on})

@@ -67,6 +67,8 @@ def test_az_and_the_provider_get_200_at_every_version(azure: EmbeddedAzure, grou
 def test_keys_are_made_once_and_renewed_one_at_a_time(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
     account = put_account(azure, group)
     keys = batch.batch_account.get_keys(group_of(account), account["name"])
+    assert keys.primary is not None
+    assert keys.secondary is not None
     assert (keys.account_name, len(keys.primary), len(keys.secondary)) == (account["name"], 88, 88)
     put_account(azure, group, account["name"], tags={"a": "b"})
     renewed = batch.batch_account.regenerate_key(group_of(account), account["name"], {"keyName": "Primary"})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from azure.core.exceptions import HttpResponseError
-from azure.mgmt.compute import ComputeManagementClient
+from azure.mgmt.compute import ComputeManagementClient, models
 
 from tests.support.batch_bodies import API, details, new_name, pool, put_account
 from tests.support.embedded import EmbeddedAzure, until
@@ -50,11 +50,11 @@ def made(azure: EmbeddedAzure, image: str, group: str, number: str = "1.0.0") ->
 
 def test_a_life_with_azures_own_client(azure: EmbeddedAzure, group: str) -> None:
     compute, group_name = client(ComputeManagementClient, azure), group.rsplit("/", 1)[1]
-    gallery = compute.galleries.begin_create_or_update(group_name, "lab", {"location": "westeurope"}).result()
+    gallery = compute.galleries.begin_create_or_update(group_name, "lab", models.Gallery(location="westeurope")).result()
     assert (gallery.name, gallery.provisioning_state) == ("lab", "Succeeded")
-    image = compute.gallery_images.begin_create_or_update(group_name, "lab", "gpu", definition()).result()
+    image = compute.gallery_images.begin_create_or_update(group_name, "lab", "gpu", models.GalleryImage(definition())).result()
     assert (image.os_type, image.hyper_v_generation) == ("Linux", "V2")
-    body = version(snapshot(group))
+    body = models.GalleryImageVersion(version(snapshot(group)))
     first = compute.gallery_image_versions.begin_create_or_update(group_name, "lab", "gpu", "1.0.0", body).result()
     assert (first.name, first.provisioning_state) == ("1.0.0", "Succeeded")
     assert first.publishing_profile.target_regions[0].name == "westeurope"

@@ -12,6 +12,7 @@ from azure.mgmt.containerregistry import ContainerRegistryManagementClient
 from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
 from azure.mgmt.resource.resources import ResourceManagementClient
 from azure.mgmt.storage import StorageManagementClient
+from azure.mgmt.storage.types import StorageAccountCheckNameAvailabilityParameters
 
 from tests.localazure.conftest import GROUPS
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
@@ -34,7 +35,7 @@ def fault(azure: EmbeddedAzure, *arguments: str) -> None:
 
 def skus(azure: EmbeddedAzure, region: str = "westeurope") -> dict[str, Any]:
     rows = client(ComputeManagementClient, azure).resource_skus.list(filter=f"location eq '{region}'")
-    return {row.name: row for row in rows}
+    return {row.name: row for row in rows if row.name}
 
 
 def test_sizes_come_with_family_zones_and_capabilities(azure: EmbeddedAzure) -> None:
@@ -99,7 +100,7 @@ def test_a_size_can_be_withheld_from_a_region_or_a_zone(azure: EmbeddedAzure) ->
 def test_quotas_of_virtual_machines_are_generous_until_a_fault_says_otherwise(azure: EmbeddedAzure) -> None:
     compute = client(ComputeManagementClient, azure)
 
-    def quotas(region: str) -> dict[str, tuple[int, int]]:
+    def quotas(region: str) -> dict[str | None, tuple[int, int]]:
         return {each.name.value: (each.limit, each.current_value) for each in compute.usage.list(region)}
 
     assert quotas("westeurope").items() >= {
@@ -125,6 +126,7 @@ def test_a_location_that_is_none_is_refused_in_arms_words(azure: EmbeddedAzure) 
     with pytest.raises(HttpResponseError) as refused:
         list(client(ComputeManagementClient, azure).usage.list("westeuropa"))
     assert refused.value.status_code == 400
+    assert refused.value.error is not None
     assert refused.value.error.code == "NoRegisteredProviderFound"
     assert "location 'westeuropa' for type 'locations/usages'" in refused.value.message
 
@@ -150,7 +152,9 @@ def test_batch_says_how_many_accounts_and_which_sizes(azure: EmbeddedAzure) -> N
     assert batch.location.get_quotas("westeurope").account_quota == 1
     sizes = {each.name: each for each in batch.location.list_supported_virtual_machine_skus("westeurope")}
     assert sizes["Standard_NC4as_T4_v3"].family_name == T4
-    assert sizes["Standard_HB120rs_v2"].batch_support_end_of_life.date().isoformat() == "2027-05-31"
+    end = sizes["Standard_HB120rs_v2"].batch_support_end_of_life
+    assert end is not None
+    assert end.date().isoformat() == "2027-05-31"
     assert "Standard_NC6" not in sizes
 
 
@@ -163,7 +167,7 @@ def test_batch_says_whether_a_name_is_free(azure: EmbeddedAzure, name: str, free
 
 
 def test_machine_learning_has_quotas_of_its_own(azure: EmbeddedAzure) -> None:
-    learning = client(MachineLearningServicesMgmtClient, azure)
+    learning: Any = client(MachineLearningServicesMgmtClient, azure)  # its models say None of all that Azure sets
 
     def usages() -> dict[tuple[str, str], tuple[int, int]]:
         rows = learning.usages.list("westeurope")
@@ -216,7 +220,7 @@ def test_the_caller_may_do_everything_until_a_fault_takes_a_right_away(azure: Em
     authorization = client(AuthorizationManagementClient, azure)
     name = group.rsplit("/", 1)[1]
 
-    def rights() -> list[tuple[list[str], list[str]]]:
+    def rights() -> list[tuple[list[str] | None, list[str] | None]]:
         return [(each.actions, each.not_actions) for each in authorization.permissions.list_for_resource_group(name)]
 
     assert rights() == [(["*"], [])]
@@ -244,7 +248,7 @@ def test_names_of_storage_accounts_and_registries_are_free_until_they_are_taken(
     storage = client(StorageManagementClient, azure).storage_accounts
     registries = client(ContainerRegistryManagementClient, azure).registries
     name = f"sdk{group[-8:]}"
-    account = {"name": name, "type": "Microsoft.Storage/storageAccounts"}
+    account: StorageAccountCheckNameAvailabilityParameters = {"name": name, "type": "Microsoft.Storage/storageAccounts"}
     registry = {"name": name, "type": "Microsoft.ContainerRegistry/registries"}
     assert storage.check_name_availability(account).name_available
     assert registries.check_name_availability(registry).name_available
@@ -253,7 +257,7 @@ def test_names_of_storage_accounts_and_registries_are_free_until_they_are_taken(
     answer = storage.check_name_availability(account)
     assert (answer.name_available, answer.reason) == (False, "AlreadyExists")
     assert registries.check_name_availability(registry).name_available
-    assert storage.check_name_availability(account | {"name": "Not-Valid"}).reason == "AccountNameInvalid"
+    assert storage.check_name_availability({**account, "name": "Not-Valid"}).reason == "AccountNameInvalid"
 
 
 @pytest.mark.parametrize(

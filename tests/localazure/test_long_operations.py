@@ -13,6 +13,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Caller, Change, Kind
 from localazure.arm.router import Arm
 from localazure.arm.store import Body, Resource, Store
+from localazure.entra.tokens import Tokens
 from localazure.kinds.resource_groups import ResourceGroups
 from localazure.lists.deviations import Deviations
 from localazure.services import SUBSCRIPTION, Clock, Services, Settings
@@ -71,7 +72,10 @@ class Slow(Kind):
         return Answer(body={"removedMeanwhile": self.removed})
 
 
-class AnyToken:
+class AnyToken(Tokens):
+    def __init__(self) -> None:
+        """Without a key: it signs nothing."""
+
     def check(self, authorization: str) -> Caller:
         return Caller(object_id="someone", app_id="some-application")
 

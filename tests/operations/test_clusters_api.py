@@ -88,7 +88,7 @@ class Arm:
 
     def __init__(self, control_plane: ControlPlane, **properties: Any) -> None:
         self.control_plane = control_plane
-        self.body: dict[str, Any] | None = {"name": "aks", "id": ID, "properties": properties}
+        self.body: Any = {"name": "aks", "id": ID, "properties": properties}
         self.login: Any = self
         self.credential: Any = self
         self.posted: list[str] = []
@@ -100,7 +100,7 @@ class Arm:
     def post(self, path: str, api_version: str) -> Any:
         self.posted.append(path.rsplit("/", 1)[-1])
         text = self.control_plane.kubeconfig.read_text()
-        if self.posted[-1] == "listClusterUserCredential" and not self.body["properties"].get("with_certificate"):  # type: ignore[index]
+        if self.posted[-1] == "listClusterUserCredential" and not self.body["properties"].get("with_certificate"):
             content = yaml.safe_load(text)
             content["users"][0]["user"] = {"exec": {"command": "kubelogin"}}
             text = yaml.safe_dump(content)

@@ -19,7 +19,7 @@ NO_GPU_FREE = (
 TAINTED = "0/1 nodes are available: 1 node(s) had untolerated taint(s). preemption: 0/1 nodes are available"
 NOBODY = "no nodes available to schedule pods"
 AT_MAX = bodies.event("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")
-TOLERATES = {"tolerations": [bodies.GPU_TOLERATION]}
+TOLERATES: dict[str, Any] = {"tolerations": [bodies.GPU_TOLERATION]}
 AUTOSCALED = {"enableAutoScaling": True, "minCount": 0, "maxCount": 1}
 
 

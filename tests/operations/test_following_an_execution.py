@@ -8,6 +8,7 @@ import requests
 from azure.core.exceptions import ServiceRequestError
 
 from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
 from azure_gpu_operations.run.execution import INTERRUPTED, QUIET_POLLS, TIMEOUT, End, follow
 from azure_gpu_operations.run.log_stream import LogStream, plain, stream_address
@@ -34,7 +35,7 @@ def serve() -> Iterator[Serve]:
         server.stop()
 
 
-class ScriptedJobs:
+class ScriptedJobs(Jobs):
     """Answers each look at the execution with the next state of its script, and stays at the last."""
 
     def __init__(self, *states: str, replicas: bool = True) -> None:
@@ -73,11 +74,11 @@ def job(server: LogServer) -> Job:
     return job_of({"id": ID, "name": "trainer", "properties": {"eventStreamEndpoint": endpoint, "template": template}})
 
 
-def stream(server: LogServer, jobs: Any | None = None) -> LogStream:
+def stream(server: LogServer, jobs: Jobs | None = None) -> LogStream:
     return LogStream(jobs or ScriptedJobs("Running"), job(server), "trainer-1")
 
 
-def followed(server: LogServer, jobs: Any, **options: Any) -> tuple[End, list[str], list[str]]:
+def followed(server: LogServer, jobs: Jobs, **options: Any) -> tuple[End, list[str], list[str]]:
     shown, said = list[str](), list[str]()
     end = follow(jobs, job(server), "trainer-1", show=shown.append, say=said.append, sleep=lambda _: None, **options)
     return end, shown, said
@@ -191,7 +192,7 @@ def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run
     monkeypatch.setattr("azure_gpu_operations.run.asking.UNREACHABLE_SECONDS", 0)
     server, said = serve([ONE]), list[str]()
     with pytest.raises(ServiceRequestError):
-        follow(ScriptedJobs("lost"), job(server), "trainer-1", show=said.append, say=said.append)  # pyright: ignore[reportArgumentType]
+        follow(ScriptedJobs("lost"), job(server), "trainer-1", show=said.append, say=said.append)
     assert "the execution trainer-1 may still run and cost" in said[-1]
 
 
@@ -262,6 +263,6 @@ def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Ser
         until(lambda: server.asked, "the stream was opened")
         return looked(job, name)
 
-    jobs.execution = once_the_log_flows  # pyright: ignore[reportAttributeAccessIssue]
+    jobs.execution = once_the_log_flows
     _, shown, _ = followed(server, jobs)
     assert shown == ["line 1"]

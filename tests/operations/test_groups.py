@@ -23,7 +23,7 @@ class ScriptedArm:
             return {"content": self.logs[resource_id]}
         script = self.scripts[resource_id]
         state = script.pop(0) if len(script) > 1 else script[0]
-        return state and group(state)
+        return None if state is None else group(state)
 
 
 class Clock:

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def write_lock(backend: Path, pid: int, hostname: str | None = None) -> Path:
     return file
 
 
-def pending(token: str, **inputs: str) -> dict[str, object]:
+def pending(token: str, **inputs: str) -> dict[str, Any]:
     resource = {"urn": f"urn:{token}", "type": token, "inputs": {"azureApiVersion": "2024-03-01", **inputs}}
     return {"type": "creating", "resource": resource}
 
@@ -90,7 +91,7 @@ def test_what_exists_joins_the_resources_and_what_was_never_made_goes() -> None:
     )
     assert repair.settled_deployment(deployment, settled) == {
         "manifest": {"time": "now"},
-        "resources": [{"urn": "stack"}, {**made["resource"], "id": GROUP_ID}],  # type: ignore[dict-item]
+        "resources": [{"urn": "stack"}, {**made["resource"], "id": GROUP_ID}],
         "pending_operations": [deleting],
     }
 
@@ -108,7 +109,7 @@ def test_what_was_made_to_replace_another_takes_its_place_and_leaves_that_one_to
     assert repair.settled_deployment(deployment, repair.Settled(((urn, GROUP_ID),), ()))["resources"] == [
         {"urn": "stack"},
         {**old, "delete": True},
-        {**made["resource"], "id": GROUP_ID},  # type: ignore[dict-item]
+        {**made["resource"], "id": GROUP_ID},
     ]
 
 

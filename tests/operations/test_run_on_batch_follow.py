@@ -167,7 +167,7 @@ def test_lines_are_shown_when_they_are_whole_and_the_last_one_at_the_end() -> No
             yield task(state, 0 if state == "completed" else None)
 
     script = looks()
-    account.task = lambda job_id, task_id: next(script)  # type: ignore[method-assign]
+    account.task = lambda job_id, task_id: next(script)
     assert followed(account)[1] == ["one", "two", "three"]
 
 
@@ -182,7 +182,7 @@ def test_a_task_that_starts_anew_is_shown_from_its_beginning() -> None:
         yield task("completed", 0)
 
     script = looks()
-    account.task = lambda job_id, task_id: next(script)  # type: ignore[method-assign]
+    account.task = lambda job_id, task_id: next(script)
     _, shown, said = followed(account)
     assert shown == ["first run", "again"]
     assert said == ["the task failed and is tried again (1)"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.machine_learning import running_rows
 from azure_gpu_operations.virtual_machines import Machine, machine_of
 
@@ -13,16 +14,16 @@ SIZE = "Standard_NC4as_T4_v3"
 T4 = Decimal("0.526")  # USD an hour in East US, of 2026-06-18
 
 
-class Written:
-    """An `Arm` that knows what is written down."""
+class Written(Arm):
+    """One that knows what is written down."""
 
     def __init__(self, bodies: dict[str, dict[str, Any]], lists: dict[str, list[dict[str, Any]]] | None = None) -> None:
         self.bodies, self.lists = bodies, lists or {}
 
-    def get(self, path: str, version: str) -> dict[str, Any] | None:
-        return self.bodies.get(path)
+    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None:
+        return self.bodies.get(resource_id)
 
-    def values(self, path: str, version: str, **query: str) -> Iterator[dict[str, Any]]:
+    def values(self, path: str, api_version: str, **query: str) -> Iterator[dict[str, Any]]:
         yield from self.lists.get(path, [])
 
 
@@ -40,7 +41,7 @@ def deployment(name: str, instances: int, state: str = "Succeeded", kind: str = 
 
 def rows(*deployments: dict[str, Any], traffic: dict[str, int]) -> list[Any]:
     endpoint = {"id": "/e", "name": "e", "location": "eastus", "properties": {"traffic": traffic, "mirrorTraffic": {"green": 5}}}
-    return list(running_rows.of_endpoint(Written({"/e": endpoint}, {"/e/deployments": list(deployments)}), "/e", "digits"))  # type: ignore[arg-type]
+    return list(running_rows.of_endpoint(Written({"/e": endpoint}, {"/e/deployments": list(deployments)}), "/e", "digits"))
 
 
 def test_each_deployment_has_a_row_with_its_instances_its_traffic_and_its_cost() -> None:
@@ -59,7 +60,7 @@ def test_what_runs_on_a_cluster_costs_what_its_nodes_do_and_what_failed_costs_no
 def compute(count: int, kind: str = "AmlCompute") -> list[Any]:
     inner = {"vmSize": SIZE, "vmPriority": "Dedicated", "currentNodeCount": count, "nodeStateCounts": {"runningNodeCount": 1}}
     body = {"id": "/c", "location": "eastus", "properties": {"computeType": kind, "properties": inner}}
-    return list(running_rows.of_compute(Written({"/c": body}), "/c", "t4"))  # type: ignore[arg-type]
+    return list(running_rows.of_compute(Written({"/c": body}), "/c", "t4"))
 
 
 def test_a_compute_runs_as_long_as_it_has_nodes() -> None:

@@ -48,7 +48,7 @@ def shape(name: str = "aks-test", **changed: object) -> ClusterShape:
         entra=False,
         azure_rbac=False,
     )
-    return plain._replace(**changed)  # type: ignore[arg-type]
+    return plain._replace(**changed)
 
 
 class ControlPlane:

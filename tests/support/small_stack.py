@@ -16,7 +16,7 @@ class SmallStack:
 
     def __init__(self, folder: Path, environment: Mapping[str, str], program: str) -> None:
         self.folder = folder
-        self.environment = environment
+        self.environment = dict(environment)
         (folder / "Pulumi.yaml").write_text("name: small\nruntime: python\n")
         (folder / "__main__.py").write_text(program)
         self.run("stack", "init", f"s{uuid.uuid4().hex[:8]}")

@@ -8,7 +8,7 @@ import hashlib
 import sys
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import grpc
 from pulumi.runtime.proto import provider_pb2
@@ -20,16 +20,10 @@ from localazure.plugin.invokes import READS
 from localazure.plugin.resources import preserved_outputs
 from localazure.plugin.server import serve
 from localazure.plugin.servicer import Provider
+from localazure.plugin.settings import Settings
 from localazure.plugin.wire import Properties
 from tests.components.recording import COMPUTED
 from tests.upgrades import answers
-
-
-class Configured(NamedTuple):
-    """What is asked of a configuration."""
-
-    subscription_id: str
-    location: str  # empty where there is no default
 
 
 class NoAzure:
@@ -82,14 +76,21 @@ def over(below: Any, above: Any) -> Any:
 class OfflineAzure(Provider):
     """Takes any subscription."""
 
-    _configured = Configured("", "")
-
     def CheckConfig(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802
         return provider_pb2.CheckResponse(inputs=request.news)
 
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802
         given = configured(request)
-        self._configured = Configured(given["subscriptionId"], given.get("location", ""))
+        self._settings = Settings(
+            subscription_id=given["subscriptionId"],
+            tenant_id="",
+            client_id="",
+            client_secret="",
+            metadata_host="",
+            disable_instance_discovery=True,
+            location=given.get("location", ""),
+            skip_read_on_update=True,
+        )
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=False)
 
     def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802

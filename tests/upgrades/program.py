@@ -26,7 +26,7 @@ class DayOfTheCases(datetime.datetime):
 class HookOfPlans(pulumi.ResourceHook):
     """A hook of the program, which is called where it judges plans: one that waits for what was created would wait for ever."""
 
-    def __init__(self, name: str, callback: object, opts: pulumi.ResourceHookOptions | None = None) -> None:
+    def __init__(self, name: str, callback: pulumi.ResourceHookFunction, opts: pulumi.ResourceHookOptions | None = None) -> None:
         judges_plans = opts is not None and bool(opts.on_dry_run)
         super().__init__(name, callback if judges_plans else _nothing, opts)
 

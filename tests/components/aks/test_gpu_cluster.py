@@ -8,15 +8,15 @@ import pulumi
 import pytest
 
 from azure_gpu.aks import pools as cluster_pools
-from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings
+from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuPoolArgs
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL, digest
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
-from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.context import RegistryArgs, resolve_stack
 from azure_gpu.shared.refusal import Refused
 from tests.components.recording import DEPLOYER, KEYS, PROJECT, STACK, Recorded, Registration, declare, readable
-from tests.components.settings_of import STACK_ARGS
+from tests.components.settings_of import STACK_ARGS, args_of
 
 CLUSTER = "azure-native:containerservice:ManagedCluster"
 POOL = "azure-native:containerservice:AgentPool"
@@ -24,17 +24,18 @@ ROLE = "azure-native:authorization:RoleAssignment"
 PROVIDER = "pulumi:providers:kubernetes"
 SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
 T4: dict[str, Any] = {"size": "Standard_NC4as_T4_v3"}
+GPU_POOLS: dict[str, GpuPoolArgs] = {"t4": {"size": "Standard_NC4as_T4_v3"}}
 ARGS: GpuClusterArgs = {
     "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
     "resource_group_name": "group",
     "resource_group": "group",
-    "gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3"}},
+    "gpu_pools": GPU_POOLS,
     "expires_after": "2026-12-31",
 }
 
 
 def declared(*, preview: bool = False, **changed: Any) -> Recorded:
-    return declare(lambda: GpuCluster("gpus", {**ARGS, **changed}), preview=preview)
+    return declare(lambda: GpuCluster("gpus", args_of(GpuClusterArgs, ARGS, changed)), preview=preview)
 
 
 def pool(**changed: Any) -> Registration:
@@ -43,7 +44,7 @@ def pool(**changed: Any) -> Registration:
 
 def resolved(**changed: Any) -> GpuClusterSpec:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
-    said: GpuClusterSettings = {"gpu_pools": ARGS["gpu_pools"], "expires_after": "2026-12-31", **changed}
+    said = args_of(GpuClusterSettings, {"gpu_pools": GPU_POOLS, "expires_after": "2026-12-31"}, changed)
     return resolve("gpus", said, context)[0]
 
 
@@ -264,7 +265,7 @@ def test_gpu_pools_say_by_what_their_nodes_are_selected() -> None:
 
 
 ZONE = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/privateDnsZones/privatelink.eastus.azmk8s.io"
-REGISTRY: dict[str, Any] = {"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}}
+REGISTRY: RegistryArgs = {"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}}
 ADMIN = "Azure Kubernetes Service RBAC Cluster Admin"
 IDENTITY = "/subscriptions/a/resourceGroups/b/providers/Microsoft.ManagedIdentity/userAssignedIdentities/c"
 

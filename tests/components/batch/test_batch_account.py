@@ -4,9 +4,11 @@ import pytest
 
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.args import BatchAccountArgs
+from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.batch.pool.pool import BatchPool
 from azure_gpu.foundation.args import FoundationArgs
 from azure_gpu.foundation.foundation import Foundation
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import Refused
 from tests.components.recording import declare, readable
 from tests.components.settings_of import STACK_ARGS
@@ -33,9 +35,9 @@ THEIRS = {
 def test_an_account_waits_for_the_right_to_its_storage_and_a_pool_for_the_applications(preview: bool) -> None:
     def build() -> None:
         foundation = Foundation("foundation", FOUNDATION)
-        stands_on = {"stack": STACK_ARGS, **foundation.surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
         account = BatchAccount("batch", {**stands_on, "applications": {"tool": {}}})
-        pool = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31"}
+        pool: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31"}
         BatchPool("train", {**stands_on, **account.surroundings, **pool})
 
     recorded = declare(build, preview=preview)

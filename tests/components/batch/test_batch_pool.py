@@ -7,7 +7,8 @@ import pulumi
 import pytest
 
 from azure_gpu.batch.account.spec import AccountFacts
-from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolArgs, BatchPoolSettings, Replace
+from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolArgs, BatchPoolSettings, Replace, StartTaskArgs
+from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.batch.pool.pool import REPLACING, BatchPool
 from azure_gpu.batch.pool.resolve import resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
@@ -17,7 +18,7 @@ from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import key_docstrings
 from tests.components.recording import PROJECT, STACK, Registration, declare, readable
-from tests.components.settings_of import STACK_ARGS
+from tests.components.settings_of import STACK_ARGS, args_of
 
 POOL = "azure-native:batch:Pool"
 SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
@@ -40,12 +41,12 @@ ARGS: BatchPoolArgs = {
 
 
 def pool(**changed: Any) -> Registration:
-    return declare(lambda: BatchPool("gpus", {**ARGS, **changed})).one(POOL)
+    return declare(lambda: BatchPool("gpus", args_of(BatchPoolArgs, ARGS, changed))).one(POOL)
 
 
 def resolved(**changed: Any) -> BatchPoolSpec:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
-    said: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31", **changed}
+    said = args_of(BatchPoolSettings, {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31"}, changed)
     return resolve("gpus", said, context, PoolPlace(account=AccountFacts(location="eastus")))[0]
 
 
@@ -157,15 +158,15 @@ def test_a_pool_has_a_name_that_batch_takes_whatever_it_is_called_here(name: str
 
 
 def test_secrets_are_secret_all_the_way() -> None:
-    share = {"azure_file": {"url": "https://data.file.core.windows.net/s", "account": "data", "key": "AccountKey=abc"}}
+    share: MountArgs = {"azure_file": {"url": "https://data.file.core.windows.net/s", "account": "data", "key": "AccountKey=abc"}}
 
     def build() -> None:
-        task = {
+        task: StartTaskArgs = {
             "command": "true",
             "secret_environment": {"TOKEN": "hunter2"},
             "resource_files": [{"url": pulumi.Output.secret("https://a/b?sig=hunter3"), "path": "b"}],
         }
-        BatchPool("gpus", {**ARGS, "start_task": task, "mounts": {"share": share}, "replace": "drain-first"})
+        BatchPool("gpus", {**ARGS, "start_task": task, "mounts": {"share": share}, "replace": Replace.DRAIN_FIRST})
 
     recorded = declare(build)
     [registration] = recorded.of_type(POOL)
@@ -194,7 +195,7 @@ def test_an_address_without_a_secret_can_be_read_in_a_preview() -> None:
 
 def test_the_key_of_a_share_leaves_no_trace_in_the_name_or_the_trigger() -> None:
     def with_key(key: str) -> Registration:
-        share = {"azure_file": {"url": "https://data.file.core.windows.net/s", "account": "data", "key": key}}
+        share: MountArgs = {"azure_file": {"url": "https://data.file.core.windows.net/s", "account": "data", "key": key}}
         return pool(mounts={"share": share}, replace="drain-first")
 
     assert with_key("one").replacement_trigger == with_key("two").replacement_trigger
@@ -231,7 +232,7 @@ def test_all_that_a_pool_misses_in_its_surroundings_is_said_at_once() -> None:
         "start_task": {"command": "true", "resource_files": [{"container_url": "https://a/b", "use_identity": True}]},
     }
     with pytest.raises(Refused) as refused:
-        declare(lambda: BatchPool("gpus", args))
+        declare(lambda: BatchPool("gpus", args_of(BatchPoolArgs, args)))
     paths = {problem.path for problem in refused.value.problems}
     assert paths == {
         "pools.gpus.containers.workloads[0]",
@@ -273,6 +274,7 @@ def test_the_defaults_in_the_docstrings_are_those_that_a_pool_gets() -> None:
     }
     told = key_docstrings(BatchPoolSettings)
     assert [key for key, value in of_pool.items() if value and not told[key].endswith(f"Default: {value}.")] == []
+    assert spec.scale.most is not None
     assert spec.scale.most == (1, 0)
     of_autoscale = {
         "scenario": "pending_tasks",

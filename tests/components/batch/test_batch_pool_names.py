@@ -11,7 +11,7 @@ import pulumi
 import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
-from azure_gpu.batch.pool.args import BatchPoolArgs
+from azure_gpu.batch.pool.args import BatchPoolArgs, Replace
 from azure_gpu.batch.pool.immutable import REGISTRY
 from azure_gpu.batch.pool.pool import REPLACING, REPLACING_WITHOUT_PATH, BatchPool
 from azure_gpu.catalog.services import driver_extension
@@ -23,7 +23,7 @@ from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, Registration, declare
-from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+from tests.components.settings_of import STACK_ARGS, TODAY, args_of, configuration
 from tests.support.examples import examples
 
 POOL = "azure-native:batch:Pool"
@@ -137,7 +137,7 @@ EDITS: dict[str, dict[str, Any]] = {
 
 def pool(*edits: str) -> Registration:
     changed = {key: value for edit in edits for key, value in EDITS[edit].items()}
-    return declare(lambda: BatchPool("gpus", {**ARGS, **changed})).one(POOL)
+    return declare(lambda: BatchPool("gpus", args_of(BatchPoolArgs, ARGS, changed))).one(POOL)
 
 
 def immutable(registration: Registration) -> list[Any]:
@@ -235,7 +235,7 @@ def test_pools_that_stand_keep_their_names_in_later_versions(edits: list[str], n
 
 
 def test_an_identity_that_moves_to_another_group_is_another_one() -> None:
-    context, _ = resolve_stack({**STACK_ARGS}, PROJECT, STACK)
+    context, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
     names: list[str] = []
     for group in ("create", {"existing": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/other"}):
         said = read(configuration({"foundation": {"resource_group": group, "identity": "create"}}), TODAY)
@@ -250,7 +250,7 @@ def test_an_identity_that_moves_to_another_group_is_another_one() -> None:
 def test_pools_whose_long_names_differ_at_the_end_have_two_names(length: int) -> None:
     def build() -> None:
         for last in ("a", "b"):
-            BatchPool("x" * (length - 1) + last, {**ARGS, "replace": "drain-first"})
+            BatchPool("x" * (length - 1) + last, {**ARGS, "replace": Replace.DRAIN_FIRST})
 
     one, other = declare(build).of_type(POOL)
     assert one.inputs["poolName"] != other.inputs["poolName"]

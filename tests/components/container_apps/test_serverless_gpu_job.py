@@ -11,9 +11,10 @@ from azure_gpu.container_apps.job.args import EventArgs, EventRuleArgs, Serverle
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
 from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.foundation.foundation import Foundation
-from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.context import OfStack, resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import key_docstrings
+from azure_gpu.shared.workloads import Workload
 from tests.components.recording import PROJECT, STACK, declare, readable
 from tests.components.settings_of import STACK_ARGS
 
@@ -111,7 +112,7 @@ def test_all_that_a_job_misses_in_its_surroundings_is_said_at_once() -> None:
     args: ServerlessGpuJobArgs = {
         **ARGS,
         "gpu": GpuModel.A100,
-        "workload": "mnist",
+        "workload": Workload.MNIST,
         "event": {"rules": {"queue": {"type": "azure-queue", "use_identity": True}}},
     }
     with pytest.raises(Refused) as refused:
@@ -131,13 +132,13 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull_and_runs_in_th
                 "stack": STACK_ARGS,
                 "identity": {"create": True},
                 "registry": {"create": True},
-                "workloads": ["mnist"],
+                "workloads": [Workload.MNIST],
                 "image_source": "https://github.com/someone/fork.git#0123abc",
             },
         )
-        stands_on = {"stack": STACK_ARGS, **foundation.surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
         runs_in = JobEnvironment("jobs", {**stands_on, "create": True, "location": "westeurope", "gpus": [GpuModel.T4]})
-        job = {"workload": "mnist", "expires_after": "2026-12-31"}
+        job: ServerlessGpuJobSettings = {"workload": Workload.MNIST, "expires_after": "2026-12-31"}
         ServerlessGpuJob("train", {**stands_on, **runs_in.surroundings, **job})
 
     recorded = declare(build)

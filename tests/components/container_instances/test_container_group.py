@@ -93,7 +93,7 @@ def test_a_group_that_cannot_be_had_registers_nothing_in_azure_and_says_why_in_o
 
 
 def test_a_workload_that_no_registry_has_built_is_refused() -> None:
-    args: ContainerGroupArgs = {"stack": STACK_ARGS, "resource_group_name": "group", "workload": "mnist"}
+    args: ContainerGroupArgs = {"stack": STACK_ARGS, "resource_group_name": "group", "workload": Workload.MNIST}
     with pytest.raises(Refused, match=r"container_groups\.one\.workload: no registry has built this workload; given: 'mnist'"):
         declare(lambda: ContainerGroup("one", args))
 
@@ -106,11 +106,11 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull() -> None:
                 "stack": STACK_ARGS,
                 "identity": {"create": True},
                 "registry": {"create": True},
-                "workloads": ["mnist"],
+                "workloads": [Workload.MNIST],
                 "image_source": "https://github.com/someone/fork.git#0123abc",
             },
         )
-        ContainerGroup("train", {"stack": STACK_ARGS, **foundation.surroundings, "workload": "mnist"})
+        ContainerGroup("train", {"stack": STACK_ARGS, **foundation.surroundings, "workload": Workload.MNIST})
 
     recorded = declare(build, lookups=KEYS)
     run = recorded.one("azure-native:containerregistry:TaskRun")
@@ -182,7 +182,12 @@ def test_a_workload_of_any_container_comes_from_the_stacks_registry_as_its_ident
         "containers": {"web": {"image": "python:3.11"}},
         "init_containers": {"set-up": {"workload": Workload.MNIST}},
         "identity_id": "/the/identity",
-        "registry": {"name": "stacks", "server": "stacks.azurecr.io", "workload_images": {"mnist": "stacks.azurecr.io/mnist:1"}},
+        "registry": {
+            "name": "stacks",
+            "id": "/the/registry",
+            "server": "stacks.azurecr.io",
+            "workload_images": {"mnist": "stacks.azurecr.io/mnist:1"},
+        },
         "registries": [{"server": "ghcr.io", "username": "someone", "password": "hunter2"}],
     }
     inputs = declare(lambda: ContainerGroup("one", args)).one(GROUP).inputs

@@ -17,10 +17,10 @@ from azure_gpu.kubernetes import jobs as kubernetes_jobs, reach
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from tests.components.recording import PROJECT, STACK, declare, readable
-from tests.components.settings_of import STACK_ARGS
+from tests.components.settings_of import STACK_ARGS, args_of
 from tests.support.edge_documents import COMPANION, FRAGMENT
 
-CONTEXT, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)  # type: ignore[arg-type]
+CONTEXT, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
 KUBECONFIG = yaml.safe_dump(
     {
         "current-context": "device",
@@ -34,7 +34,7 @@ BOTH = {"gpu_count": 2}
 
 
 def edge(**more: Any) -> EdgeSharingSettings:
-    return {"kubeconfig": KUBECONFIG, "namespace": "work", **more}  # type: ignore[typeddict-item]
+    return args_of(EdgeSharingSettings, {"kubeconfig": KUBECONFIG, "namespace": "work"}, more)
 
 
 def resolved(said: EdgeSharingSettings) -> tuple[EdgeSharingSpec, list[Problem]]:

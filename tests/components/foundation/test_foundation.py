@@ -44,7 +44,7 @@ def test_the_key_of_the_log_workspace_is_read_once_and_never_in_plain_text() -> 
 def test_nobody_reads_the_key_of_the_log_workspace_unless_it_is_asked_for() -> None:
     made: list[Foundation] = []
     assert declare(lambda: made.append(Foundation("one", EVERYTHING))).lookups == []
-    assert made[0].surroundings["logs"].keys() == {"workspace_arm_id", "workspace_id"}
+    assert made[0].surroundings.get("logs", {}).keys() == {"workspace_arm_id", "workspace_id"}
 
 
 def test_outputs_are_what_the_class_says() -> None:

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.batch.pool.image import fit_problems
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import VmGeneration
+from tests.components.settings_of import args_of
 
 SIZE = SIZES.find("Standard_NC6")
 assert SIZE is not None
@@ -25,7 +27,7 @@ def found(generation: VmGeneration, *, node_agent: str = "batch.node.ubuntu 24.0
         operating_system=OperatingSystem.LINUX,
         of_gallery={"os_type": OperatingSystem.LINUX, "generation": generation},
     )
-    problems = fit_problems({"size": "Standard_NC6", **said}, choice, SIZE, "pools.training")
+    problems = fit_problems(args_of(BatchPoolSettings, {"size": "Standard_NC6"}, said), choice, SIZE, "pools.training")
     return [(problem.path, problem.value, problem.allowed) for problem in problems]
 
 

@@ -8,23 +8,25 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 import pytest
 
+from azure_gpu.catalog.services.gpu_sharing import Strategy
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool, announcements, node_labels
 from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
+from azure_gpu.shared.workloads import Workload
 from tests.components.recording import Recorded, declare, readable
 
 VERSIONS = ("1.33", "1.34", "1.35", "1.36", "1.37")
 T4, T4_FOUR, A100 = "Standard_NC4as_T4_v3", "Standard_NC64as_T4_v3", "Standard_NC24ads_A100_v4"
-SLICED: SharingArgs = {"strategy": "time-slicing", "replicas": 4}  # type: ignore[typeddict-item]
-BY_MPS: SharingArgs = {"strategy": "mps", "replicas": 2, "active_thread_percentage": 20}  # type: ignore[typeddict-item]
-MIXED: SharingArgs = {"strategy": "mig", "profile": "MIG1g", "mig_strategy": "mixed"}  # type: ignore[typeddict-item]
+SLICED: SharingArgs = {"strategy": Strategy.TIME_SLICING, "replicas": 4}
+BY_MPS: SharingArgs = {"strategy": Strategy.MPS, "replicas": 2, "active_thread_percentage": 20}
+MIXED: SharingArgs = {"strategy": Strategy.MIG, "profile": "MIG1g", "mig_strategy": "mixed"}
 JOBS: ClusterObjectsSettings = {
     "namespace": {"name": "work", "max_gpus": 8},
     "jobs": {
-        "train": {"workload": "mnist", "pool": "shared", "args": ["--steps", "200"]},  # type: ignore[typeddict-item]
+        "train": {"workload": Workload.MNIST, "pool": "shared", "args": ["--steps", "200"]},
         "small": {"image": "nvcr.io/nvidia/cuda:12.4", "pool": "mps", "pinned_memory_limit": "4G", "environment": {"A": "b"}},
         "piece": {"image": "a/b:1", "pool": "cut", "cpu": 2, "memory_in_gib": 3.5, "timeout_minutes": 90, "wait": True},
     },

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.services.gpu_sharing import Strategy
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.gpu_objects.declare import missing_images
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
 from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
+from azure_gpu.shared.workloads import Workload
 
 T4, A100 = "Standard_NC4as_T4_v3", "Standard_NC24ads_A100_v4"
 SHARING = "clusters.c.gpu_pools.p.sharing"
@@ -67,7 +69,7 @@ def test_an_amd_pool_is_taken_where_the_plugin_is_somebody_elses() -> None:
 
 
 def test_sharing_by_a_plugin_that_isnt_declared_is_refused() -> None:
-    [problem] = said({"device_plugin": {"enabled": False}}, pool(T4, {"strategy": "time-slicing", "replicas": 4}))  # type: ignore[typeddict-item]
+    [problem] = said({"device_plugin": {"enabled": False}}, pool(T4, {"strategy": Strategy.TIME_SLICING, "replicas": 4}))
     assert problem.path == f"{SHARING}.strategy"
 
 
@@ -166,7 +168,7 @@ def test_settings_of_the_cluster_are_refused_at_their_key(settings: ClusterObjec
 
 def test_jobs_that_ask_for_more_than_their_namespace_may_are_warned_about() -> None:
     jobs: Any = {name: {"image": "a/b:1", "parallelism": 2} for name in ("one", "two")}
-    sliced = pool(T4, {"strategy": "time-slicing", "replicas": 4})  # type: ignore[typeddict-item]
+    sliced = pool(T4, {"strategy": Strategy.TIME_SLICING, "replicas": 4})
     [warning] = said({"namespace": {"max_gpus": 3}, "jobs": jobs}, sliced, severity=Severity.WARNING)
     assert warning.path == "clusters.c.namespace.max_gpus"
     assert "4 of nvidia.com/gpu" in warning.message
@@ -174,7 +176,7 @@ def test_jobs_that_ask_for_more_than_their_namespace_may_are_warned_about() -> N
 
 
 def test_a_workload_that_no_registry_has_built_is_named() -> None:
-    spec, _ = resolve_objects({"jobs": {"train": {"workload": "mnist"}}}, [pool(T4)], "clusters.c")  # type: ignore[typeddict-item]
+    spec, _ = resolve_objects({"jobs": {"train": {"workload": Workload.MNIST}}}, [pool(T4)], "clusters.c")
     [problem] = missing_images(spec, {})
     assert problem.path == "clusters.c.jobs.train.workload"
     assert missing_images(spec, {"mnist": "registry/mnist:1"}) == []

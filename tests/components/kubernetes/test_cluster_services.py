@@ -9,13 +9,15 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.kubernetes import services as kubernetes_services
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
+from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME
+from azure_gpu.kubernetes.service_args import ClusterServiceSettings
 from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION
-from tests.components.settings_of import TODAY, configuration, pure_problems
+from tests.components.settings_of import TODAY, args_of, configuration, pure_problems
 
 AT = "clusters.research.services.digits"
 POOL = GpuPool("t4", "clusters.research.gpu_pools.t4", "Standard_NC4as_T4_v3", sharing_request({}, "sharing"))
@@ -34,7 +36,7 @@ SMALL: dict[str, Any] = {"image": "a/b:1", "gpus": 0}
 
 
 def resolved(**services: dict[str, Any]) -> tuple[ClusterObjectsSpec, list[Problem]]:
-    return resolve_objects({"services": services}, [POOL], "clusters.research")  # type: ignore[typeddict-item]
+    return resolve_objects(args_of(ClusterObjectsSettings, {"services": services}), [POOL], "clusters.research")
 
 
 def problems(**said: Any) -> dict[str, str]:
@@ -165,8 +167,8 @@ def test_what_is_refused(said: dict[str, Any], path: str, what: str) -> None:
 
 
 def test_a_job_and_a_service_have_two_names() -> None:
-    settings: dict[str, Any] = {"services": {"digits": SMALL}, "jobs": {"digits": {"image": "a/b:1"}}}
-    _, found = resolve_objects(settings, [POOL], "clusters.research")  # type: ignore[arg-type]
+    settings = args_of(ClusterObjectsSettings, {"services": {"digits": SMALL}, "jobs": {"digits": {"image": "a/b:1"}}})
+    _, found = resolve_objects(settings, [POOL], "clusters.research")
     assert [problem.path for problem in found] == [AT]
 
 
@@ -208,4 +210,5 @@ def test_what_a_service_with_a_model_needs_is_said_with_everything_else(
 
 
 def test_the_registry_builds_what_services_run() -> None:
-    assert kubernetes_services.workloads({"digits": SCORING, "small": SMALL}) == {"scoring"}  # type: ignore[dict-item]
+    services = {name: args_of(ClusterServiceSettings, said) for name, said in (("digits", SCORING), ("small", SMALL))}
+    assert kubernetes_services.workloads(services) == {"scoring"}

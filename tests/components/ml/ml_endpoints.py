@@ -3,9 +3,10 @@
 from typing import Any
 
 from azure_gpu.ml.dependencies import ComputeKind, WorkspaceOfEndpoint
+from azure_gpu.ml.endpoint.args import MlEndpointArgs
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from tests.components.recording import Recorded, Registration, declare
-from tests.components.settings_of import STACK_ARGS
+from tests.components.settings_of import STACK_ARGS, args_of
 
 WORKSPACE_ID = "/subscriptions/s/resourceGroups/group/providers/Microsoft.MachineLearningServices/workspaces/ws"
 MODEL = {"id": f"{WORKSPACE_ID}/models/digits/versions/1", "version": "1", "type": "custom"}
@@ -44,9 +45,8 @@ def workspace(**changed: Any) -> WorkspaceOfEndpoint:
         "models": {"digits": MODEL, "digits:1": MODEL, "flow": {**MODEL, "type": "mlflow"}},
         "environments": {"scoring": SCORING, "cuda": ON_GPU},
         "code": {"answers": CODE},
-        **changed,
     }
-    return given  # type: ignore[return-value]
+    return args_of(WorkspaceOfEndpoint, given, changed)
 
 
 def stands_on(**changed: Any) -> dict[str, Any]:
@@ -121,8 +121,8 @@ ON_KUBERNETES: dict[str, Any] = {
 
 
 def declared(*, preview: bool = False, surroundings: dict[str, Any] | None = None, **said: Any) -> Recorded:
-    args = {**(surroundings or stands_on()), **said}
-    return declare(lambda: MlEndpoint("digits", args), preview=preview)  # type: ignore[arg-type]
+    args = args_of(MlEndpointArgs, surroundings or stands_on(), said)
+    return declare(lambda: MlEndpoint("digits", args), preview=preview)
 
 
 def template_of(recorded: Recorded) -> dict[str, Any]:

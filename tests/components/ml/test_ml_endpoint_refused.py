@@ -1,27 +1,31 @@
 """What is refused of an online endpoint before anything is created, and what is said about it."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
+from azure_gpu.ml.endpoint.args import MlEndpointSettings
 from azure_gpu.ml.endpoint.resolve import resolve
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.context import resolve_stack
 from tests.components.ml.ml_endpoints import BLUE, CPU, END, T4, stands_on, workspace
 from tests.components.recording import PROJECT, STACK
+from tests.components.settings_of import args_of
 
 TWO: dict[str, Any] = {"blue": BLUE, "green": BLUE}
 AT = "ml_endpoints.digits"
 
 
-def resolved(in_workspace: WorkspaceOfEndpoint | str | None = "usual", **said: Any) -> tuple[MlEndpointSpec, list[Problem]]:
+def resolved(
+    in_workspace: WorkspaceOfEndpoint | Literal["usual"] | None = "usual", **said: Any
+) -> tuple[MlEndpointSpec, list[Problem]]:
     context, _ = resolve_stack(stands_on()["stack"], PROJECT, STACK)
     given_workspace = workspace() if in_workspace == "usual" else in_workspace
-    settings = {"deployments": {"blue": BLUE}, "expires_after": END, **said}
-    return resolve("digits", settings, context, given_workspace)  # type: ignore[arg-type]
+    settings = args_of(MlEndpointSettings, {"deployments": {"blue": BLUE}, "expires_after": END}, said)
+    return resolve("digits", settings, context, given_workspace)
 
 
 def said_of(*, warnings: bool = False, **said: Any) -> dict[str, str]:
@@ -146,7 +150,7 @@ def test_an_instance_type_is_one_of_the_computes() -> None:
 
 
 def test_a_compute_is_a_kubernetes_one_of_the_workspace() -> None:
-    on = {"deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
+    on: dict[str, Any] = {"deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
     assert said_of(compute="onprem", **on) == {}
     assert "did you mean onprem?" in said_of(compute="onprm", **on)[f"{AT}.compute"]
     found = said_of(compute="training", **on)
@@ -284,7 +288,7 @@ def test_private_egress_is_the_older_way() -> None:
 
 def test_a_gpu_needs_an_end() -> None:
     context, _ = resolve_stack(stands_on()["stack"], PROJECT, STACK)
-    _, problems = resolve("digits", {"deployments": {"blue": BLUE}}, context, workspace())  # type: ignore[typeddict-item]
+    _, problems = resolve("digits", args_of(MlEndpointSettings, {"deployments": {"blue": BLUE}}), context, workspace())
     assert [problem.path for problem in problems] == [f"{AT}.expires_after"]
     assert f"{AT}.expires_after" in said_of(expires_after="2026-01-01")
 
@@ -311,7 +315,7 @@ def test_shares_are_taken_exactly_if_they_are_percentages_of_declared_deployment
     deployments: list[str], traffic: dict[str, int], kubernetes: bool
 ) -> None:
     machine = {**BLUE, "instance_type": "gpu" if kubernetes else T4}
-    compute = {"compute": "onprem"} if kubernetes else {}
+    compute: dict[str, Any] = {"compute": "onprem"} if kubernetes else {}
     _, problems = resolved(deployments=dict.fromkeys(deployments, machine), traffic=traffic, **compute)
     refused = [one for one in problems if one.severity is Severity.ERROR and one.path.startswith(f"{AT}.traffic")]
     right = (

@@ -130,8 +130,8 @@ def test_what_is_kept_is_what_azure_shows_but_where_it_shows_something_else_than
         },
     }
     assert kept(shown, body, {"blue": 100, "green": 0}, {}) == shown  # a 0 that Azure leaves out is no change
-    by_hand = {**shown, "properties": {**shown["properties"], "traffic": {"blue": 50, "green": 50}}}  # type: ignore[dict-item]
+    by_hand = {**shown, "properties": {**shown["properties"], "traffic": {"blue": 50, "green": 50}}}
     assert kept(by_hand, body, {"blue": 100, "green": 0}, {})["properties"]["traffic"] == {"blue": 100, "green": 0}
     assert kept({**shown, "tags": {}}, body, {"blue": 100}, {})["tags"] == {"a": "b"}
-    opened = {**shown, "properties": {**shown["properties"], "publicNetworkAccess": "Disabled"}}  # type: ignore[dict-item]
+    opened = {**shown, "properties": {**shown["properties"], "publicNetworkAccess": "Disabled"}}
     assert kept(opened, body, {"blue": 100}, {})["properties"]["publicNetworkAccess"] == "Enabled"

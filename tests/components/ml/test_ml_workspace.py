@@ -10,15 +10,17 @@ import pytest
 from azure_gpu.foundation.args import FoundationArgs
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.ml.workspace import assets as workspace_assets
+from azure_gpu.ml.workspace.args import ComputeArgs, MlWorkspaceArgs, ModelArgs
 from azure_gpu.ml.workspace.extension import gpu_problems
 from azure_gpu.ml.workspace.immutable import changed_content
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.attachable import ClusterOfWorkspace
+from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.workloads import Workload
 from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS
 from tests.components.recording import KEYS, UNKNOWN, Recorded, Registration, declare, readable
-from tests.components.settings_of import STACK_ARGS
+from tests.components.settings_of import STACK_ARGS, args_of
 
 ML = "azure-native:machinelearningservices"
 ROLE = "azure-native:authorization:RoleAssignment"
@@ -50,8 +52,8 @@ def declared(*, preview: bool = False, foundation: FoundationArgs = FOUNDATION, 
     """A workspace with what is said, on a foundation with everything."""
 
     def build() -> None:
-        stands_on = {"stack": STACK_ARGS, **Foundation("foundation", foundation).surroundings}
-        MlWorkspace("ml", {**stands_on, "clusters": CLUSTERS, "vms": VMS, **said})  # type: ignore[typeddict-item]
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", foundation).surroundings}
+        MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, {"clusters": CLUSTERS, "vms": VMS}, said))
 
     return declare(build, preview=preview, lookups=lookups or {})
 
@@ -64,8 +66,8 @@ def named(recorded: Recorded, name: str) -> Registration:
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_workspaces_in_one_program_share_no_urn(preview: bool) -> None:
     def build() -> None:
-        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
-        MlWorkspace("one", {**stands_on, **EVERYTHING, "clusters": CLUSTERS, "vms": VMS})
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        MlWorkspace("one", args_of(MlWorkspaceArgs, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS}))
         MlWorkspace("two", {**stands_on, "computes": {"t4": {"size": T4, "expires_after": END}}})
 
     urns = [each.urn for each in declare(build, preview=preview, lookups={}).registrations]
@@ -204,9 +206,9 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
-        computes = {"t4": {"size": T4, "expires_after": END}}
-        models = {"mnist": {"version": "1", "path": "mnist/1"}}
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        computes: dict[str, ComputeArgs] = {"t4": {"size": T4, "expires_after": END}}
+        models: dict[str, ModelArgs] = {"mnist": {"version": "1", "path": "mnist/1"}}
         made.append(MlWorkspace("ml", {**stands_on, "existing": THEIRS, "computes": computes, "models": models}))
 
     recorded = declare(build, lookups=lookups)
@@ -222,7 +224,8 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
     store = recorded.one(f"{ML}:Datastore").inputs
     assert store["name"] == "models_foundation-storage"  # the account's: another stack has another one
     assert store["properties"]["serviceDataAccessAuthIdentity"] == "None"
-    offered = made[0].surroundings["ml_workspace"]  # type: ignore[typeddict-item]
+    offered = made[0].surroundings.get("ml_workspace")
+    assert offered is not None
     assert (offered["existing"], offered["public"], offered["managed_network"]) == (True, False, True)
 
 
@@ -230,11 +233,12 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
-        made.append(MlWorkspace("ml", {**stands_on, **EVERYTHING, "clusters": CLUSTERS, "vms": VMS}))
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        made.append(MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
 
     declare(build, lookups={})
-    offered = made[0].surroundings["ml_workspace"]  # type: ignore[typeddict-item]
+    offered = made[0].surroundings.get("ml_workspace")
+    assert offered is not None
     assert offered["models"].keys() == {"mnist-1", "mnist:1", "mnist-2", "mnist:2", "theirs", "theirs:1"}
     assert offered["models"]["mnist:2"] is offered["models"]["mnist-2"]
     assert offered["environments"].keys() == {"scoring", "train", "train:3", "triton", "triton:1"}
@@ -269,7 +273,7 @@ def test_a_version_has_a_hook_that_refuses_another_content_and_lets_the_rest_cha
     old = {"version": "1", "properties": {"modelUri": "a", "modelType": "custom_model", "description": "x"}}
 
     def ask(**changed: Any) -> None:
-        new = {**old, "properties": {**old["properties"], **changed}}  # type: ignore[dict-item]
+        new = {**old, "properties": {**old["properties"], **changed}}
         hook(pulumi.ResourceHookArgs("urn", "id", "name", f"{ML}:ModelVersion", new_inputs=new, old_inputs=old))
 
     ask(description="y")
@@ -314,9 +318,14 @@ def test_a_conda_file_is_read_from_the_programs_folder_and_says_whether_it_is_fo
 
 
 def test_a_workspace_without_what_it_stands_on_is_refused_with_all_of_it() -> None:
-    args: Any = {"stack": STACK_ARGS, "resource_group_name": "group", "computes": {"t4": {"size": T4, "expires_after": END}}}
+    args: MlWorkspaceArgs = {
+        "stack": STACK_ARGS,
+        "resource_group_name": "group",
+        "computes": {"t4": {"size": T4, "expires_after": END}},
+        "environments": {"scoring": {"workload": Workload.SCORING}},
+    }
     with pytest.raises(Refused) as refused:
-        declare(lambda: MlWorkspace("ml", {**args, "environments": {"scoring": {"workload": "scoring"}}}), lookups=KEYS)
+        declare(lambda: MlWorkspace("ml", args), lookups=KEYS)
     assert [problem.path for problem in refused.value.problems] == [
         "foundation.storage",
         "foundation.identity",
@@ -366,11 +375,11 @@ def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_
     waited_for: list[pulumi.CustomResource] = []
 
     def build() -> None:
-        stands_on: Any = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
         waited_for.append(pulumi.CustomResource("test:index:OnTheCluster", "on-the-cluster"))
         ready = waited_for[0].urn.apply(lambda _: "/id/of/shared")
-        clusters: Any = {"shared": {**CLUSTERS["shared"], "id": ready}}
-        MlWorkspace("ml", {**stands_on, **EVERYTHING, "clusters": clusters, "vms": VMS})
+        clusters: dict[str, ClusterOfWorkspace] = {"shared": {**CLUSTERS["shared"], "id": ready}}
+        MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, EVERYTHING, {"clusters": clusters, "vms": VMS}))
 
     recorded = declare(build, lookups={})
     extension = named(recorded, "ml-extension-shared")

@@ -6,7 +6,7 @@ from tests.components.settings_of import STACK_ARGS
 
 
 def test_a_team_without_a_letter_or_digit_names_nothing() -> None:
-    _, [problem] = resolve_stack({**STACK_ARGS, "team": "--"}, PROJECT, STACK)  # pyright: ignore[reportArgumentType]
+    _, [problem] = resolve_stack({**STACK_ARGS, "team": "--"}, PROJECT, STACK)
     assert (problem.path, problem.value) == ("team", "--")
     assert problem.allowed == "a short word, such as vision"
     assert problem.fix == "pulumi config set team <word>"

@@ -23,7 +23,7 @@ from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.vm import GpuVm
 from localazure.shapes import default_api_version, to_arm
 from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare, readable
-from tests.components.settings_of import STACK_ARGS
+from tests.components.settings_of import STACK_ARGS, args_of
 from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
 from tests.support.ssh_keys import PUBLIC_KEY
 
@@ -51,7 +51,7 @@ WINDOWS: dict[str, Any] = {"image": "dsvm", "os_type": "Windows", "admin": {"pas
 
 
 def declared(*, preview: bool = False, **changed: Any) -> Recorded:
-    return declare(lambda: GpuVm("trainer", {**ARGS, **changed}), preview=preview)
+    return declare(lambda: GpuVm("trainer", args_of(GpuVmArgs, ARGS, changed)), preview=preview)
 
 
 def machine(**changed: Any) -> Registration:
@@ -160,7 +160,7 @@ def test_nobody_signs_on_to_linux_with_a_password_and_the_disk_goes_with_the_mac
 
 def test_a_windows_password_is_a_secret_wherever_it_goes() -> None:
     def build() -> None:
-        GpuVm("trainer", {**ARGS, **WINDOWS, "admin": {"password": pulumi.Output.secret(PASSWORD)}})
+        GpuVm("trainer", args_of(GpuVmArgs, ARGS, WINDOWS, {"admin": {"password": pulumi.Output.secret(PASSWORD)}}))
 
     for recorded in (declared(**WINDOWS), declare(build)):
         registration = recorded.one(MACHINE)
@@ -277,7 +277,8 @@ def test_arm_takes_every_body_of_a_machine() -> None:
     }
     seen: set[str] = set()
     problems: list[str] = []
-    for changed in (everything, {"size": "Standard_NV6ads_A10_v5", "subnet_id": SUBNET}, WINDOWS):
+    in_a_subnet: dict[str, Any] = {"size": "Standard_NV6ads_A10_v5", "subnet_id": SUBNET}
+    for changed in (everything, in_a_subnet, WINDOWS):
         for registration in declared(**changed).registrations:
             azure_type = azure_types.BY_TOKEN.get(registration.type)
             if azure_type is None or azure_type.arm_type in WITHOUT_A_FILE:
@@ -291,8 +292,7 @@ def test_arm_takes_every_body_of_a_machine() -> None:
 
 def test_the_names_that_the_network_takes_are_those_that_are_declared() -> None:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
-    settings: Any = {key: ARGS[key] for key in ("size", "admin", "expires_after")}
-    spec, problems = resolve("trainer", settings, context)
+    spec, problems = resolve("trainer", ARGS, context)
     assert [problem for problem in problems if problem.severity is Severity.ERROR] == []
     recorded = declared()
     assert [name for _, name in spec.network_names] == [

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.support.embedded import EmbeddedAzure
 
 
 @pytest.fixture
-def own(tmp_path_factory: pytest.TempPathFactory) -> Apps:
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apps]:
     """Jobs on a server that the test may end."""
     checkout = tmp_path_factory.mktemp("checkout")
     write_workload(checkout / "workloads" / "hello")

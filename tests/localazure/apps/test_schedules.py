@@ -58,7 +58,7 @@ def names(last: str, now: str, store: Store) -> list[str]:
 
 
 def test_a_job_comes_due_once_a_minute_that_its_schedule_names(store: Store) -> None:
-    every = {"scheduleTriggerConfig": {"cronExpression": "*/5 * * * *"}}
+    every: Body = {"scheduleTriggerConfig": {"cronExpression": "*/5 * * * *"}}
     put(store, "five", "Schedule", **every)
     put(store, "manual", "Manual")
     put(store, "half-made", "Schedule", state="Creating", **every)

@@ -7,10 +7,13 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from azure.batch import BatchServiceClient, models
-from azure.batch.batch_auth import SharedKeyCredentials
+# Of azure-batch 14.2, of which a type checker in the project's own environment, with a later one, finds nothing.
+batch: Any = import_module("azure.batch")
+batch_auth: Any = import_module("azure.batch.batch_auth")
+models: Any = import_module("azure.batch.models")
 
 SECONDS = 60
 
@@ -34,7 +37,7 @@ def refused(act: Callable[[], Any]) -> str:
 
 
 def main(address: str, account: str, key: str) -> dict[str, Any]:
-    client = BatchServiceClient(SharedKeyCredentials(account, key), batch_url=address)
+    client = batch.BatchServiceClient(batch_auth.SharedKeyCredentials(account, key), batch_url=address)
     image = models.ImageReference(publisher="microsoft-dsvm", offer="ubuntu-hpc", sku="2204")
     machine = models.VirtualMachineConfiguration(image_reference=image, node_agent_sku_id="batch.node.ubuntu 22.04")
     client.pool.add(

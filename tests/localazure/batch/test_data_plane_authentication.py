@@ -141,7 +141,7 @@ class TestTokens:
         head, payload, signature = token.split(".")
         claims = jwt.decode(token, options={"verify_signature": False})
         forged = jwt.encode({**claims, "exp": claims["exp"] + 9999}, "key" * 20, algorithm="HS256")
-        unsigned = jwt.encode(claims, None, algorithm="none")
+        unsigned = jwt.encode(claims, "", algorithm="none")
         other = f"{head}.{payload[:-4]}AAAA.{signature}"
         for each in (forged, unsigned, other, "x", ".."):
             answer = ask(account, f"Bearer {each}")

@@ -26,6 +26,7 @@ from tests.localazure.batch.data_plane import Account
 from tests.support.embedded import until
 
 OLD = "azure-batch==14.2.0"
+OFTEN: Any = 0.1  # seconds between two looks; the client takes a part of one, though its types ask for whole ones
 
 
 class Credential:
@@ -71,13 +72,18 @@ def test_azure_batch_15_drives_a_job_to_its_output(account: Account, way: str) -
         models.BatchJobCreateOptions(id="new", pool_info=models.BatchPoolInfo(pool_id="new"), uses_task_dependencies=True)
     )
     created = client.create_tasks("new", [task(f"t{number:03}", f"/bin/bash -c 'echo {number}'") for number in range(150)])
-    assert {str(each.status.value) for each in created.result_values} == {"success"}
+    assert created.result_values is not None
+    assert {each.status for each in created.result_values} == {models.BatchTaskAddStatus.SUCCESS}
     depends = models.BatchTaskDependencies(task_ids=["t000"], task_id_ranges=[])
     client.create_task("new", task("last", "/bin/bash -c 'exit 3'", depends_on=depends))
     until(lambda: client.get_job_task_counts("new").task_counts.completed == 151, "all tasks have completed")
     counts = client.get_job_task_counts("new").task_counts
     assert (counts.succeeded, counts.failed) == (150, 1)
     last = client.get_task("new", "last")
+    assert last.execution_info is not None
+    assert last.execution_info.failure_info is not None
+    assert last.constraints is not None
+    assert last.node_info is not None
     assert (last.state, last.execution_info.exit_code) == (models.BatchTaskState.COMPLETED, 3)
     assert last.execution_info.result == models.BatchTaskExecutionResult.FAILURE
     assert last.execution_info.failure_info.code == "FailureExitCode"
@@ -90,13 +96,13 @@ def test_azure_batch_15_drives_a_job_to_its_output(account: Account, way: str) -
     assert b"".join(client.download_task_file("new", "t149", "stdout.txt", ocp_range="bytes=1-2")) == b"49"
     properties = client.get_task_file_properties("new", "t149", "stdout.txt")
     assert (properties.content_length, properties.is_directory) == (4, False)
-    client.begin_disable_job("new", models.BatchJobDisableOptions(disable_tasks="wait"), polling_interval=0.1).wait()
+    client.begin_disable_job("new", models.BatchJobDisableOptions(disable_tasks="wait"), polling_interval=OFTEN).wait()
     assert client.get_job("new").state == models.BatchJobState.DISABLED
-    client.begin_enable_job("new", polling_interval=0.1).wait()
-    client.begin_terminate_job("new", {"terminateReason": "done"}, polling_interval=0.1).wait()  # type: ignore[arg-type]
+    client.begin_enable_job("new", polling_interval=OFTEN).wait()
+    client.begin_terminate_job("new", {"terminateReason": "done"}, polling_interval=OFTEN).wait()  # type: ignore[arg-type]
     assert client.get_job("new").state == models.BatchJobState.COMPLETED
-    client.begin_delete_job("new", polling_interval=0.1).wait()
-    client.begin_delete_pool("new", polling_interval=0.1).wait()
+    client.begin_delete_job("new", polling_interval=OFTEN).wait()
+    client.begin_delete_pool("new", polling_interval=OFTEN).wait()
     assert list(client.list_jobs()) == []
     assert list(client.list_pools()) == []
     if way == "token":

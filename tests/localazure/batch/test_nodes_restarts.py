@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from localazure.batch.model import PoolKey
+from localazure.batch.model import PoolKey, TaskKey
 from localazure.batch.nodes import connection, node_agent, node_journal
 from localazure.batch.nodes.connection import Command, Connection
 from localazure.containers import shim_processes, supervision
@@ -225,9 +225,9 @@ def test_the_journal_of_an_agent_names_what_runs_and_is_shortened(tmp_path: Path
     run(tmp_path / "state", test)
 
 
-def _counting(world: World, pool: object, folder: Path):
+def _counting(world: World, pool: PoolKey, folder: Path) -> TaskKey:
     settings = [{"name": "COUNT", "value": str(folder / "count")}, {"name": "GO", "value": str(folder / "go")}]
-    return world.task(world.job(pool, commonEnvironmentSettings=settings), "task", COUNTING)  # type: ignore[arg-type]
+    return world.task(world.job(pool, commonEnvironmentSettings=settings), "task", COUNTING)
 
 
 def _agents(world: World, pool: object) -> list[int]:

@@ -6,7 +6,7 @@
 import asyncio
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -171,7 +171,7 @@ class World:
 
 
 @asynccontextmanager
-async def world(state: Path) -> Any:
+async def world(state: Path) -> AsyncIterator[World]:
     """An embedded Batch that has started, and ends with all its nodes."""
     made = World(state)
     await made.pools.started()

@@ -15,6 +15,7 @@ from tests.localazure.blobs.conftest import Account, later, refusal
 from tests.localazure.blobs.test_blob_keeper import keeper
 
 MEBIBYTE = 1024 * 1024
+COPYING: tuple[dict[str, Any], ...] = ({}, {"requires_sync": True})
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_a_blob_is_copied_within_its_account(pair: tuple[Account, Account], way:
 
 def test_a_signed_source_is_copied_into_another_account_and_its_signature_is_not_kept(pair: tuple[Account, Account]) -> None:
     source, target = pair
-    for number, options in enumerate(({}, {"requires_sync": True})):
+    for number, options in enumerate(COPYING):
         copy = target.by_token().get_blob_client("into", f"copy-{number}")
         copy.start_copy_from_url(signed(source), **options)
         assert copy.download_blob().readall() == b"0123456789"
@@ -79,7 +80,7 @@ def test_a_source_that_may_not_be_read_or_is_not_there_makes_no_copy(pair: tuple
     source, target = pair
     copy = target.by_token().get_blob_client("into", "copy")
     for address in (f"{source.url}/from/dir/a%20b.txt", signed(source).replace("sp=r", "sp=rw")):
-        for options in ({}, {"requires_sync": True}):
+        for options in COPYING:
             with pytest.raises(HttpResponseError) as error:
                 copy.start_copy_from_url(address, **options)
             assert refusal(error)[1] == "CannotVerifyCopySource"
@@ -97,7 +98,7 @@ def test_leases_snapshots_tags_and_tiers_work_as_clients_ask(account: Account) -
     blob = container.upload_blob("file", b"first", tags={"run": "7"})
     snapshot = blob.create_snapshot()
     blob.upload_blob(b"second", overwrite=True)
-    assert container.get_blob_client("file", snapshot=snapshot["snapshot"]).download_blob().readall() == b"first"
+    assert container.get_blob_client("file", snapshot=str(snapshot["snapshot"])).download_blob().readall() == b"first"
     lease = blob.acquire_lease()
     with pytest.raises(HttpResponseError) as error:
         blob.upload_blob(b"third", overwrite=True)

@@ -268,6 +268,7 @@ OPERATIONS = st.sampled_from(
         for method, *query in (operation.split() for operation in operations.split(","))
     ]
 )
+HEALTH_CHECKS: list[HealthCheck] = list(HealthCheck)  # pyright: ignore[reportAssignmentType] - the iterator is typed as of the metaclass
 ANYTHING = st.tuples(
     st.sampled_from(["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"]),
     PATHS,
@@ -275,7 +276,7 @@ ANYTHING = st.tuples(
 )
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=HEALTH_CHECKS)
 @given(
     fields=st.fixed_dictionaries(
         {"sv": words("2015-04-05 2018-11-09 2020-12-06 2025-07-05 2026-10-06 2014-02-14 x")},
@@ -319,7 +320,7 @@ def test_no_signature_of_odd_fields_gives_an_internal_error(
     assert answer.status_code < 500 or code(answer) == (501, "NotImplemented"), (answer.status_code, answer.text)
 
 
-@settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=HEALTH_CHECKS)
 @given(
     asked=st.one_of(OPERATIONS, ANYTHING),
     more=st.dictionaries(NAMES, VALUES, max_size=2),

@@ -52,7 +52,7 @@ class Place:
         self.put(ACCOUNT, {"location": "westeurope", "sku": {"name": "Standard_LRS"}}, private={"keys": keys})
         self.put(IDENTITY, {"location": "westeurope"}, service={"properties": {"principalId": PRINCIPAL, "clientId": "c"}})
 
-    def put(self, resource_id: str, body: Body, **more: Body) -> None:
+    def put(self, resource_id: str, body: Body, **more: Any) -> None:
         parsed = arm_ids.parse(resource_id)
         assert parsed is not None
         self.store.put(Resource(id=parsed, body=body, **more))

@@ -48,6 +48,8 @@ def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: E
     client, rg = management.client(ContainerInstanceManagementClient, azure), running.rsplit("/", 1)[-1]
     request = ContainerExecRequest(command="/bin/sh", terminal_size=ContainerExecRequestTerminalSize(rows=33, cols=99))
     answer = client.containers.execute_command(rg, "one", "main", request)
+    assert answer.web_socket_uri is not None
+    assert answer.password is not None
     assert answer.web_socket_uri.startswith(f"wss://localhost:{azure.port}/")
     with open_socket(azure, answer.web_socket_uri) as socket:
         socket.send(answer.password)
@@ -147,6 +149,8 @@ def test_attach_follows_the_output_to_the_containers_end(
     answer = management.client(ContainerInstanceManagementClient, azure).containers.attach(
         group.rsplit("/", 1)[-1], "one", "main"
     )
+    assert answer.web_socket_uri is not None
+    assert answer.password is not None
     with open_socket(azure, answer.web_socket_uri) as socket:
         socket.send(answer.password)
         assert read_until(socket, "second") == "first\rhalf\nsecond\n"

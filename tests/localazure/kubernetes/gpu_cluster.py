@@ -59,11 +59,11 @@ class GpuCluster(ControlPlane):
         assert done.returncode == 0, done.stderr
 
     def items(self, *arguments: str) -> list[dict[str, Any]]:
-        return self.asked("get", *arguments)["items"]  # type: ignore[return-value]
+        return self.asked("get", *arguments)["items"]
 
     def gpus(self, node: str, resource: str = "nvidia.com/gpu") -> str | None:
         """What is allocatable on a node."""
-        return self.asked("get", "node", node)["status"]["allocatable"].get(resource)  # type: ignore[index]
+        return self.asked("get", "node", node)["status"]["allocatable"].get(resource)
 
     def phases(self, namespace: str) -> dict[str, str]:
         return {one["metadata"]["name"]: one["status"]["phase"] for one in self.items("pods", "-n", namespace)}

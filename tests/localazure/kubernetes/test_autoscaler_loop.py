@@ -84,12 +84,12 @@ class World:
         view = autoscaler_views.of_template(template(SHAPE, CLUSTER))
         return [PoolView("cpu", scale_set(CLUSTER.key, SHAPE), 0, 9, len(self.nodes), view)]
 
-    async def grow(self, _: str, nodes: int) -> None:
+    async def grow(self, pool: str, nodes: int) -> None:
         self.grown.append(nodes)
         number = len(self.nodes)
         self.nodes += [node(number + each) for each in range(nodes)]
 
-    async def shrink(self, _: str, nodes: Sequence[str]) -> None:
+    async def shrink(self, pool: str, nodes: Sequence[str]) -> None:
         self.gone += nodes
 
 

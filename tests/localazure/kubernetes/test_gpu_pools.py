@@ -58,7 +58,7 @@ def test_a_gpu_appears_while_a_plugin_runs_and_sharing_by_four_runs_four_jobs(cl
     assert len(waiting) == 1
     cluster.kubectl("delete", "daemonset", "-n", namespace, "plugin-shared")
     until(lambda: cluster.gpus(node) == "0", "nothing is allocatable without the plugin")
-    assert cluster.asked("get", "node", node)["status"]["capacity"]["nvidia.com/gpu"] == "4"  # type: ignore[index]
+    assert cluster.asked("get", "node", node)["status"]["capacity"]["nvidia.com/gpu"] == "4"
     cluster.do(cluster.pools.remove(cluster.key, "shared"))
     assert [one["metadata"]["name"] for one in cluster.items("nodes") if one["metadata"]["name"] == node] == []
 
@@ -84,7 +84,7 @@ def test_a_pending_pod_brings_a_node_from_zero_and_the_node_goes_when_nothing_ne
         "the other pod is told why it waits",
     )
     assert cluster.phases(namespace)["intolerant"] == "Pending"
-    told = cluster.asked("get", "configmap", "-n", "kube-system", "cluster-autoscaler-status")["data"]["status"]  # type: ignore[index]
+    told = cluster.asked("get", "configmap", "-n", "kube-system", "cluster-autoscaler-status")["data"]["status"]
     assert f"name: {vmss}" in told
     assert "maxSize: 2" in told
     cluster.kubectl("delete", "pod", "-n", namespace, "wanted")
@@ -112,7 +112,7 @@ def test_a_pool_changes_its_size_labels_and_taints_in_place(cluster: GpuCluster,
     second = apply(cluster, "changed", 3, labels={"team": "a"})
     assert second[0] == first[0]
     node = cluster.asked("get", "node", first[0])
-    assert node["metadata"]["labels"]["team"] == "a"  # type: ignore[index]
+    assert node["metadata"]["labels"]["team"] == "a"
     cluster.create(pod("moved", namespace, 0, nodeName=second[2]))
     until(lambda: cluster.phases(namespace) == {"moved": "Running"}, "the pod runs")
     assert apply(cluster, "changed", 2, labels={"team": "b"}) == second[:2]
@@ -221,7 +221,7 @@ def test_mps_comes_with_its_daemon_and_labels_come_by_node_features(cluster: Gpu
     cluster.create(master)
 
     def labels() -> dict[str, str]:
-        return cluster.asked("get", "node", node)["metadata"]["labels"]  # type: ignore[index]
+        return cluster.asked("get", "node", node)["metadata"]["labels"]
 
     until(lambda: labels().get("nvidia.com/mps.capable") == "true", "the labels stand on the node")
     assert labels()["nvidia.com/gpu.product"] == "Tesla-T4-SHARED"

@@ -13,10 +13,10 @@ from localazure.kubernetes_plugin.engine_log import EngineLog
 from localazure.kubernetes_plugin.servicer import Provider
 from localazure.plugin.server import start
 from localazure.plugin.wire import from_struct, to_struct
-from tests.localazure.plugin.conftest import Engine, left_behind
+from tests.localazure.plugin.conftest import Engine, details_of, left_behind
 from tests.support.kubernetes import ControlPlane
 
-__all__ = ["left_behind"]
+__all__ = ["details_of", "left_behind"]
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 NOBODY = "https://127.0.0.1:1"  # nothing listens there

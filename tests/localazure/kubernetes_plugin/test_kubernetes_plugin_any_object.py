@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from localazure.kubernetes_plugin import state
+from localazure.kubernetes_plugin.api import Api
 from localazure.kubernetes_plugin.changes import changes
 from localazure.kubernetes_plugin.cluster import Cluster, Resource
 from localazure.kubernetes_plugin.kinds import Kind
@@ -47,7 +48,7 @@ def test_secrets_go_over_the_wire_and_into_the_state_as_secrets(marked: dict[str
             assert isinstance(kept[key], Secret)
 
 
-class CountingApi:
+class CountingApi(Api):
     """An API server that lists a group once it is allowed to."""
 
     def __init__(self) -> None:
@@ -65,7 +66,7 @@ class CountingApi:
 
 def test_a_group_is_asked_for_once_by_many_at_once() -> None:
     api = CountingApi()
-    cluster = Cluster(api)  # type: ignore[arg-type]
+    cluster = Cluster(api)
     with ThreadPoolExecutor(16) as pool:
         found = [pool.submit(cluster.resource, Kind("apps", "v1", "Deployment")) for _ in range(16)]
         api.allowed.set()

@@ -8,7 +8,14 @@ from pulumi.runtime.proto import provider_pb2
 
 from localazure.kubernetes_plugin import objects, state
 from localazure.plugin.wire import UNKNOWN, Secret
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, with_kind
+from tests.localazure.kubernetes_plugin.conftest import (
+    CONFIG_MAP,
+    KubernetesEngine,
+    checked_raw,
+    details_of,
+    kubeconfig,
+    with_kind,
+)
 
 AUTONAMING = provider_pb2.CheckRequest.AutonamingOptions
 
@@ -85,8 +92,8 @@ def test_what_lives_in_no_namespace_gets_none(offline: KubernetesEngine, token: 
 def test_what_is_not_an_object_of_the_api_is_refused_by_name(offline: KubernetesEngine, token: str, words: str) -> None:
     with pytest.raises(grpc.RpcError) as refused:
         offline.check(token, {"metadata": {"name": "x"}})
-    assert f"'{token}'" in refused.value.details()
-    assert words in refused.value.details()
+    assert f"'{token}'" in details_of(refused.value)
+    assert words in details_of(refused.value)
 
 
 def test_a_custom_kind_that_ends_with_patch_or_list_is_an_object(offline: KubernetesEngine) -> None:

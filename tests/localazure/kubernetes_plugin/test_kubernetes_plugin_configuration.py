@@ -12,7 +12,7 @@ from pulumi.runtime.proto import provider_pb2
 from localazure.kubernetes_plugin.kubeconfig import access, read
 from localazure.kubernetes_plugin.settings import read_settings
 from localazure.plugin.wire import UNKNOWN, to_struct
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, with_kind
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, details_of, kubeconfig, with_kind
 
 
 def replaced_by(engine: KubernetesEngine, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -90,8 +90,8 @@ def test_a_kubeconfig_that_cannot_be_read_makes_the_cluster_unreachable(
     checked, _ = unconfigured.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}))
     with pytest.raises(grpc.RpcError) as failed:
         unconfigured.create(CONFIG_MAP, checked)
-    assert failed.value.details().startswith("configured Kubernetes cluster is unreachable: failed to parse kubeconfig data")
-    assert words in failed.value.details()
+    assert details_of(failed.value).startswith("configured Kubernetes cluster is unreachable: failed to parse kubeconfig data")
+    assert words in details_of(failed.value)
 
 
 def test_without_a_kubeconfig_that_of_the_machine_is_taken(tmp_path: Path) -> None:
@@ -99,10 +99,13 @@ def test_without_a_kubeconfig_that_of_the_machine_is_taken(tmp_path: Path) -> No
     first.write_text(A.replace('"x"', '"one"'))
     second.write_text(B.replace('"x"', '"two"'))
     environment = {"KUBECONFIG": f"{first}{os.pathsep}{tmp_path / 'missing'}{os.pathsep}{second}"}
-    assert read_settings({}, environment).access.server == "https://a.example", "the first file's context wins"
-    found = read_settings({"context": "two"}, environment)
+    access = read_settings({}, environment).access
+    assert access is not None
+    assert access.server == "https://a.example", "the first file's context wins"
+    access = read_settings({"context": "two"}, environment).access
+    assert access is not None
     # Both files call their cluster "c", and the first of a name wins, as with kubectl.
-    assert found.access.server == "https://a.example"
+    assert access.server == "https://a.example"
     assert "no kubeconfig was given" in read_settings({}, {"HOME": str(tmp_path)}).problem
 
 

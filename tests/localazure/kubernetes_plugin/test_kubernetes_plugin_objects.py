@@ -15,6 +15,7 @@ from tests.localazure.kubernetes_plugin.conftest import (
     KubernetesEngine,
     Made,
     checked_raw,
+    details_of,
     left_behind,
     plugin,
     with_kind,
@@ -129,7 +130,7 @@ def test_an_object_that_is_there_already_is_not_taken_over_unless_that_was_asked
     assert control_plane.kubectl("create", "configmap", "settings", "-n", namespace, "--from-literal=a=1").returncode == 0
     with pytest.raises(grpc.RpcError) as refused:
         engine.made(CONFIG_MAP, settings(namespace, a="2"))
-    assert refused.value.details() == (
+    assert details_of(refused.value) == (
         f'resource "{engine.urn(CONFIG_MAP)}" was not successfully created by the Kubernetes API server: '
         'configmaps "settings" already exists'
     )
@@ -151,8 +152,8 @@ def test_a_field_of_another_manager_is_a_conflict_unless_force_was_asked(
     assert made.update(changed, preview=True)["spec"]["replicas"] == 2, "a preview meets no conflict"
     with pytest.raises(grpc.RpcError) as refused:
         made.update(changed)
-    assert "Server-Side Apply field conflict detected" in refused.value.details()
-    assert '"scaler"' in refused.value.details()
+    assert "Server-Side Apply field conflict detected" in details_of(refused.value)
+    assert '"scaler"' in details_of(refused.value)
     kept = from_struct(left_behind(refused.value).properties)
     assert kept["__inputs"]["spec"]["replicas"] == 1, "what was refused isn't taken for done"
 

@@ -159,7 +159,8 @@ def test_a_pod_says_what_is_wrong_with_it() -> None:
     ],
 )
 def test_a_program_may_say_what_is_waited_for(text: str, ready: bool) -> None:
-    live = thing(phase="Running", flag=True, **{"dotted.name": 1}, conditions=[condition("Ready"), condition("Other", "False")])
+    dotted: dict[str, Any] = {"dotted.name": 1}
+    live = thing(phase="Running", flag=True, **dotted, conditions=[condition("Ready"), condition("Other", "False")])
     assert conditions.asked(text)(live).ready is ready
 
 

@@ -6,7 +6,15 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, NOBODY, KubernetesEngine, Made, kubeconfig, with_kind
+from tests.localazure.kubernetes_plugin.conftest import (
+    CONFIG_MAP,
+    NOBODY,
+    KubernetesEngine,
+    Made,
+    details_of,
+    kubeconfig,
+    with_kind,
+)
 
 INPUTS = with_kind(CONFIG_MAP, {"metadata": {"name": "settings", "namespace": "team"}, "data": {"a": "1"}})
 STATE = {**INPUTS, "__inputs": INPUTS, "__fieldManager": "m", "__initialApiVersion": "v1"}
@@ -37,19 +45,19 @@ def test_doing_fails_at_once_and_says_who_did_not_answer(offline: KubernetesEngi
     began = time.monotonic()
     with pytest.raises(grpc.RpcError) as failed:
         offline.made(CONFIG_MAP, INPUTS) if step == "create" else kept(offline).update(INPUTS)
-    assert failed.value.details() == f"configured Kubernetes cluster is unreachable: {UNREACHABLE}"
+    assert details_of(failed.value) == f"configured Kubernetes cluster is unreachable: {UNREACHABLE}"
     assert time.monotonic() - began < 10
 
 
 def test_reading_and_deleting_fail_and_say_how_to_forget(offline: KubernetesEngine) -> None:
     with pytest.raises(grpc.RpcError) as unread:
         kept(offline).refresh()
-    assert unread.value.details().startswith("failed to read resource state due to unreachable cluster.")
+    assert details_of(unread.value).startswith("failed to read resource state due to unreachable cluster.")
     with pytest.raises(grpc.RpcError) as undeleted:
         kept(offline).delete()
-    assert undeleted.value.details().startswith("configured Kubernetes cluster is unreachable.")
-    assert unread.value.details().endswith(FORGET)
-    assert undeleted.value.details().endswith(FORGET)
+    assert details_of(undeleted.value).startswith("configured Kubernetes cluster is unreachable.")
+    assert details_of(unread.value).endswith(FORGET)
+    assert details_of(undeleted.value).endswith(FORGET)
 
 
 def test_what_is_unreachable_may_be_forgotten(unconfigured: KubernetesEngine) -> None:

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, Made, left_behind, with_kind
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, Made, details_of, left_behind, with_kind
 from tests.support.embedded import until
 from tests.support.kubernetes import ControlPlane
 
@@ -74,7 +74,7 @@ def test_a_job_that_fails_is_said_to_at_once_with_its_exit_code(
         play(control_plane, namespace, ended(3))
         with pytest.raises(grpc.RpcError) as failed:
             making.result(timeout=60)
-    assert "was successfully created, but the Kubernetes API server reported that it failed" in failed.value.details()
+    assert "was successfully created, but the Kubernetes API server reported that it failed" in details_of(failed.value)
     kept = left_behind(failed.value)
     assert kept.id == f"{namespace}/train"
     assert any("[BackoffLimitExceeded] Job has reached the specified backoff limit" in each for each in kept.reasons)
@@ -154,7 +154,7 @@ def test_a_deletion_that_is_held_up_says_by_what(engine: KubernetesEngine, contr
     made = engine.made(CONFIG_MAP, {"metadata": metadata})
     with pytest.raises(grpc.RpcError) as late:
         made.delete(timeout=1)
-    assert f'timed out waiting for deletion of v1/ConfigMap "{namespace}/held"' in late.value.details()
+    assert f'timed out waiting for deletion of v1/ConfigMap "{namespace}/held"' in details_of(late.value)
     assert "finalizers might be preventing deletion (example.com/hold)" in left_behind(late.value).reasons
     control_plane.kubectl("patch", "configmap", "held", "-n", namespace, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     made.delete()

@@ -91,7 +91,7 @@ def test_a_stack_lives_from_preview_to_destroy(tmp_path: Path, engine_bin: Path,
     stack.run("up", *RUN)
     (data,) = [
         each["data"]
-        for each in control_plane.asked("get", "configmaps", "-n", namespace)["items"]  # type: ignore[union-attr]
+        for each in control_plane.asked("get", "configmaps", "-n", namespace)["items"]
         if each["metadata"]["name"].startswith("settings-")
     ]
     assert data == {"a": "2"}

@@ -180,7 +180,7 @@ class Told:
         self.runner = JobRunner(cast(Any, SimpleNamespace(store=nothing, clock=SimpleNamespace(stamp=lambda: "now"))), tmp_path)
         self.job = SimpleNamespace(properties={})
         self.begun = 0
-        self.runner._run_of = lambda _: cast(Any, self)
+        self.runner._run_of = lambda job_key: cast(Any, self)
 
     def end_of(self, **kept: Any) -> str:
         self.runner._jobs["j"] = {"compute": "c", "secret": "s", "node": "n", "sent": 0, "exit": None, "puts": [], **kept}

@@ -338,13 +338,16 @@ def test_azures_own_client_runs_a_machine(network: Network) -> None:
     assert (made.provisioning_state, made.hardware_profile.vm_size) == ("Succeeded", T4)
     script = models.RunCommandInput(command_id="RunShellScript", script=["echo from the client"])
     answer = compute.virtual_machines.begin_run_command(group, name, script).result()
+    assert answer.value is not None
     assert answer.value[0].message == "Enable succeeded: \n[stdout]\nfrom the client\n\n[stderr]\n"
     compute.virtual_machines.begin_deallocate(group, name).result()
     view = compute.virtual_machines.instance_view(group, name)
+    assert view.statuses is not None
     assert [one.code for one in view.statuses] == ["ProvisioningState/succeeded", "PowerState/deallocated"]
     compute.virtual_machines.begin_start(group, name).result()
+    source = models.VirtualMachineRunCommandScriptSource(script="echo managed")
     command = models.VirtualMachineRunCommand(
-        location=REGION, properties=models.VirtualMachineRunCommandProperties(source={"script": "echo managed"})
+        location=REGION, properties=models.VirtualMachineRunCommandProperties(source=source)
     )
     compute.virtual_machine_run_commands.begin_create_or_update(group, name, "one", command).result()
     found = compute.virtual_machine_run_commands.get_by_virtual_machine(group, name, "one", expand="instanceView")

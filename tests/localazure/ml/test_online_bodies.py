@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from starlette.types import Message
 
 from localazure.ml import bodies
 from tests.localazure.ml.routing import Scene, play
@@ -36,11 +37,13 @@ def test_a_body_that_is_too_large_or_never_comes_is_refused(monkeypatch: pytest.
         assert declared.json["error"]["code"] == "RequestTooLarge"
         incoming = [{"type": "http.request", "body": b"a", "more_body": True}]
 
-        async def receive() -> object:
-            return incoming.pop() if incoming else await asyncio.Event().wait()
+        async def receive() -> Message:
+            if not incoming:
+                await asyncio.Event().wait()  # for ever
+            return incoming.pop()
 
         with pytest.raises(bodies.refusals.RefusedError) as refused:
-            await bodies.whole(receive, b"10", bodies.Share(bodies.Memory()))  # type: ignore[arg-type]
+            await bodies.whole(receive, b"10", bodies.Share(bodies.Memory()))
         assert refused.value.status == 408
         assert not blue.requests
         assert (await scene.ask(b"good")).status == 200
@@ -51,12 +54,12 @@ def test_a_body_that_is_too_large_or_never_comes_is_refused(monkeypatch: pytest.
 def test_a_body_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "WHOLE_SECONDS", 0.05)
 
-    async def receive() -> object:
+    async def receive() -> Message:
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"a", "more_body": True}
 
     with pytest.raises(bodies.refusals.RefusedError) as refused:
-        asyncio.run(bodies.whole(receive, b"100", bodies.Share(bodies.Memory())))  # type: ignore[arg-type]
+        asyncio.run(bodies.whole(receive, b"100", bodies.Share(bodies.Memory())))
     assert (refused.value.status, refused.value.code) == (408, "RequestBodyTimeout")
 
 

@@ -17,7 +17,7 @@ from tests.localazure.ml.online_world import Endpoint, Load, World
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
 
-SETTINGS = {"requestSettings": {"maxConcurrentRequestsPerInstance": 20, "requestTimeout": "PT20S"}}
+SETTINGS: dict[str, Any] = {"requestSettings": {"maxConcurrentRequestsPerInstance": 20, "requestTimeout": "PT20S"}}
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_container_that_refuses_a_request_is_a_model_error_and_the_next_is_ans
 )
 def test_a_request_without_the_key_is_refused(both: Endpoint, header: str) -> None:
     with both.azure.http() as client:
-        answer = client.post(both.uri, json={}, headers={"Authorization": header.encode()} if header else {})
+        answer = client.post(both.uri, json={}, headers={b"Authorization": header.encode()} if header else {})
         assert answer.status_code == 401
         assert answer.json()["error"]["code"].startswith("key_auth_")
 

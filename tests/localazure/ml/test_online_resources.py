@@ -129,7 +129,7 @@ def test_what_an_endpoint_is_stays_and_a_patch_leaves_its_properties_alone(world
 def test_a_deployment_that_the_service_does_not_take_is_refused(
     world: World, endpoint: Endpoint, properties: dict[str, Any], words: str
 ) -> None:
-    given = {
+    given: dict[str, Any] = {
         name: value.format(workspace=world.workspace) if isinstance(value, str) else value for name, value in properties.items()
     }
     answer = endpoint.try_deploy("refused", **given)

@@ -70,9 +70,16 @@ class Engine:
         return from_struct(getattr(answer, "return"))
 
 
+def details_of(error: grpc.RpcError) -> str:
+    """What a refusal says."""
+    details = error.details()
+    assert details is not None
+    return details
+
+
 def left_behind(error: grpc.RpcError) -> provider_pb2.ErrorResourceInitFailed:
     """The partial state in an error, as the engine unpacks it."""
-    metadata = dict(error.trailing_metadata())  # type: ignore[attr-defined]
+    metadata = {each.key: each.value for each in error.trailing_metadata()}
     status = status_pb2.Status.FromString(metadata["grpc-status-details-bin"])
     failed = provider_pb2.ErrorResourceInitFailed()
     assert status.details[0].Unpack(failed)

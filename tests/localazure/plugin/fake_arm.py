@@ -64,7 +64,7 @@ class _Abortable(HttpToolsProtocol):
     """uvicorn's protocol, with the connection in the application's reach so that it can be cut."""
 
     def on_headers_complete(self) -> None:
-        self.scope["extensions"] = {"test.transport": self.transport}
+        self.scope["extensions"] = {"test.transport": {"transport": self.transport}}
         super().on_headers_complete()
 
 
@@ -153,7 +153,7 @@ async def answer(arm: FakeArm, request: Request, body: Any) -> Response:
     created["properties"] = {**(body.get("properties") or {}), "provisioningState": "Succeeded"}
     arm.resources[parsed.key] = created
     if "lose-always" in arm.faults or arm.use("lose-answer"):
-        request.scope["extensions"]["test.transport"].abort()
+        request.scope["extensions"]["test.transport"]["transport"].abort()
         return Response()
     if {"fail-operation", "never-finish"} & set(arm.faults):
         created["properties"]["provisioningState"] = "Failed" if "fail-operation" in arm.faults else "Creating"

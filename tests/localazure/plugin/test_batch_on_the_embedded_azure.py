@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import Engine, connect
+from tests.localazure.plugin.conftest import Engine, connect, details_of
 from tests.support.batch_bodies import PENDING, T4, new_name, put_identity, put_storage
 from tests.support.embedded import EmbeddedAzure, until
 
@@ -189,7 +189,7 @@ def test_another_size_is_an_update_in_the_plan_and_refused_by_batch(stack: Stack
     assert list(stack.engine.diff(POOL, checked, news, outputs).replaces) == []
     with pytest.raises(grpc.RpcError, match='Status=400 Code="PropertyCannotBeUpdated"') as refused:
         stack.engine.update(POOL, resource_id, outputs, news)
-    assert '"message": "properties.vmSize"' in refused.value.details()
+    assert '"message": "properties.vmSize"' in details_of(refused.value)
     renamed = {**news, "poolName": "train-2"}
     assert list(stack.engine.diff(POOL, checked, renamed, outputs).replaces) == ["poolName"]
 

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, connect, left_behind
+from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, connect, details_of, left_behind
 from tests.support.embedded import EmbeddedAzure
 
 GROUP = "azure-native:resources:ResourceGroup"
@@ -93,8 +93,8 @@ def test_azure_refuses_an_unknown_property_by_its_path(
     checked, _ = engine.check(WORKSPACE, {"resourceGroupName": group.split("/")[-1], "bogus": 1})
     with pytest.raises(grpc.RpcError) as refused:
         engine.create(WORKSPACE, checked)
-    assert refused.value.details().startswith("Status=400 ")
-    assert "properties.bogus" in refused.value.details()
+    assert details_of(refused.value).startswith("Status=400 ")
+    assert "properties.bogus" in details_of(refused.value)
 
 
 def test_a_missing_resource_group_is_azures_own_refusal(

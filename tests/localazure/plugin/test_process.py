@@ -14,7 +14,7 @@ from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2_grpc
 
 from localazure.plugin import install
-from tests.localazure.plugin.conftest import Engine, configuration
+from tests.localazure.plugin.conftest import Engine, configuration, details_of
 from tests.localazure.plugin.fake_arm import SECRET, FakeArm
 from tests.localazure.plugin.test_life_of_a_resource import CONTAINER_INPUTS, CONTAINERS
 
@@ -107,7 +107,7 @@ def test_no_secret_reaches_the_output_of_the_process_even_when_things_fail(execu
             engine.create(CONTAINERS, {**CONTAINER_INPUTS, "containerGroupName": "third"})
     process.terminate()
     output, errors = process.communicate(timeout=PATIENCE_S)
-    shown = output + errors + failed.value.details() + refused.value.details()
+    shown = output + errors + details_of(failed.value) + details_of(refused.value)
     assert "do-not-print-me" in str(arm.sent("PUT")), "the secret went to ARM"
     assert "do-not-print-me" not in shown
     assert SECRET not in shown

@@ -28,7 +28,7 @@ def size(name: str) -> Size:
     return found
 
 
-def pool(size_name: str = "Standard_NC4as_T4_v3", **changed: Any) -> PoolRequest:
+def pool(size_name: str = "Standard_NC4as_T4_v3", /, **changed: Any) -> PoolRequest:
     values: dict[str, Any] = {"name": "gpu", "features": EVERY_FEATURE, **changed}
     return PoolRequest(path="gpu_pools.gpu", size=size(size_name) if size_name else None, **values)
 

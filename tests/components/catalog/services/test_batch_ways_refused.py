@@ -1,6 +1,7 @@
 """The ways to get software onto Batch nodes that can't work: each is refused with its reason."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -228,7 +229,7 @@ def test_an_nvidia_driver_from_a_package_needs_an_nvidia_gpu(size: str) -> None:
     ],
     ids=str,
 )
-def test_a_driver_that_nothing_installs_is_refused(size: str, wanted: Wanted, said: dict[str, str]) -> None:
+def test_a_driver_that_nothing_installs_is_refused(size: str, wanted: Wanted, said: dict[str, Any]) -> None:
     (problem,) = refused(pool(size), wanted=wanted, **said)
     assert problem.path == ("pools.train.driver_version" if "driver_version" in said else "pools.train.driver_package")
     assert problem.message.startswith("nothing installs this driver: ")
