@@ -7,7 +7,6 @@ pools, and Azure's clients for them aren't loaded: that takes half a second of e
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import requests
@@ -15,14 +14,15 @@ from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types, stack_file
+from azure_gpu.shared.naming import HASH_LENGTH
 from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.connection import Connection, connection_of
+from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.preflight import connections
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
 
 DRAIN_SECONDS = 24 * 3600.0  # Ctrl-C ends the waiting, and the update with it
-_OF_A_FORM = re.compile(r"-[0-9a-f]{8}$")
+_OF_A_FORM = re.compile(rf"-[0-9a-f]{{{HASH_LENGTH}}}$")
 _POOL = azure_types.BATCH_POOL
 Say = Callable[[str], None]
 
@@ -49,7 +49,7 @@ def check_packages(stack: Stack) -> None:
         return
     deployment = stack.deployment()
     account_id = wanted.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
-    with closing(Arm(connection_of(deployment) or _configured(stack.file))) as arm:
+    with closing(Arm(connection_of(deployment) or connections.configured(stack.file))) as arm:
         found = packages.states(arm.login, account_id, wanted.packages)
     problems = packages.inactive(wanted.packages, found, account_id, stack.name)
     if problems:
@@ -110,11 +110,6 @@ def tell_what_ends(stack: Stack, say: Say) -> None:
                         say(f"on the pool {name} {tasks} (jobs: {jobs or 'not known'}); {they} with it")
     except (AzureError, AzureCoreError, requests.RequestException):
         return
-
-
-def _configured(file: Path) -> Connection:
-    configured = connections.from_configuration(stack_file.configuration(file.read_text(encoding="utf-8")))
-    return configured or connections.from_environment()
 
 
 def _ids(deployment: Mapping[str, Any], wanted: azure_types.AzureType) -> list[str]:

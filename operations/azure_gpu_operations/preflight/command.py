@@ -20,7 +20,7 @@ from typing import Any
 
 from azure_gpu.catalog import providers, regions
 from azure_gpu.catalog.size_use import SizeUse
-from azure_gpu.formats import arm_ids, azure_types, dates, stack_file
+from azure_gpu.formats import arm_ids, azure_types, dates
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import Connection, connection_of
@@ -143,8 +143,7 @@ def _connection(options: argparse.Namespace, file: Path | None) -> tuple[Connect
     if found is not None and found.subscription_id:
         ids = [str(resource.get("id", "")) for resource in deployment.get("resources") or []]
         return found, frozenset(ids)
-    configured = connections.from_configuration(stack_file.configuration(file.read_text(encoding="utf-8")))
-    return configured or connections.from_environment(), frozenset()
+    return connections.configured(file), frozenset()
 
 
 def _of_type(ids: Iterable[str], arm_type: str) -> str:

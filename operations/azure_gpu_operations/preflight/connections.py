@@ -5,7 +5,9 @@ In: a stack, its configuration as text, the environment. Out: a `Connection`.
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
+from azure_gpu.formats import stack_file
 from azure_gpu_operations.connection import Connection
 
 _PROVIDER = "azure-native:"
@@ -23,6 +25,11 @@ def from_configuration(configuration: Mapping[str, str]) -> Connection | None:
         metadata_host=given.get("metadataHost", ""),
         disable_instance_discovery=given.get("disableInstanceDiscovery", "").lower() == "true",
     )
+
+
+def configured(file: Path) -> Connection:
+    """The connection in a stack's file, else that of the environment. OSError, StackFileError."""
+    return from_configuration(stack_file.configuration(file.read_text(encoding="utf-8"))) or from_environment()
 
 
 def from_environment() -> Connection:

@@ -98,9 +98,9 @@ def _kubeconfig(options: argparse.Namespace, folder: Path) -> Path | None:
     """Into the stack's clusters, where its file has some: only then the engine is asked which."""
     from azure_gpu_operations.shell import kubectl  # here, as in `run`
 
-    if kubectl.CLUSTERS_KEY not in _configuration(options):
+    if options.stack is None or not (stack := stack_of(options)).declares("clusters"):
         return None
-    return kubectl.write_kubeconfig(stack_of(options), folder, _say)
+    return kubectl.write_kubeconfig(stack, folder, _say)
 
 
 def _where(found: Connection, signed_in: bool) -> str:
