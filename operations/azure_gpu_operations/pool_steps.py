@@ -14,8 +14,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.connection import connection_of
-from azure_gpu_operations.preflight import connections
+from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
 
@@ -46,7 +45,7 @@ def check_packages(stack: Stack) -> None:
         return
     deployment = stack.deployment()
     account_id = wanted.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
-    with closing(Arm(connection_of(deployment) or connections.configured(stack.file))) as arm:
+    with closing(Arm(connection_of(deployment) or connection_in(stack.file))) as arm:
         found = packages.states(arm.login, account_id, wanted.packages)
     problems = packages.inactive(wanted.packages, found, account_id, stack.name)
     if problems:

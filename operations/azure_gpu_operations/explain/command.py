@@ -18,7 +18,9 @@ asked.
 import argparse
 import json
 import logging
+import os
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,8 +32,7 @@ from azure_gpu_operations.clusters import places
 from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE, POOL_TYPE as CLUSTER_POOL_TYPE
 from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.preflight import connections
+from azure_gpu_operations.connection import connection
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
@@ -73,13 +74,14 @@ def run(options: argparse.Namespace) -> int:
         found = _view(options) if options.stack else None
     except EngineError as error:
         return refuse(error)
-    connection = found.connection if found else _connection(parsed.subscription if parsed else "")
+    of_id = parsed.subscription if parsed else ""
+    where = found.connection if found else replace(connection({}, os.environ), subscription_id=of_id)
 
     from azure_gpu_operations.azure import Arm  # here, because Azure's clients take seconds to load
     from azure_gpu_operations.explain import report
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
-    with closing(Arm(connection)) as arm:
+    with closing(Arm(where)) as arm:
         explained, silent = _in_machine_learning(arm, options.resource, found, parsed), None
         if explained is None:
             explained, silent = _in_clusters(arm, options, found, parsed)
@@ -176,17 +178,6 @@ def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tup
 
 def _view(options: argparse.Namespace) -> StackView:
     return view(stack_options.stack_of(options))
-
-
-def _connection(subscription: str) -> Connection:
-    from_environment = connections.from_environment()
-    return Connection(
-        subscription,
-        from_environment.tenant_id,
-        from_environment.client_id,
-        from_environment.metadata_host,
-        from_environment.disable_instance_discovery,
-    )
 
 
 def _id(arm: Any, found: StackView | None, options: argparse.Namespace) -> str:
