@@ -1,15 +1,19 @@
-"""Where a stack lives in Azure, as the engine recorded it: the provider's own configuration, so that there is no second one.
+"""Where a stack lives in Azure: the provider's own configuration, so that there is no second one.
 
-In: a stack's exported deployment. Out: a `Connection`. Azure's clients, which take long to load, stay out of here: most commands
-never ask Azure.
+In: a stack's exported deployment, or its file; the environment. Out: a `Connection`. Azure's clients, which take long to
+load, stay out of here: most commands never ask Azure.
 """
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-_PROVIDER_TYPE = "pulumi:providers:azure-native"
+from azure_gpu.formats import stack_file
+from azure_gpu.stack.keys import PROVIDER, PROVIDER_VARIABLES
+
+_PROVIDER_TYPE = f"pulumi:providers:{PROVIDER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +27,31 @@ class Connection:
     disable_instance_discovery: bool = False
 
 
+def connection(configuration: Mapping[str, Any], environment: Mapping[str, str]) -> Connection:
+    """Key by key what the configuration says, and where that is silent the environment, as for the provider."""
+
+    def value(key: str) -> str:
+        spelt = f"{PROVIDER}:{key}"
+        return str(configuration.get(spelt) or environment.get(PROVIDER_VARIABLES[spelt], ""))
+
+    return Connection(
+        subscription_id=value("subscriptionId"),
+        tenant_id=value("tenantId"),
+        client_id=value("clientId"),
+        metadata_host=value("metadataHost"),
+        disable_instance_discovery=value("disableInstanceDiscovery").lower() == "true",
+    )
+
+
 def connection_of(deployment: Mapping[str, Any]) -> Connection | None:
     """The connection of the azure-native provider in an exported deployment; None where the stack has no such provider yet."""
     providers = [resource for resource in deployment.get("resources") or [] if resource["type"] == _PROVIDER_TYPE]
     if not providers:
         return None
-    inputs = providers[-1].get("inputs", {})
-    variable = os.environ.get  # where the configuration is silent the provider looks there, and so what it used isn't recorded
-    return Connection(
-        subscription_id=inputs.get("subscriptionId") or variable("ARM_SUBSCRIPTION_ID", ""),
-        tenant_id=inputs.get("tenantId") or variable("ARM_TENANT_ID", ""),
-        client_id=inputs.get("clientId") or variable("ARM_CLIENT_ID", ""),
-        metadata_host=inputs.get("metadataHost") or variable("ARM_METADATA_HOSTNAME", ""),
-        disable_instance_discovery=str(
-            inputs.get("disableInstanceDiscovery") or variable("ARM_DISABLE_INSTANCE_DISCOVERY", "")
-        ).lower()
-        == "true",
-    )
+    # What the provider took from the environment isn't recorded.
+    return connection({f"{PROVIDER}:{key}": value for key, value in providers[-1].get("inputs", {}).items()}, os.environ)
+
+
+def connection_in(file: Path) -> Connection:
+    """The connection that a stack's file configures. OSError, StackFileError."""
+    return connection(stack_file.configuration(file.read_text(encoding="utf-8")), os.environ)

@@ -4,10 +4,8 @@ In: a stack and `say`. Out: nothing; WrongPackagesError where nodes couldn't get
 pools, and Azure's clients for them aren't loaded: that takes half a second of every `up`.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import requests
@@ -16,13 +14,11 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.connection import Connection, connection_of
-from azure_gpu_operations.preflight import connections
+from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
 
 DRAIN_SECONDS = 24 * 3600.0  # Ctrl-C ends the waiting, and the update with it
-_OF_A_FORM = re.compile(r"-[0-9a-f]{8}$")
 _POOL = azure_types.BATCH_POOL
 Say = Callable[[str], None]
 
@@ -49,7 +45,7 @@ def check_packages(stack: Stack) -> None:
         return
     deployment = stack.deployment()
     account_id = wanted.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
-    with closing(Arm(connection_of(deployment) or _configured(stack.file))) as arm:
+    with closing(Arm(connection_of(deployment) or connection_in(stack.file))) as arm:
         found = packages.states(arm.login, account_id, wanted.packages)
     problems = packages.inactive(wanted.packages, found, account_id, stack.name)
     if problems:
@@ -60,10 +56,8 @@ def drain_replaced(stack: Stack, say: Say) -> None:
     """Pools that the engine would delete before their successors come: their tasks are let end first."""
     deployment = stack.deployment()
     connection = connection_of(deployment)
-    # A pool that stands beside its successor has a name of its own for each of its forms; planning takes seconds.
-    held = [each for each in _ids(deployment, _POOL) if not _OF_A_FORM.search(each)]
-    if connection is None or not held:
-        return
+    if connection is None or not any(keeps_its_name(each) for each in _resources(deployment, _POOL)):
+        return  # planning takes seconds
     from azure_gpu_operations.batch.account import BatchAccount, batch_account_of
     from azure_gpu_operations.batch.drain import drain
 
@@ -77,6 +71,12 @@ def drain_replaced(stack: Stack, say: Say) -> None:
             if account.pool(name) is not None:
                 say(f"the pool {name} is to be replaced, drain first: its tasks may end before it goes")
                 drain(account, name, name, say, limit_seconds=DRAIN_SECONDS)
+
+
+def keeps_its_name(pool: Mapping[str, Any]) -> bool:
+    """Whether a pool of the state has one name for all of its forms, and so goes before its successor. One that stands beside it
+    ends in what the engine replaces it by: the hash of its form."""
+    return not str(pool["id"]).endswith(f"-{pool.get('replacementTrigger')}")
 
 
 def replaced_first(steps: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -112,14 +112,11 @@ def tell_what_ends(stack: Stack, say: Say) -> None:
         return
 
 
-def _configured(file: Path) -> Connection:
-    configured = connections.from_configuration(stack_file.configuration(file.read_text(encoding="utf-8")))
-    return configured or connections.from_environment()
+def _resources(deployment: Mapping[str, Any], wanted: azure_types.AzureType) -> list[Mapping[str, Any]]:
+    """The stack's resources of a type."""
+    resources = deployment.get("resources") or []
+    return [each for each in resources if each.get("type") == wanted.token and each.get("id") and not each.get("external")]
 
 
 def _ids(deployment: Mapping[str, Any], wanted: azure_types.AzureType) -> list[str]:
-    """The ids of the stack's resources of a type."""
-    resources = deployment.get("resources") or []
-    return [
-        str(each["id"]) for each in resources if each.get("type") == wanted.token and each.get("id") and not each.get("external")
-    ]
+    return [str(each["id"]) for each in _resources(deployment, wanted)]

@@ -19,6 +19,7 @@ import yaml
 
 from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import CHECKOUT, COMMAND
+from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.project import engine_environment
 
 
@@ -111,7 +112,7 @@ class Stack:
     def declares(self, section: str) -> bool:
         """Whether its configuration has the section. False where the file can't be read: the engine says why."""
         try:
-            return f"{self.project}:{section}" in stack_file.configuration(self.file.read_text(encoding="utf-8"))
+            return config_key(section) in stack_file.configuration(self.file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, stack_file.StackFileError):
             return False
 

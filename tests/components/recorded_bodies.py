@@ -31,6 +31,7 @@ from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan
 from azure_gpu.stack.settings import read
+from tests.components.answering import clusters_that_answer
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import TODAY, configuration
 
@@ -92,7 +93,7 @@ def _declared(config: Mapping[str, str], lookups: Mapping[str, Any]) -> dict[str
 
     def program() -> None:
         pulumi.runtime.set_all_config(dict(config))
-        with _on_the_day_of_the_cases():
+        with _on_the_day_of_the_cases(), clusters_that_answer():
             runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
 
     recorded = declare(program, lookups=lookups)

@@ -24,10 +24,9 @@ SECRET_KEYS = {
     "secureValue",
     "sslCertPemFile",
     "sslKeyPemFile",
+    "stringData",
     "workspaceKey",
 }
-# The program asks the cluster of an edge device whether it answers, so that no case can have one: tests/components/edge.
-WITHOUT_CASE = {"EdgeSharing"}
 NEVER_KNOWN = {"ContainerGroup": {"hourly_cost"}}  # the catalog has no prices of container groups
 
 
@@ -53,11 +52,9 @@ def outputs_on_page(component: str) -> set[str]:
 
 
 def components() -> list[str]:
-    """The names of the components that have a page and can be in a case."""
+    """The names of the components that have a page."""
     pages = sorted(each.stem for each in PAGES.glob("*.md") if each.name != "README.md")
-    return [
-        name for name in ("".join(word.capitalize() for word in page.split("_")) for page in pages) if name not in WITHOUT_CASE
-    ]
+    return ["".join(word.capitalize() for word in page.split("_")) for page in pages]
 
 
 def test_the_parent_of_every_resource_is_the_component_whose_name_its_name_begins_with() -> None:
@@ -127,7 +124,7 @@ def test_no_secret_is_sent_without_its_mark() -> None:
     for name, urn, resource in resources():
         look(resource["wire"], f"{name}: {urn}")
     assert readable == []
-    assert {"secureValue", "workspaceKey"} <= seen
+    assert {"secureValue", "stringData", "workspaceKey"} <= seen
 
 
 def test_what_exists_is_looked_up_and_never_adopted() -> None:

@@ -63,6 +63,17 @@ def test_a_kubeconfig_that_lies_encrypted_has_to_be_given(file: Path) -> None:
     assert [each.name for each in places.all_of(VIEW._replace(edges={"box": "", "locked": ""}), file)] == ["gpu", "other", "box"]
 
 
+@pytest.mark.parametrize(
+    "text", [None, "config: [", "config:\n  azure-gpu:edges: [box]\n", STACK.replace("boxes/one.yaml", "[1]")]
+)
+def test_a_stack_file_that_says_nothing_of_the_edge_leaves_it_to_the_command_line(file: Path, text: str | None) -> None:
+    file.unlink() if text is None else file.write_text(text)
+    place, (problem,) = choose(VIEW, EDGE, Said(), file)
+    assert place is None
+    assert str(problem).startswith("--kubeconfig: the stack's file doesn't say in which file the kubeconfig of this edge is")
+    assert [each.name for each in places.all_of(VIEW, file)] == ["gpu", "other"]
+
+
 def test_an_aks_cluster_takes_no_kubeconfig(file: Path) -> None:
     _, (problem,) = choose(VIEW, AKS, Said(kubeconfig=Path("k")), file)
     assert problem.path == "--kubeconfig"

@@ -8,9 +8,10 @@ from azure_gpu.stack.inventory import PackageUse
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.account import Counts
 from azure_gpu_operations.batch.drain import drain
-from azure_gpu_operations.pool_steps import replaced_first
+from azure_gpu_operations.pool_steps import keeps_its_name, replaced_first
 from azure_gpu_operations.preflight.packages import inactive
 from tests.operations.batch_answers import node, pool, scaled
+from tests.upgrades import records
 
 TYPE = "azure-native:batch:Pool"
 URN = f"urn:pulumi:dev::azure-gpu::{TYPE}::train"
@@ -28,6 +29,21 @@ def test_a_pool_whose_successor_has_its_name_goes_first_and_is_drained() -> None
 
 def test_a_pool_that_stands_until_its_successor_is_there_is_not() -> None:
     assert list(replaced_first([step("replace", "train-1a2b3c4d"), step("update", "train"), {"op": "create", "urn": URN}])) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "keeps"),
+    [("pool.happy.defaults", "train-4d116c85", False), ("pool.happy.mpi", "ring", True)],
+    ids=["side-by-side", "drain-first"],
+)
+def test_only_a_pool_that_stands_beside_its_successor_has_another_name_for_each_form(state: str, name: str, keeps: bool) -> None:
+    [found] = [each for each in records.load(state)["state"]["resources"] if each["type"] == TYPE]
+    assert found["id"].endswith(f"/{name}")
+    assert keeps_its_name(found) is keeps
+
+
+def test_a_name_that_ends_in_a_hash_because_it_was_cut_stays() -> None:
+    assert keeps_its_name({"id": "/a/pools/a-very-long-name-1a2b3c4d", "replacementTrigger": "99999999"})
 
 
 def test_other_resources_are_no_pools() -> None:

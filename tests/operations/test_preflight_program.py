@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from azure_gpu_operations import planned
 from azure_gpu_operations.preflight import program
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +66,7 @@ def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -
     broken = tmp_path / "Pulumi.x.yaml"
     broken.write_text("config: [")
     for file in (tmp_path / "none.yaml", broken):
-        with pytest.raises(program.WrongStackFileError) as wrong:
+        with pytest.raises(planned.WrongStackFileError) as wrong:
             program.take(ROOT, file, "x", "")
         assert str(file) in str(wrong.value)
         assert "\n" not in str(wrong.value)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.shell import cli, connections
+from azure_gpu_operations.connection import Connection, connection
+from azure_gpu_operations.shell import cli, clouds
 from azure_gpu_operations.shell.environment import configuration_folder
 from tests.support.embedded import CHECKOUT
 
@@ -104,10 +104,10 @@ def test_the_cloud_is_registered_and_the_principal_signed_in_once(shell: Shell) 
     assert (done.returncode, done.stdout) == (3, "groups\n"), done.stderr
     register, choose, login, account, group = shell.calls()
     assert register["words"][:6] == [
-        *("cloud", "register", "--name", connections.CUSTOM_CLOUD),
+        *("cloud", "register", "--name", clouds.CUSTOM_CLOUD),
         *("--endpoint-resource-manager", "https://localhost:8443"),
     ]
-    assert choose["words"][:4] == ["cloud", "set", "--name", connections.CUSTOM_CLOUD]
+    assert choose["words"][:4] == ["cloud", "set", "--name", clouds.CUSTOM_CLOUD]
     assert login["words"][:3] == ["login", "--service-principal", "--username"]
     assert account["words"][:4] == ["account", "set", "--subscription", CONNECTED["ARM_SUBSCRIPTION_ID"]]
     assert group["words"] == ["group", "list"]
@@ -212,7 +212,7 @@ def test_a_stack_file_that_cannot_be_read_is_said_in_a_line(shell: Shell, text: 
 
 def test_the_stacks_configuration_goes_before_the_environment_key_by_key() -> None:
     configuration = {"azure-native:subscriptionId": "configured", "azure-native:metadataHost": "host:1", "azure-gpu:team": "x"}
-    assert connections.connection(configuration, CONNECTED) == Connection(
+    assert connection(configuration, CONNECTED) == Connection(
         subscription_id="configured",
         tenant_id=CONNECTED["ARM_TENANT_ID"],
         client_id=CONNECTED["ARM_CLIENT_ID"],
@@ -228,12 +228,12 @@ def test_the_stacks_configuration_goes_before_the_environment_key_by_key() -> No
         ("management.azure.com", ("AzureCloud", "")),
         ("https://management.usgovcloudapi.net/", ("AzureUSGovernment", "")),
         ("management.chinacloudapi.cn", ("AzureChinaCloud", "")),
-        ("localhost:8443", (connections.CUSTOM_CLOUD, "https://localhost:8443")),
-        ("https://localhost:8443/", (connections.CUSTOM_CLOUD, "https://localhost:8443")),
+        ("localhost:8443", (clouds.CUSTOM_CLOUD, "https://localhost:8443")),
+        ("https://localhost:8443/", (clouds.CUSTOM_CLOUD, "https://localhost:8443")),
     ],
 )
 def test_a_cloud_that_the_cli_knows_is_not_registered(host: str, cloud: tuple[str, str]) -> None:
-    assert connections.cloud_of(Connection("s", metadata_host=host)) == cloud
+    assert clouds.cloud_of(Connection("s", metadata_host=host)) == cloud
 
 
 def test_each_tenant_and_principal_of_a_cloud_has_a_configuration_of_its_own(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """What a stack says of itself, and which of its jobs a run goes to."""
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from azure_gpu_operations.connection import Connection, connection_of
+from azure_gpu.stack.keys import PROVIDER_VARIABLES
+from azure_gpu_operations.connection import Connection, connection_in, connection_of
 from azure_gpu_operations.jobs import job_of
 from azure_gpu_operations.run import find_job
 from azure_gpu_operations.stack_view import StackView, of_deployment
@@ -72,6 +74,18 @@ def test_where_the_configuration_is_silent_the_providers_variables_count(monkeyp
     silent = {"type": "pulumi:providers:azure-native", "inputs": {}}
     assert connection_of({"resources": [silent]}) == Connection("from-environment", "tenant", "client", "localhost:2", True)
     assert connection_of({"resources": [PROVIDER]}) == Connection("s", "tenant", "client", "localhost:1", True)
+
+
+def test_a_stacks_file_goes_before_the_providers_variables_key_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PROVIDER_VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ARM_SUBSCRIPTION_ID", "from-environment")
+    monkeypatch.setenv("ARM_METADATA_HOSTNAME", "localhost:2")
+    file = tmp_path / "Pulumi.dev.yaml"
+    file.write_text("config:\n  azure-native:subscriptionId: s\n  azure-native:disableInstanceDiscovery: true\n")
+    assert connection_in(file) == Connection("s", metadata_host="localhost:2", disable_instance_discovery=True)
+    file.write_text("config: {}\n")
+    assert connection_in(file) == Connection("from-environment", metadata_host="localhost:2")
 
 
 def test_a_stacks_only_job_needs_no_name() -> None:

@@ -2,9 +2,11 @@
 
 The engine runs this in place of the checkout's `__main__.py`, in a project folder made by `stacks.py`. Variables of the
 environment say how: CHECKOUT is the project's folder, TODAY the day, OFFLINE is there where no Azure is. The tag of a workload's
-image is the hash of its sources; without an Azure, which builds from them, it is a hash of the workload's name.
+image is the hash of its sources; without an Azure, which builds from them, it is a hash of the workload's name. Where no Azure
+is, no cluster is either: each at the edge answers to its kubeconfig. Relative paths of a stack file start at the checkout.
 """
 
+import contextlib
 import datetime
 import hashlib
 import os
@@ -35,6 +37,10 @@ def _nothing(_: pulumi.ResourceHookArgs) -> None:
     pass
 
 
+def answers(*_: str) -> None:
+    """The problem that a cluster doesn't answer: there is none."""
+
+
 def tag_of(folder: Path) -> str:
     return hashlib.sha256(folder.name.encode()).hexdigest()[:16]
 
@@ -46,10 +52,12 @@ def main() -> None:
     sys.path.insert(0, str(folder))
     if os.environ.get("OFFLINE"):
         from azure_gpu.formats import build_context
+        from azure_gpu.kubernetes import reach
 
         build_context.context_hash = tag_of
+        reach.answer_problem = answers
         pulumi.ResourceHook = HookOfPlans
-    with mock.patch.object(datetime, "datetime", DayOfTheCases):
+    with mock.patch.object(datetime, "datetime", DayOfTheCases), contextlib.chdir(folder):
         runpy.run_path(str(folder / "__main__.py"), run_name="__main__")
 
 

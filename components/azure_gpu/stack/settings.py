@@ -32,9 +32,9 @@ from azure_gpu.shared.validation import check, key_hints
 from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack import connection
 from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.keys import PROJECT
 from azure_gpu.vm.args import GpuVmSettings
 
-PROJECT = "azure-gpu"  # the namespace of the keys, as in Pulumi.yaml
 _WRITE_BLOBS = ("batch_account", "ml_workspace", "vms")  # what has the stack's identity read and write blobs
 
 

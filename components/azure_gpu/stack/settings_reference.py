@@ -11,7 +11,7 @@ from typing import Any
 
 from azure_gpu.shared.validation import schema
 from azure_gpu.stack.file import StackFile
-from azure_gpu.stack.settings import PROJECT
+from azure_gpu.stack.keys import PROJECT, config_key
 
 _HEAD = """# Every key of a stack file
 
@@ -112,7 +112,7 @@ def _yaml(word: object) -> str:
 def editor_schema() -> dict[str, Any]:
     """The JSON Schema of a whole stack file, `Pulumi.<stack>.yaml`; keys of other namespaces are left to their owners."""
     program = schema(StackFile)
-    keys = {f"{PROJECT}:{key}": value for key, value in program["properties"].items()}
+    keys = {config_key(key): value for key, value in program["properties"].items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Stack files of {PROJECT}",
@@ -122,7 +122,7 @@ def editor_schema() -> dict[str, Any]:
                 "type": "object",
                 "properties": keys,
                 "propertyNames": {"anyOf": [{"enum": list(keys)}, {"not": {"pattern": f"^{PROJECT}:"}}]},
-                "required": [f"{PROJECT}:{key}" for key in program["required"]],
+                "required": [config_key(key) for key in program["required"]],
             }
         },
     }

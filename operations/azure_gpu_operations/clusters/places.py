@@ -1,23 +1,22 @@
 """Where on Kubernetes a command goes: one of the stack's clusters, one of its edges, or a cluster given by a kubeconfig's file.
 
-In: a stack's view, its file, the words of the command line. Out: a `Place` and problems. Reads the stack's file alone, to find
-the kubeconfig that an edge names; a kubeconfig that lies encrypted in it has to be given as a file.
+In: a stack's view, its file, the words of the command line. Out: a `Place` and problems. Reads nothing but the stack's file,
+which names the kubeconfigs of edges; one that is encrypted in it has to be given as a file.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.formats import stack_file
+from azure_gpu.edge.args import EdgeSharingSettings
+from azure_gpu_operations import planned
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack_view import StackView
 
 AKS, EDGE = "aks", "edge"
 DEFAULT_NAMESPACE = "default"
-EDGES_KEY = "azure-gpu:edges"
 
 
 class Place(NamedTuple):
@@ -65,7 +64,7 @@ def choose(view: StackView, kind: str, said: Said, file: Path | None) -> tuple[P
     namespace = said.namespace or view.namespaces.get(name) or DEFAULT_NAMESPACE
     if kind == AKS:
         return Place(name, id=view.clusters[name], namespace=namespace), []
-    kubeconfig, context = edge_file(name, file)
+    kubeconfig, context = _kubeconfig(name, _edges(file))
     if kubeconfig is None:
         message = "the stack's file doesn't say in which file the kubeconfig of this edge is"
         return None, [Problem("--kubeconfig", message, value=name, fix="give it: --kubeconfig FILE", code=Code.NOT_FOUND)]
@@ -77,25 +76,30 @@ def all_of(view: StackView, file: Path | None) -> list[Place]:
     found = [
         Place(name, id=each, namespace=view.namespaces.get(name) or DEFAULT_NAMESPACE) for name, each in view.clusters.items()
     ]
+    edges = _edges(file) if view.edges else {}
     for name in view.edges:
-        kubeconfig, context = edge_file(name, file)
+        kubeconfig, context = _kubeconfig(name, edges)
         if kubeconfig is not None:
             namespace = view.namespaces.get(name) or DEFAULT_NAMESPACE
             found.append(Place(name, kubeconfig=kubeconfig, context=context, namespace=namespace))
     return found
 
 
-def edge_file(name: str, file: Path | None) -> tuple[Path | None, str]:
-    """The kubeconfig that a stack's file names for an edge, and the context in it. Its path starts at the project's folder."""
+def _edges(file: Path | None) -> Mapping[str, EdgeSharingSettings]:
+    """The edges of a stack's file; none where it can't be read."""
     try:
-        text = file.read_text(encoding="utf-8") if file is not None else ""
-        edges: Any = json.loads(stack_file.configuration(text).get(EDGES_KEY) or "{}")
-    except (OSError, ValueError, stack_file.StackFileError):
+        return planned.settings(file).edges if file is not None else {}
+    except planned.WrongStackFileError:
+        return {}
+
+
+def _kubeconfig(name: str, edges: Mapping[str, EdgeSharingSettings]) -> tuple[Path | None, str]:
+    """The file in which an edge's kubeconfig is, whose path starts at the project's folder, and the context in it. None where the
+    stack's file names none."""
+    edge = edges.get(name)
+    if edge is None or not (file := edge.get("kubeconfig_file")):
         return None, ""
-    said = edges.get(name) if isinstance(edges, dict) else None
-    if not isinstance(said, Mapping) or not said.get("kubeconfig_file"):
-        return None, ""
-    return project().files / Path(str(said["kubeconfig_file"])).expanduser(), str(said.get("context") or "")
+    return project().files / file, edge.get("context", "")
 
 
 def _name(view: StackView, kind: str, wanted: str, known: list[str]) -> tuple[str, list[Problem]]:

@@ -8,9 +8,12 @@ resourceUri, resourceGroupName and a few others; properties.statusMessage holds 
 """
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from azure_gpu.formats import arm_ids
+from azure_gpu.stack.inventory import Name
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain.facts import Refusal
 from azure_gpu_operations.jobs import instant
@@ -33,14 +36,15 @@ def below(arm: Arm, parent_id: str) -> dict[str, tuple[Refusal, ...]]:
     return found
 
 
-def find(arm: Arm, resource_group: str, name: str) -> str:
-    """The id of what was last refused in a resource group and is called so, or ends so; "" where there is none.
+def find(arm: Arm, resource_group: str, name: str, planned: Sequence[Name]) -> str:
+    """The id of what was last refused in a resource group and is called so, or is one of `planned`; "" where there is none.
 
-    A stack whose first update failed knows no id for what was refused.
+    A stack whose first update failed knows no id for what was refused: its plan knows what it would be called.
     """
+    wanted = {(each.arm_type.lower(), each.name.lower()) for each in planned}
     for resource_id, _ in _failed(arm, f"resourceGroupName eq '{_quoted(resource_group)}'"):
-        last = resource_id.rsplit("/", 1)[-1].lower()
-        if last == name.lower() or last.endswith(f"-{name.lower()}"):
+        found = arm_ids.parse(resource_id)
+        if found and (found.name.lower() == name.lower() or (found.type.lower(), found.name.lower()) in wanted):
             return resource_id
     return ""
 

@@ -18,18 +18,21 @@ asked.
 import argparse
 import json
 import logging
+import os
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.clusters import places
 from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE, POOL_TYPE as CLUSTER_POOL_TYPE
 from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.preflight import connections
+from azure_gpu_operations.connection import connection
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
@@ -71,18 +74,19 @@ def run(options: argparse.Namespace) -> int:
         found = _view(options) if options.stack else None
     except EngineError as error:
         return refuse(error)
-    connection = found.connection if found else _connection(parsed.subscription if parsed else "")
+    of_id = parsed.subscription if parsed else ""
+    where = found.connection if found else replace(connection({}, os.environ), subscription_id=of_id)
 
     from azure_gpu_operations.azure import Arm  # here, because Azure's clients take seconds to load
     from azure_gpu_operations.explain import report
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
-    with closing(Arm(connection)) as arm:
+    with closing(Arm(where)) as arm:
         explained, silent = _in_machine_learning(arm, options.resource, found, parsed), None
         if explained is None:
             explained, silent = _in_clusters(arm, options, found, parsed)
         if explained is None:
-            resource_id = options.resource if is_id else _id(arm, found, options.resource)
+            resource_id = options.resource if is_id else _id(arm, found, options)
             explained = _explained(arm, options.resource, resource_id, found) or _job(arm, options.resource, found) or silent
         if explained is None:
             return refuse(_unknown(found, options.resource))
@@ -102,6 +106,8 @@ def _explained(arm: Any, resource: str, resource_id: str, found: StackView | Non
     parsed = arm_ids.parse(resource_id)
     if parsed and any(parsed.is_type(each) for each in (*ML_TYPES, MACHINE_TYPE)):  # what was refused under this name
         return _in_machine_learning(arm, resource, None, parsed)
+    if parsed and any(parsed.is_type(each) for each in CLUSTER_TYPES):
+        return _cluster(arm, parsed)
     if not resource_id or (parsed and parsed.is_type(POOL_TYPE)):
         return _of_batch(arm, name, resource_id, found)
     reader = read_group if parsed and parsed.is_type(GROUP_TYPE) else read_job
@@ -128,22 +134,28 @@ def _job(arm: Any, name: str, found: StackView | None) -> tuple[Any, Any] | None
 def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None, parsed: Any) -> tuple[Any, Any]:
     """A cluster, an edge, a pool of a cluster, a Job or a pod; None where nothing is called so. And what a cluster that doesn't
     answer is."""
-    from azure_gpu_operations.explain import in_clusters  # here, as in `run`
+    from azure_gpu_operations.explain import in_clusters, planned_names  # here, as in `run`
 
     if parsed is not None:
-        if not any(parsed.is_type(each) for each in CLUSTER_TYPES):
-            return None, None
-        is_pool = parsed.is_type(CLUSTER_POOL_TYPE)
-        cluster_id = parsed.scope if is_pool else parsed.text
-        place = Place(cluster_id.rsplit("/", 1)[-1], cluster_id)
-        return in_clusters.cluster(arm, place, parsed.name if is_pool else ""), None
+        return (_cluster(arm, parsed) if any(parsed.is_type(each) for each in CLUSTER_TYPES) else None), None
     if found is None or (found.resources.get(options.resource) and options.resource not in found.clusters):
         return None, None
     there = places.all_of(found, stack_options.file_of(options))
     if options.kubeconfig is not None:
         said = places.Said(kubeconfig=options.kubeconfig, context=options.context)
         there = [place for place in (places.choose(found, places.EDGE, said, None)[0],) if place is not None]
-    return in_clusters.named(arm, there, options.resource, found)
+    planned = partial(planned_names.of_pool, stack_options.file_of(options), found.name)
+    return in_clusters.named(arm, there, options.resource, found, planned)
+
+
+def _cluster(arm: Any, parsed: ArmId) -> tuple[Any, Any]:
+    """A cluster or one of its pools by its id."""
+    from azure_gpu_operations.explain import in_clusters  # here, as in `run`
+
+    is_pool = parsed.is_type(CLUSTER_POOL_TYPE)
+    cluster_id = parsed.scope if is_pool else parsed.text
+    place = Place(cluster_id.rsplit("/", 1)[-1], cluster_id)
+    return in_clusters.cluster(arm, place, parsed.name if is_pool else "")
 
 
 def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tuple[Any, Any] | None:
@@ -168,26 +180,20 @@ def _view(options: argparse.Namespace) -> StackView:
     return view(stack_options.stack_of(options))
 
 
-def _connection(subscription: str) -> Connection:
-    from_environment = connections.from_environment()
-    return Connection(
-        subscription,
-        from_environment.tenant_id,
-        from_environment.client_id,
-        from_environment.metadata_host,
-        from_environment.disable_instance_discovery,
-    )
-
-
-def _id(arm: Any, found: StackView | None, name: str) -> str:
+def _id(arm: Any, found: StackView | None, options: argparse.Namespace) -> str:
     """The id of a name in the stack, or of what was refused under this name; "" where nothing is called so."""
+    name = options.resource
     if found is None:
         return ""
     if name in found.resources:
         return found.resources[name]
-    from azure_gpu_operations.explain import activity_log  # here, as in `run`
+    from azure_gpu_operations.explain import activity_log, planned_names  # here, as in `run`
 
-    return activity_log.find(arm, found.resource_group, name) if found.resource_group else ""
+    if not found.resource_group:
+        return ""
+    names = planned_names.of(stack_options.file_of(options), found.name, name)
+    explained = {each.lower() for each in _EXPLAINED_TYPES}
+    return activity_log.find(arm, found.resource_group, name, [each for each in names if each.arm_type.lower() in explained])
 
 
 def _unknown(found: StackView | None, name: str) -> str:

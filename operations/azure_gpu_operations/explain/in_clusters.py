@@ -4,7 +4,7 @@ In: a signed-in `Arm`, the places, a name. Out: facts and a finding; None where 
 answer may hold what is meant: what is to be said of it comes beside, for whoever finds the name nowhere else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from azure_gpu_operations.azure import Arm
@@ -24,16 +24,20 @@ def cluster(arm: Arm, place: Place, pool: str = "") -> Explained:
     return case.as_facts(), cluster_rules.explain(case)
 
 
-def named(arm: Arm, places: Sequence[Place], name: str, view: StackView) -> tuple[Explained | None, Explained | None]:
+def named(
+    arm: Arm, places: Sequence[Place], name: str, view: StackView, planned: Callable[[str, str], str]
+) -> tuple[Explained | None, Explained | None]:
     """`cluster`, `cluster/pool`, `job`, `pod`, `namespace/job`; a pool's bare name where only one cluster has it. And what a
-    silent cluster is."""
+    silent cluster is. `planned`: what AKS would call a cluster's pool that it doesn't have; "" where the stack has none."""
     for place in places:
         if place.name == name:
             return cluster(arm, place), None
     first, slash, rest = name.partition("/")
     for place in places:
         if slash and place.name == first and not place.is_edge:
-            return cluster(arm, place, _pool(arm, place, rest) or rest), None
+            there = _pool(arm, place, rest)
+            facts, finding = cluster(arm, place, there or planned(first, rest) or rest)
+            return (facts if there else facts._replace(name=name), finding), None
     having = [(place, found) for place in places if not place.is_edge and not slash and (found := _pool(arm, place, name))]
     if len(having) == 1:
         return cluster(arm, *having[0]), None

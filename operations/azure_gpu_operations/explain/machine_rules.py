@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.machines import power
 from azure_gpu.catalog.services.machines.smi import PROOF_COMMAND
 from azure_gpu.shared.installation import COMMAND
@@ -16,7 +17,7 @@ from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding,
 from azure_gpu_operations.virtual_machines import Extension, Machine, RunCommand
 
 _UP = "then `pulumi up`"
-_DRIVER = "NvidiaGpuDriver"
+_DRIVERS = (driver_extension.NVIDIA_LINUX, driver_extension.NVIDIA_WINDOWS)
 _EVICTED = re.compile(r"preempted|evicted|eviction", re.IGNORECASE)
 _BAD = ("Failed", "TimedOut", "Canceled")
 
@@ -72,7 +73,8 @@ def _extension(case: MachineCase) -> Finding | None:
     if not failed or case.machine is None:
         return None
     first = failed[0]
-    return _driver(case.machine, first) if _DRIVER in f"{first.type} {first.name}" else _other_extension(first)
+    is_driver = any(each in f"{first.type} {first.name}" for each in _DRIVERS)
+    return _driver(case.machine, first) if is_driver else _other_extension(first)
 
 
 def _driver(machine: Machine, extension: Extension) -> Finding:

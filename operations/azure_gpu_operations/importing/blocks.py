@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.terminal import printable
 
-PROJECT = "azure-gpu"
 _WIDTH = 118  # of a comment, without its indentation
 
 
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> str:
-        return f"{PROJECT}:{self.section}"
+        return config_key(self.section)
 
 
 def block(entries: Iterable[Entry]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from azure_gpu.catalog.services.machine_learning.traffic import WHOLE
+from azure_gpu.ml.endpoint.shares import default_traffic
 from azure_gpu.shared.installation import COMMAND
 
 
@@ -16,12 +17,11 @@ class WrongTrafficError(ValueError):
 
 
 def present(settings: Mapping[str, Any]) -> dict[str, int]:
-    """Percent by deployment; a single deployment without `traffic` has all of it."""
+    """Percent by deployment."""
     said = settings.get("traffic")
     if isinstance(said, dict):
         return {str(name): _percent(name, share) for name, share in said.items()}
-    names = list(_deployments(settings))
-    return {names[0]: WHOLE} if len(names) == 1 else {}
+    return default_traffic(_deployments(settings))
 
 
 def _percent(name: object, share: Any) -> int:

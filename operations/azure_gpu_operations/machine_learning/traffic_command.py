@@ -23,13 +23,14 @@ import yaml
 
 from azure_gpu.formats import yaml_edit
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.machine_learning import traffic
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import StackView, of_deployment
 
-SECTION = "azure-gpu:ml_endpoints"
+SECTION = config_key("ml_endpoints")
 WAIT_MINUTES = 10.0
 _UPDATES = 50  # that are looked through for earlier traffic
 

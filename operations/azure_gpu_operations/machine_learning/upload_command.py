@@ -19,13 +19,14 @@ import yaml
 
 from azure_gpu.formats import stack_file, yaml_edit
 from azure_gpu.formats.tags import MODEL_STORE
+from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.machine_learning import model_folder
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
-SECTION = "azure-gpu:ml_workspace"
+SECTION = config_key("ml_workspace")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,29}")
 
@@ -108,7 +109,7 @@ def written(text: str, name: str, version: str) -> str:
     except (yaml.YAMLError, AttributeError) as error:
         raise yaml_edit.EditError("the stack file can't be read as YAML, or has something else under `ml_workspace`") from error
     if section is None:
-        raise yaml_edit.EditError("the stack file has no `ml_workspace` yet; add `azure-gpu:ml_workspace: create` first")
+        raise yaml_edit.EditError(f"the stack file has no `ml_workspace` yet; add `{SECTION}: create` first")
     if there is None:
         return yaml_edit.with_value(text, ("config", SECTION, "models", key), wanted, in_place_of=("create",))
     said = {**there, "version": str(there.get("version", ""))} if isinstance(there, dict) else {}

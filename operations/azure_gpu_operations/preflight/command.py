@@ -13,6 +13,7 @@ be read, so that the answer is incomplete.
 import argparse
 import json
 import logging
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -20,12 +21,12 @@ from typing import Any
 
 from azure_gpu.catalog import providers, regions
 from azure_gpu.catalog.size_use import SizeUse
-from azure_gpu.formats import arm_ids, azure_types, dates, stack_file
+from azure_gpu.formats import arm_ids, azure_types, dates
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.connection import Connection, connection_of
+from azure_gpu_operations.connection import Connection, connection, connection_in, connection_of
 from azure_gpu_operations.console import console
-from azure_gpu_operations.preflight import connections, needs, offline, program
+from azure_gpu_operations.preflight import needs, offline, program
 from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.preflight.report import Report
 from azure_gpu_operations.preflight.rows import of_problems
@@ -137,14 +138,13 @@ def _connection(options: argparse.Namespace, file: Path | None) -> tuple[Connect
     """From the stack's state, where it exists; else from its configuration; else from the environment. And the ids of what the
     stack has already: a name that it holds itself isn't free, and needn't be."""
     if file is None:
-        return connections.from_environment(), frozenset()
+        return connection({}, os.environ), frozenset()
     deployment = _deployment(stack_options.stack_of(options))
     found = connection_of(deployment)
     if found is not None and found.subscription_id:
         ids = [str(resource.get("id", "")) for resource in deployment.get("resources") or []]
         return found, frozenset(ids)
-    configured = connections.from_configuration(stack_file.configuration(file.read_text(encoding="utf-8")))
-    return configured or connections.from_environment(), frozenset()
+    return connection_in(file), frozenset()
 
 
 def _of_type(ids: Iterable[str], arm_type: str) -> str:

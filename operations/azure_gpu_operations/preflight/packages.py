@@ -13,6 +13,7 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.stack.inventory import PackageUse
+from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import SignIn
 from azure_gpu_operations.batch.packages import ACTIVE, Packages
 from azure_gpu_operations.preflight.lists import What
@@ -26,7 +27,7 @@ def inventory(project_folder: Path, file: Path, stack: str) -> Inventory | None:
     if not file.exists():
         return None
     configuration = stack_file.configuration(file.read_text(encoding="utf-8"))
-    if not any(key.endswith(":pools") and "package" in value for key, value in configuration.items()):
+    if "package" not in configuration.get(config_key("pools"), ""):
         return None
     taken = take(project_folder, file, stack, "")
     return taken if taken.packages else None

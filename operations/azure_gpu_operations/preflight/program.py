@@ -3,18 +3,17 @@
 In: the stack's configuration file and its name. Out: an `Inventory`, without asking Azure.
 """
 
-import contextlib
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
 from azure_gpu.catalog import providers, regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.size_use import Service, SizeUse
-from azure_gpu.formats import azure_types, stack_file
+from azure_gpu.formats import azure_types
 from azure_gpu.stack import inventory
 from azure_gpu.stack.inventory import MachinesUse, PackageUse
-from azure_gpu.stack.settings import PROJECT
+from azure_gpu_operations import planned
 from azure_gpu_operations.preflight.needs import NamedKind, WantedName
 
 _KINDS = {
@@ -23,10 +22,6 @@ _KINDS = {
     azure_types.BATCH_ACCOUNT.arm_type: NamedKind.BATCH,
     azure_types.KEY_VAULT.arm_type: NamedKind.VAULT,
 }
-
-
-class WrongStackFileError(ValueError):
-    """A configuration file that can't be read. The text is for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,18 +44,8 @@ class Inventory:
 
 
 def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
-    """The inventory of the stack; `as_of` empty is the stack's own day. WrongStackFileError."""
-    try:
-        configuration = stack_file.configuration(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WrongStackFileError(f"{file} can't be read: {error.strerror}") from None
-    except (UnicodeDecodeError, stack_file.StackFileError) as error:
-        raise WrongStackFileError(f"{file}: {error}") from None
-    if as_of:
-        configuration[f"{PROJECT}:as_of"] = as_of
-    today = datetime.now(UTC).date().isoformat()
-    with contextlib.chdir(project_folder):  # where the program runs, and relative paths of a stack file begin
-        return _inventory(inventory.take(configuration, PROJECT, stack, today))
+    """The inventory of the stack; `as_of` empty is the stack's own day. `planned.WrongStackFileError`."""
+    return _inventory(planned.inventory(project_folder, file, stack, as_of))
 
 
 def _inventory(taken: inventory.Inventory) -> Inventory:

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import stack_file
-from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.connection import Connection, connection
 from azure_gpu_operations.project import project
-from azure_gpu_operations.shell import connections, environment
+from azure_gpu_operations.shell import clouds, environment
 from azure_gpu_operations.shell.messages import ShellError
 from azure_gpu_operations.stack_options import WHERE, file_of, stack_of
 
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         from azure_gpu_operations.shell import cli, kubectl  # here: they lock files as only those systems do
         from azure_gpu_operations.shell.sign_in import sign_in
 
-        found = connections.connection(_configuration(options), os.environ)
+        found = connection(_configuration(options), os.environ)
         az = cli.folder_of_az(os.environ, _say)
         folder = environment.configuration_folder(_state(options), found)
         clients = kubectl.folder_of_kubectl(os.environ)
@@ -98,13 +98,13 @@ def _kubeconfig(options: argparse.Namespace, folder: Path) -> Path | None:
     """Into the stack's clusters, where its file has some: only then the engine is asked which."""
     from azure_gpu_operations.shell import kubectl  # here, as in `run`
 
-    if kubectl.CLUSTERS_KEY not in _configuration(options):
+    if options.stack is None or not (stack := stack_of(options)).declares("clusters"):
         return None
-    return kubectl.write_kubeconfig(stack_of(options), folder, _say)
+    return kubectl.write_kubeconfig(stack, folder, _say)
 
 
 def _where(found: Connection, signed_in: bool) -> str:
-    cloud = connections.cloud_of(found)
+    cloud = clouds.cloud_of(found)
     where = cloud.endpoint or cloud.name
     if signed_in:
         return f"`az` is signed in to {where}, and keeps that to this shell; `exit` leaves it"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.shell.connections import cloud_of
+from azure_gpu_operations.shell.clouds import cloud_of
 
 
 def configuration_folder(state: Path, found: Connection) -> Path:

@@ -18,7 +18,6 @@ from azure_gpu_operations.shell.cli import cache_folder
 from azure_gpu_operations.stack import Stack
 
 VERSION = "1.36.2"  # as engine/build.py builds it
-CLUSTERS_KEY = "azure-gpu:clusters"
 
 Say = Callable[[str], None]
 

@@ -8,7 +8,6 @@ from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machin
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
-from azure_gpu.catalog.services.machine_learning.traffic import WHOLE
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
@@ -24,6 +23,7 @@ from azure_gpu.ml.endpoint.args import (
 )
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec, Surrounded
 from azure_gpu.ml.endpoint.rules import endpoint_problems, named_twice, sharing_problems
+from azure_gpu.ml.endpoint.shares import default_traffic
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.context import Context, check_tags, resolve_day
 from azure_gpu.shared.end_dates import resolve_end
@@ -111,7 +111,7 @@ def _use(spec: DeploymentSpec, location: str) -> SizeUse:
 def _traffic(args: MlEndpointSettings) -> dict[str, int]:
     """The share of every deployment, so that a change of shares is a change of numbers and of nothing else."""
     names_of_all = list(args["deployments"])
-    said = args.get("traffic", {names_of_all[0]: WHOLE} if len(names_of_all) == 1 else {})
+    said = args.get("traffic", default_traffic(names_of_all))
     return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in said.items()}}
 
 

@@ -1,0 +1,11 @@
+"""Which deployment gets an endpoint's requests where the settings give no shares. Loads no Pulumi: whoever promotes a deployment
+needs no settings."""
+
+from collections.abc import Sequence
+
+from azure_gpu.catalog.services.machine_learning.traffic import WHOLE
+
+
+def default_traffic(deployments: Sequence[str]) -> dict[str, int]:
+    """Percent by deployment: a single one gets all requests, of several none gets any."""
+    return {deployments[0]: WHOLE} if len(deployments) == 1 else {}

@@ -1,0 +1,85 @@
+"""What a stack's file says is read by the library alone: the same keys, defaults and environment as for the program."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from azure_gpu.aks.args import Login
+from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.keys import config_key
+from azure_gpu_operations import planned
+from azure_gpu_operations.stack import Stack
+from tests.support.embedded import CHECKOUT
+
+OPERATIONS = CHECKOUT / "operations" / "azure_gpu_operations"
+FILE = """\
+config:
+  azure-native:subscriptionId: 00000000-0000-0000-0000-000000000000
+  azure-gpu:team: vision
+  azure-gpu:location: westeurope
+  azure-gpu:clusters:
+    gpu: {gpu_pools: {t4: {size: Standard_NC4as_T4_v3}}, expires_after: "2026-11-30"}
+  azure-gpu:edges:
+    box: {kubeconfig: {secure: v1:x}, namespace: vision}
+    broken: {namespace: [1]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "Pulumi.dev.yaml"
+    made.write_text(FILE)
+    return made
+
+
+def test_settings_are_the_librarys_without_what_is_wrong_and_with_a_stand_in_for_secrets(file: Path) -> None:
+    found = planned.settings(file)
+    assert found.edges == {"box": {"kubeconfig": "[secret]", "namespace": "vision"}}
+    assert [problem.path for problem in found.problems] == ["edges.broken.namespace"]
+
+
+def test_a_plan_is_judged_on_another_day_where_one_is_named(file: Path) -> None:
+    assert planned.inventory(CHECKOUT, file, "dev", "2026-11-21").day.isoformat() == "2026-11-21"
+    assert {name.path for name in planned.inventory(CHECKOUT, file, "dev").names} >= {"clusters.gpu", "clusters.gpu.gpu_pools.t4"}
+
+
+def test_what_the_provider_takes_from_the_environment_is_in_the_plan_as_in_the_programs(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ARM_CLIENT_ID", raising=False)
+    assert "access" not in planned.settings(file).clusters["gpu"]
+    monkeypatch.setenv("ARM_CLIENT_ID", "11111111-aaaa-bbbb-cccc-000000000000")
+    assert planned.settings(file).clusters["gpu"].get("access", {}).get("login") == Login.SERVICE_PRINCIPAL
+
+
+def test_a_section_is_declared_by_the_programs_key_whatever_the_project_is_called(tmp_path: Path) -> None:
+    (tmp_path / "Pulumi.yaml").write_text("name: somebodys\nruntime: python\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  azure-gpu:pools: {}\n  somebodys:clusters: {}\n")
+    stack = Stack(tmp_path, "dev")
+    assert stack.declares("pools")
+    assert not stack.declares("clusters")
+
+
+def test_no_verb_spells_a_key_of_the_stack_file_by_itself() -> None:
+    keys = "|".join(map(re.escape, map(config_key, StackFile.__annotations__)))
+    spelt = re.compile(rf"(?:{keys})\b")
+    found = [
+        f"{module.relative_to(CHECKOUT)}:{constant.lineno}"
+        for module in sorted(OPERATIONS.rglob("*.py"))
+        for constant in texts(ast.parse(module.read_text(encoding="utf-8")))
+        if spelt.search(str(constant.value))
+    ]
+    assert found == []
+
+
+def texts(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Every text of a module but docstrings."""
+    documented = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+            yield node
