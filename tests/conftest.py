@@ -21,6 +21,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 register_profiles()
 
+# A test that starts one of these takes seconds: it is slow, whatever else it does.
+_SLOW_TO_START = {"control_plane", "own_azure"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` doesn't want
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and not _SLOW_TO_START.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session")
 def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:

@@ -16,6 +16,8 @@ import pytest
 from tests.localazure.conftest import GROUPS, new_group
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
 
+pytestmark = pytest.mark.slow
+
 IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
 
 

@@ -93,6 +93,7 @@ def test_machine_learning_counts_its_reserve_against_its_own_quota(connected: Em
     assert fix == "ask for a limit of 32 vCPU of StandardNCASv3_T4Family in westeurope, 8 more than today's 24"
 
 
+@pytest.mark.slow
 def test_batch_without_an_account_leaves_its_quotas_unknown(connected: EmbeddedAzure, preflight: Run) -> None:
     need = ("--need", "batch=Standard_NC4as_T4_v3*4@japaneast")  # a region in which no other test has an account
     code, report = preflight(*need)
@@ -128,6 +129,7 @@ def test_a_size_that_is_withheld_from_every_zone_is_not_offered(connected: Embed
     assert answers(preflight("--need", NEED)[1], "offer") == {"not offered"}
 
 
+@pytest.mark.slow
 def test_batch_says_when_it_gives_a_size_up(connected: EmbeddedAzure, preflight: Run) -> None:
     need = ("--need", "batch=Standard_HB120rs_v2@westeurope")
     assert answers(preflight(*need, "--as-of", "2026-11-21")[1], "offer") == {"ok"}

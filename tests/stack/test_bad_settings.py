@@ -33,6 +33,7 @@ def test_a_gpu_is_refused_today_with_its_date_and_what_replaced_it(azure: Embedd
     assert "Container Apps" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", ["2019-06-01", "2019-06-01 00:00:00 +0000 UTC"])
 def test_a_date_is_understood_as_written_and_as_the_engine_rewrites_it(
     azure: EmbeddedAzure, shared: ProgramStack, spelling: str
@@ -42,6 +43,7 @@ def test_a_date_is_understood_as_written_and_as_the_engine_rewrites_it(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_an_existing_part_that_is_not_there_is_one_clear_message(azure: EmbeddedAzure, shared: ProgramStack) -> None:
     config = with_gpu_group(azure)
     missing = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-none"

@@ -8,7 +8,7 @@ import pytest
 from tests.stack.conftest import Shipped
 from tests.support.embedded import EmbeddedAzure
 
-SHIPPED = ["dev", "documents", "local"]
+SHIPPED = [pytest.param("dev", marks=pytest.mark.slow), pytest.param("documents", marks=pytest.mark.slow), "local"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -56,6 +56,7 @@ def test_the_documents_stack_runs_the_two_groups_of_the_first_source_document(az
     assert stack.pulumi("refresh", "--yes", "--expect-no-changes").returncode == 0
 
 
+@pytest.mark.slow
 def test_the_checkout_stays_as_git_has_it(azure: EmbeddedAzure, shipped: Shipped) -> None:
     before = {path.name: path.read_bytes() for path in Path(azure.checkout).glob("Pulumi*.yaml")}
     shipped(azure, "dev").operations("preview")

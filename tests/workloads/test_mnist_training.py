@@ -131,6 +131,7 @@ for content in (whole, whole[:-100], b"no archive", b""):
     ], finished.stderr
 
 
+@pytest.mark.slow
 def test_an_accuracy_that_is_not_reached_ends_with_1(tmp_path: Path, train: Callable[..., Finished]) -> None:
     finished = train("--output-dir", tmp_path, "--steps", "1", "--min-accuracy", "0.99")
     assert finished.code == 1

@@ -12,6 +12,8 @@ from tests.localazure.containers.conftest import write_workload
 from tests.localazure.containers.sdk import Registry
 from tests.support.embedded import EmbeddedAzure
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apps]:

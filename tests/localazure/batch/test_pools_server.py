@@ -54,6 +54,7 @@ def test_nothing_outlives_the_embedded_azure_and_the_next_brings_the_nodes_back(
     assert {node["id"] for node in account.get("pools/pool/nodes").json()["value"]} == {node["id"] for node in nodes}
 
 
+@pytest.mark.slow
 def test_the_fault_command_takes_spot_nodes_away(own_azure: EmbeddedAzure, account: Account) -> None:
     account.add_pool("spot", 0, targetLowPriorityNodes=1)
     (node,) = until(

@@ -135,6 +135,7 @@ def resident(process: int) -> int:
     return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) * 1024
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "single"), [(48 * MEBIBYTE, 64 * MEBIBYTE), (96 * MEBIBYTE, 4 * MEBIBYTE)], ids=["one request", "blocks"]
 )

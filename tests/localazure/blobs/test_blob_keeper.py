@@ -27,6 +27,7 @@ def keeper(azure: EmbeddedAzure) -> int:
     return int(json.loads((azure.state / "blobs" / "process.json").read_text())["pid"])
 
 
+@pytest.mark.slow
 def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_azure: EmbeddedAzure) -> None:
     account = in_its_group(own_azure)
     assert not (own_azure.state / "blobs").exists()
@@ -81,6 +82,7 @@ def test_a_killed_keeper_is_started_again_with_what_was_there(own_azure: Embedde
     assert keeper(own_azure) != killed
 
 
+@pytest.mark.slow
 def test_it_takes_nothing_from_anybody_but_the_server(own_azure: EmbeddedAzure) -> None:
     account = in_its_group(own_azure)
     account.by_token().create_container("data").upload_blob("file", b"content")

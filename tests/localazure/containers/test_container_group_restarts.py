@@ -22,6 +22,8 @@ from tests.localazure.containers.sdk import (
 )
 from tests.support.embedded import EmbeddedAzure, until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:

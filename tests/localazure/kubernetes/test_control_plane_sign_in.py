@@ -20,6 +20,8 @@ from tests.support import kubernetes
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.kubernetes import ControlPlane
 
+pytestmark = pytest.mark.slow
+
 ROLES = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions"
 READER = "7f6c6a51-bcf8-42ba-9220-52d62157d7db"
 CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"

@@ -105,6 +105,7 @@ def test_a_missing_resource_group_is_azures_own_refusal(
         engine.create(IDENTITY, {"resourceGroupName": "nobodys", "resourceName": "n", "location": "westeurope"})
 
 
+@pytest.mark.slow
 def test_a_token_that_a_restarted_azure_still_takes_needs_no_new_sign_in(
     connected: Callable[[EmbeddedAzure], Engine], own_azure: EmbeddedAzure
 ) -> None:

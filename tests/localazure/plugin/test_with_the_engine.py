@@ -113,6 +113,7 @@ def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: Connect
     stack.run("destroy", *RUN)
 
 
+@pytest.mark.slow
 def test_a_real_subscription_is_refused_in_one_clear_message(stack: Connected) -> None:
     stack.run("config", "set", "azure-native:subscriptionId", "8a8b7d1c-0000-4000-8000-000000000001")
     shown = stack.run("preview", expected=1)
