@@ -37,7 +37,7 @@ def cases(kind: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", cases("happy"))
-@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
+@pytest.mark.parametrize("preview", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["up", "preview"])
 def test_a_happy_case_declares_what_it_says(case: dict[str, Any], preview: bool) -> None:
     recorded = declared_by(case, preview=preview)
     by_name = {registration.name: registration for registration in recorded.registrations if is_shown(registration)}

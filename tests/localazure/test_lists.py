@@ -70,6 +70,7 @@ def test_retired_sizes_are_sold_no_more(azure: EmbeddedAzure) -> None:
     assert "Standard_ND96isr_H100_v5" in sold
 
 
+@pytest.mark.slow
 def test_the_clock_decides_what_is_sold(azure: EmbeddedAzure) -> None:
     fault(azure, "clock", "2023-09-06")
     assert "Standard_NC6" in skus(azure)

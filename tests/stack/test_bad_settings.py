@@ -25,6 +25,7 @@ def test_all_problems_of_all_components_come_at_once_and_nothing_is_created(azur
     assert [group["name"] for group in found if "tests" in group["name"]] == []
 
 
+@pytest.mark.slow
 def test_a_gpu_is_refused_today_with_its_date_and_what_replaced_it(azure: EmbeddedAzure, shared: ProgramStack) -> None:
     config = with_gpu_group(azure, expires_after="2999-01-01")
     del config["as_of"]

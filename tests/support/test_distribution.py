@@ -38,6 +38,7 @@ def test_every_path_that_is_named_is_there() -> None:
     assert missing == []
 
 
+@pytest.mark.slow
 def test_each_file_is_run_by_one_worker(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"test_{name}.py").write_text(

@@ -41,6 +41,7 @@ def test_of_nothing():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_the_cpu_time_of_processes_belongs_to_the_test_that_started_them(tmp_path: Path, workers: str) -> None:
     file, report = tmp_path / "test_busy.py", tmp_path / "report.txt"

@@ -163,6 +163,7 @@ def test_no_key_of_anything_is_read_or_kept() -> None:
     assert recorded.one(f"{ML}:Datastore").inputs["properties"]["credentials"] == {"credentialsType": "None"}
 
 
+@pytest.mark.slow
 def test_machines_have_names_that_change_with_what_cannot_be_changed_and_stay_otherwise() -> None:
     def name_of(**changed: Any) -> str:
         machines = {"size": T4, "expires_after": END, **changed}
