@@ -23,7 +23,7 @@ from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
-from azure_gpu.stack.connection import connection
+from azure_gpu.stack.connection import login_from
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
@@ -31,7 +31,7 @@ from azure_gpu.vm.vm import GpuVm
 
 # All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,
 # what the provider takes from the environment.
-configuration = {**connection(os.environ), **get_config_env(), **CONFIG.get()}
+configuration = {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
 settings = read(configuration, today=datetime.now(UTC).date().isoformat())
 plan = make_plan(settings, BY_PROVIDER, pulumi.get_project(), pulumi.get_stack())
 refuse(plan.problems)

@@ -21,14 +21,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 register_profiles()
 
-# A test that starts one of these takes seconds: it is slow, whatever else it does.
+# A test that starts one of these takes seconds: it is slow, unless it is marked as one that the quick run shouldn't be without.
 _SLOW_TO_START = {"control_plane", "own_azure"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` doesn't want
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if isinstance(item, pytest.Function) and not _SLOW_TO_START.isdisjoint(item.fixturenames):
+        starts = isinstance(item, pytest.Function) and not _SLOW_TO_START.isdisjoint(item.fixturenames)
+        if starts and item.get_closest_marker("quick") is None:
             item.add_marker(pytest.mark.slow)
 
 

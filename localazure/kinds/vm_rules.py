@@ -10,7 +10,7 @@ from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types

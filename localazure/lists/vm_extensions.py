@@ -7,7 +7,7 @@ version that a public source names.
 from collections.abc import Sequence
 
 from azure_gpu.catalog.services import driver_extension
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from localazure.arm.store import Body
 from localazure.services import SUBSCRIPTION
 

@@ -7,7 +7,7 @@ know isn't there; of versions there is the newest that a source names, else 1.0.
 from collections.abc import Sequence
 
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body

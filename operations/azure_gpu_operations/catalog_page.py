@@ -16,7 +16,7 @@ from azure_gpu.catalog.services import (
     driver_extension,
     stack_edge_commands,
     stack_edge_facts,
-    vm_image_rows,
+    vm_image_table,
 )
 from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes as aks_sizes, systems as aks_systems
 from azure_gpu.catalog.services.batch import node_agents, requirements as batch_requirements, service as batch
@@ -146,8 +146,8 @@ def _services() -> Iterator[str]:
     )
     yield from _facts("batch")
     yield "## Images of virtual machines\n"
-    yield table(list(vm_image_rows.IMAGES), first=("reference", "distribution", "has", "generations"))
-    yield from _facts("vm_image")
+    yield table(list(vm_image_table.IMAGES), first=("reference", "distribution", "has", "generations"))
+    yield from _facts("vm_images")
     yield "## The GPU driver extension\n"
     yield table(list(driver_extension.ENTRIES))
     yield "Which driver it installs unless told otherwise, and which it can:\n"
@@ -161,7 +161,6 @@ def _services() -> Iterator[str]:
             for series, driver in driver_extension.DEFAULTS.items()
         ]
     )
-    yield from _facts("driver_extension")
     yield "## AKS\n"
     yield table(list(aks_sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
     yield "Driver images:\n"
@@ -194,7 +193,7 @@ def _services() -> Iterator[str]:
     yield "## Virtual machines of one's own\n"
     yield from _facts("machines")
     yield "## The provider's API versions, and what else is known\n"
-    yield from _facts("virtual_machines", "provider", "azure")
+    yield from _facts("virtual_machines", facts.AZURE)
 
 
 def _container_limits() -> list[dict[str, Any]]:

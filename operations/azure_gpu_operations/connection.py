@@ -27,7 +27,7 @@ class Connection:
     disable_instance_discovery: bool = False
 
 
-def connection(configuration: Mapping[str, Any], environment: Mapping[str, str]) -> Connection:
+def connection_from(configuration: Mapping[str, Any], environment: Mapping[str, str]) -> Connection:
     """Key by key what the configuration says, and where that is silent the environment, as for the provider."""
 
     def value(key: str) -> str:
@@ -49,9 +49,9 @@ def connection_of(deployment: Mapping[str, Any]) -> Connection | None:
     if not providers:
         return None
     # What the provider took from the environment isn't recorded.
-    return connection({f"{PROVIDER}:{key}": value for key, value in providers[-1].get("inputs", {}).items()}, os.environ)
+    return connection_from({f"{PROVIDER}:{key}": value for key, value in providers[-1].get("inputs", {}).items()}, os.environ)
 
 
 def connection_in(file: Path) -> Connection:
     """The connection that a stack's file configures. OSError, StackFileError."""
-    return connection(stack_file.configuration(file.read_text(encoding="utf-8")), os.environ)
+    return connection_from(stack_file.configuration(file.read_text(encoding="utf-8")), os.environ)

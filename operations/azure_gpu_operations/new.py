@@ -24,6 +24,7 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import dates
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu.stack.keys import PROVIDER_VARIABLES, SUBSCRIPTION_ID, TENANT_ID
 from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
 from azure_gpu_operations.project import EXAMPLES, project
 
@@ -134,7 +135,7 @@ def _team() -> str:
 
 def _account(environment: Mapping[str, str]) -> tuple[Account | None, list[Problem]]:
     """From the variables that the provider reads; else from the Azure CLI's login."""
-    subscription, tenant = environment.get("ARM_SUBSCRIPTION_ID", ""), environment.get("ARM_TENANT_ID", "")
+    subscription, tenant = (environment.get(PROVIDER_VARIABLES[key], "") for key in (SUBSCRIPTION_ID, TENANT_ID))
     if subscription and tenant:
         return Account(subscription, tenant), []
     fix = "run `az login`, or set ARM_SUBSCRIPTION_ID and ARM_TENANT_ID"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from azure_gpu.formats import stack_file
 from azure_gpu.stack import inventory as inventories
-from azure_gpu.stack.connection import connection
+from azure_gpu.stack.connection import login_from
 from azure_gpu.stack.inventory import Inventory
 from azure_gpu.stack.keys import PROJECT, config_key
 from azure_gpu.stack.settings import Settings, read
@@ -38,7 +38,7 @@ def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> 
 def _configuration(file: Path) -> dict[str, str]:
     """As the program gets it: behind the file, what the provider takes from the environment."""
     try:
-        return {**connection(os.environ), **stack_file.configuration(file.read_text(encoding="utf-8"))}
+        return {**login_from(os.environ), **stack_file.configuration(file.read_text(encoding="utf-8"))}
     except OSError as error:
         raise WrongStackFileError(f"{file} can't be read: {error.strerror}") from None
     except (UnicodeDecodeError, stack_file.StackFileError) as error:

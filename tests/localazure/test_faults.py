@@ -102,7 +102,6 @@ def test_a_wrong_fault_command_is_one_line(azure: EmbeddedAzure) -> None:
     assert azure.command("fault", "clock", "soon").returncode == 2
 
 
-@pytest.mark.slow
 def test_faults_outlive_a_restart(own_azure: EmbeddedAzure) -> None:
     control(own_azure, "PUT", {"kind": "throttle", "count": 0, "path": "/subscriptions"})
     own_azure.restart()

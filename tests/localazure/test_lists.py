@@ -116,7 +116,6 @@ def test_quotas_of_virtual_machines_are_generous_until_a_fault_says_otherwise(az
     assert quotas("northeurope")[T4] == (1000, 0)
 
 
-@pytest.mark.slow
 def test_quotas_hold_over_a_restart(own_azure: EmbeddedAzure) -> None:
     fault(own_azure, "quota", "compute", "westeurope", T4, "48")
     own_azure.restart()

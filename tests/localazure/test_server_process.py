@@ -16,8 +16,6 @@ import pytest
 from tests.localazure.conftest import GROUPS, new_group
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
 
-pytestmark = pytest.mark.slow
-
 IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
 
 
@@ -31,6 +29,7 @@ def servers_of(state: Path) -> list[str]:
     return [line for line in shown.splitlines() if f"--state {state} " in line and "serve" in line]
 
 
+@pytest.mark.slow
 def test_two_starts_at_once_give_one_server(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "state"), "start"]
     with ThreadPoolExecutor(2) as both:
@@ -86,6 +85,7 @@ def test_a_group_that_was_being_deleted_when_the_server_was_killed_is_gone_after
     assert listed == []
 
 
+@pytest.mark.slow
 def test_stop_leaves_no_process_and_no_port(tmp_path: Path) -> None:
     azure = EmbeddedAzure(tmp_path / "state")
     assert not port_is_free(azure.port)
@@ -160,6 +160,7 @@ def test_the_bundle_holds_the_systems_authorities_and_ours(azure: EmbeddedAzure)
     assert bundle.count("BEGIN CERTIFICATE") > 10
 
 
+@pytest.mark.slow
 def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: EmbeddedAzure) -> None:
     named, bundle = tmp_path / "company.pem", tmp_path / "state" / "ca-bundle.pem"
     named.write_text((azure.state / "ca" / "ca.pem").read_text())
@@ -182,6 +183,7 @@ def test_wrong_usage_ends_with_2_and_no_traceback(azure: EmbeddedAzure, argument
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_commands_in_a_folder_without_a_server_say_so_in_one_line(tmp_path: Path) -> None:
     for command in (["env"], ["connect", "local"], ["fault", "list"]):
         asked = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "none"), *command]
@@ -191,6 +193,7 @@ def test_commands_in_a_folder_without_a_server_say_so_in_one_line(tmp_path: Path
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["{", "{}", "[]", '{"tenant": 1}'])
 def test_a_broken_identity_file_is_named_in_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "identity.json").write_text(content)
@@ -200,6 +203,7 @@ def test_a_broken_identity_file_is_named_in_one_line(tmp_path: Path, content: st
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["{", '{"port": 1}', "[]"])
 def test_a_broken_endpoint_file_is_named_in_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "endpoint.json").write_text(content)
@@ -209,6 +213,7 @@ def test_a_broken_endpoint_file_is_named_in_one_line(tmp_path: Path, content: st
     assert "endpoint.json" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_server_in_the_foreground_without_a_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "state"), "serve"]
     with subprocess.Popen(command, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True) as server:
@@ -222,6 +227,7 @@ def test_an_interrupt_ends_a_server_in_the_foreground_without_a_traceback(tmp_pa
     assert port_is_free(port)
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()

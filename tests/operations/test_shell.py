@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu_operations.connection import Connection, connection
+from azure_gpu_operations.connection import Connection, connection_from
 from azure_gpu_operations.shell import cli, clouds
 from azure_gpu_operations.shell.environment import configuration_folder
 from tests.support.embedded import CHECKOUT
@@ -212,7 +212,7 @@ def test_a_stack_file_that_cannot_be_read_is_said_in_a_line(shell: Shell, text: 
 
 def test_the_stacks_configuration_goes_before_the_environment_key_by_key() -> None:
     configuration = {"azure-native:subscriptionId": "configured", "azure-native:metadataHost": "host:1", "azure-gpu:team": "x"}
-    assert connection(configuration, CONNECTED) == Connection(
+    assert connection_from(configuration, CONNECTED) == Connection(
         subscription_id="configured",
         tenant_id=CONNECTED["ARM_TENANT_ID"],
         client_id=CONNECTED["ARM_CLIENT_ID"],

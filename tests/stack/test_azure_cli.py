@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations.connection import connection
+from azure_gpu_operations.connection import connection_from
 from azure_gpu_operations.shell.messages import ShellError
 from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.azure_cli import AzureCli, connected
@@ -99,7 +99,7 @@ def test_a_date_that_yaml_reads_as_one_is_still_an_api_version(az: AzureCli, gro
 
 @pytest.mark.parametrize("secret", ["wrong", "-wrong", "@wrong", "wr=ng"])
 def test_another_secret_is_refused_in_entras_words(az: AzureCli, tmp_path: Path, secret: str) -> None:
-    found = connection({}, connected(az.azure))
+    found = connection_from({}, connected(az.azure))
     elsewhere = {**az.environment, "AZURE_CONFIG_DIR": str(tmp_path)}
     with pytest.raises(ShellError, match="AADSTS7000215: Invalid client secret provided"):
         sign_in(elsewhere, found, secret, print)

@@ -16,7 +16,7 @@ from pathlib import Path
 from select import select
 from typing import Any
 
-from azure_gpu_operations.connection import connection
+from azure_gpu_operations.connection import connection_from
 from azure_gpu_operations.shell import cli, environment
 from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
@@ -36,7 +36,7 @@ class AzureCli:
     def __init__(self, azure: EmbeddedAzure, *, warm: bool = True) -> None:
         self.azure = azure
         outside = connected(azure)
-        found = connection({}, outside)
+        found = connection_from({}, outside)
         folder = environment.configuration_folder(azure.state, found)
         self.environment = environment.variables(outside, folder, cli.folder_of_az(outside, _say), found)
         self._python = _python_of_az(self.environment) if warm else None

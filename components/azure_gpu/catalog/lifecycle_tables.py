@@ -16,10 +16,10 @@ COLUMNS = {
     "preview": "whether it was ever a preview: yes or no",
     "general": "the source by whose date it had left preview",
     "announced": "the earliest source that tells of the end",
-    "end": "the source whose date is the last day",
+    "end": "the source whose date is the last day on which it can be had",
     "end_elsewhere": "where the last day is another: region=source",
     "also_given": "sources of other last days, which were not followed",
-    "doubt": "a source that leaves open whether it is still sold",
+    "doubt": "a source that leaves open whether it is still sold; its date is the first such day, so after an end the day after",
 }
 
 

@@ -96,7 +96,6 @@ def named() -> Sources:
 
 
 # What rules name, too.
-RETIREMENT_GUIDES = "MicrosoftDocs/azure-compute-docs, articles/virtual-machines/sizes/lifecycle/retirement"
 WORKBENCH_ARTICLE = observed(
     "Microsoft Docs, Azure Machine Learning Workbench: how to use GPU (article of 2017-09-14)", 2017, 9, 14
 )
@@ -106,13 +105,5 @@ INFERENCE_ARTICLE = observed(
 BATCH_ARTICLE = observed(
     "Microsoft Docs, Azure Batch: use compute-intensive virtual machines (article of 2018-12-17)", 2018, 12, 17
 )
-SKU_LIST = observed(
-    "kubernetes/autoscaler, cluster-autoscaler/cloudprovider/azure/azure_instance_types.go (from Azure's resource SKU API)",
-    2026,
-    3,
-    5,
-)
-KARPENTER_GPUS = observed("Azure/karpenter-provider-azure, pkg/utils/supported-gpus.yaml", 2026, 8, 31)
-KARPENTER_SKUS = observed("Azure/karpenter-provider-azure, pkg/providers/instancetype/known_skus.yaml", 2026, 8, 31)
 KAITO_SKUS = observed("kaito-project/kaito, pkg/sku/azure_sku_handler.go", 2026, 8, 31)
 RETIREMENTS = observed("Microsoft Learn, virtual-machines/sizes/lifecycle/retirements-and-capacity-restrictions", 2026, 9, 25)

@@ -8,7 +8,7 @@ from azure_gpu.stack.keys import PROVIDER, PROVIDER_VARIABLES
 _CLIENT, _HOST, _DISCOVERY = (f"{PROVIDER}:{key}" for key in ("clientId", "metadataHost", "disableInstanceDiscovery"))
 
 
-def connection(environment: Mapping[str, str]) -> dict[str, str]:
+def login_from(environment: Mapping[str, str]) -> dict[str, str]:
     """How the provider logs in, as far as the environment says it and the login of a cluster follows it."""
     found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_CLIENT, _HOST, _DISCOVERY)}
     return {key: value for key, value in found.items() if value}

@@ -1,11 +1,13 @@
-"""The keys of a stack file, by namespace. Loads no Pulumi, for commands that need a key and no settings."""
+"""The keys of a stack file, by namespace."""
 
 PROJECT = "azure-gpu"  # the program's namespace, as in Pulumi.yaml
 PROVIDER = "azure-native"
-# Where the provider looks when its configuration says nothing, by its key.
+SUBSCRIPTION_ID, TENANT_ID = f"{PROVIDER}:subscriptionId", f"{PROVIDER}:tenantId"
+# Where the provider looks when its configuration says nothing, for those of its keys that are read here, too. Source: Pulumi
+# Registry, Azure Native, installation and configuration.
 PROVIDER_VARIABLES = {
-    f"{PROVIDER}:subscriptionId": "ARM_SUBSCRIPTION_ID",
-    f"{PROVIDER}:tenantId": "ARM_TENANT_ID",
+    SUBSCRIPTION_ID: "ARM_SUBSCRIPTION_ID",
+    TENANT_ID: "ARM_TENANT_ID",
     f"{PROVIDER}:clientId": "ARM_CLIENT_ID",
     f"{PROVIDER}:metadataHost": "ARM_METADATA_HOSTNAME",
     f"{PROVIDER}:disableInstanceDiscovery": "ARM_DISABLE_INSTANCE_DISCOVERY",

@@ -32,7 +32,7 @@ from azure_gpu.shared.validation import check, key_hints
 from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack import connection
 from azure_gpu.stack.file import StackFile
-from azure_gpu.stack.keys import PROJECT
+from azure_gpu.stack.keys import PROJECT, SUBSCRIPTION_ID
 from azure_gpu.vm.args import GpuVmSettings
 
 _WRITE_BLOBS = ("batch_account", "ml_workspace", "vms")  # what has the stack's identity read and write blobs
@@ -87,7 +87,7 @@ def _decoded(text: str, wanted: Any) -> object:
 
 def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, problems: list[Problem]) -> Settings:
     groups = file.get("container_groups", {})
-    subscription_id = configuration.get("azure-native:subscriptionId", "")
+    subscription_id = configuration.get(SUBSCRIPTION_ID, "")
     stack = StackArgs(subscription_id=subscription_id, team=file["team"], location=file["location"], today=today)
     if "tags" in file:
         stack["tags"] = file["tags"]

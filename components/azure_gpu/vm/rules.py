@@ -11,7 +11,7 @@ from azure_gpu.catalog import spot_price
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines import admins, power, security, shutdown
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.shared.installation import COMMAND

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, Software
 from localazure.batch.nodes import launch
 from localazure.batch.nodes.node import PROGRAMS, Node

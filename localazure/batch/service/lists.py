@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from azure_gpu.catalog.lifecycle import SOLD, Status
 from azure_gpu.catalog.services.batch import node_agents
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.formats.azure_types import BATCH_APPLICATION, BATCH_APPLICATION_PACKAGE
 from localazure.arm import checks
 from localazure.arm.as_of import request_date

@@ -32,7 +32,7 @@ from azure_gpu_operations.clusters import places
 from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE, POOL_TYPE as CLUSTER_POOL_TYPE
 from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.connection import connection
+from azure_gpu_operations.connection import connection_from
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     except EngineError as error:
         return refuse(error)
     of_id = parsed.subscription if parsed else ""
-    where = found.connection if found else replace(connection({}, os.environ), subscription_id=of_id)
+    where = found.connection if found else replace(connection_from({}, os.environ), subscription_id=of_id)
 
     from azure_gpu_operations.azure import Arm  # here, because Azure's clients take seconds to load
     from azure_gpu_operations.explain import report

@@ -17,7 +17,7 @@ from azure_gpu.formats import arm_template, container_group_file, lenient_json
 from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.stack_file import SECRET, StackFileError, configuration
-from azure_gpu.stack.keys import config_key
+from azure_gpu.stack.keys import SUBSCRIPTION_ID, config_key
 from azure_gpu_operations.importing import (
     manifests,
     old_machine_learning,
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     manifest = _manifest(options)
     if manifest is not None:
         return _run_manifest(options, manifest, as_of)
-    groups, problems = _read(options, options.subscription or stack.get("azure-native:subscriptionId"))
+    groups, problems = _read(options, options.subscription or stack.get(SUBSCRIPTION_ID))
     location = options.location or stack.get(config_key("location"), "")
     named = zip(groups, _names([group.name for group in groups], options), strict=True)
     taken = [take(group, name, location, as_of, own_day) for group, name in named]

@@ -24,7 +24,7 @@ from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.formats import arm_ids, azure_types, dates
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.connection import Connection, connection, connection_in, connection_of
+from azure_gpu_operations.connection import Connection, connection_from, connection_in, connection_of
 from azure_gpu_operations.console import console
 from azure_gpu_operations.preflight import needs, offline, program
 from azure_gpu_operations.preflight.program import Inventory
@@ -138,7 +138,7 @@ def _connection(options: argparse.Namespace, file: Path | None) -> tuple[Connect
     """From the stack's state, where it exists; else from its configuration; else from the environment. And the ids of what the
     stack has already: a name that it holds itself isn't free, and needn't be."""
     if file is None:
-        return connection({}, os.environ), frozenset()
+        return connection_from({}, os.environ), frozenset()
     deployment = _deployment(stack_options.stack_of(options))
     found = connection_of(deployment)
     if found is not None and found.subscription_id:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import stack_file
-from azure_gpu_operations.connection import Connection, connection
+from azure_gpu_operations.connection import Connection, connection_from
 from azure_gpu_operations.project import project
 from azure_gpu_operations.shell import clouds, environment
 from azure_gpu_operations.shell.messages import ShellError
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         from azure_gpu_operations.shell import cli, kubectl  # here: they lock files as only those systems do
         from azure_gpu_operations.shell.sign_in import sign_in
 
-        found = connection(_configuration(options), os.environ)
+        found = connection_from(_configuration(options), os.environ)
         az = cli.folder_of_az(os.environ, _say)
         folder = environment.configuration_folder(_state(options), found)
         clients = kubectl.folder_of_kubectl(os.environ)

@@ -1,13 +1,17 @@
 """The facts that no rule decides by: the form of their table, and what of it stands elsewhere, too."""
 
 import importlib.util
+import re
+from collections.abc import Iterable
 
 import pytest
 
 from azure_gpu.catalog import facts, sources, tables
-from azure_gpu.catalog.services.aks import device_plugin, pool
+from azure_gpu.catalog.services import container_apps
+from azure_gpu.catalog.services.aks import dcgm, device_plugin, maintenance, mig, pool
 from azure_gpu.catalog.services.batch import autoscale, packages
-from azure_gpu.catalog.services.machine_learning import compute, extension, scoring, traffic, workspaces
+from azure_gpu.catalog.services.machine_learning import compute, endpoints, extension, scoring, traffic, workspaces
+from azure_gpu.catalog.services.machines import admins
 from azure_gpu.catalog.tables import TableError
 
 KNOWN = sources.Sources("key,title,dated,date\npage@2026-01-01,A page,observed on,2026-01-01\n")
@@ -62,11 +66,20 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
     [
         ("aks.device_plugin", "installed by AKS", [device_plugin.PINNED_IMAGE]),
         ("aks.device_plugin", "configuration of a node", [device_plugin.CONFIG_LABEL]),
+        ("aks.dcgm", "port", [dcgm.PORT]),
+        ("aks.dcgm", "image", [dcgm.IMAGE]),
+        ("aks.maintenance", "window of new versions of Kubernetes", [maintenance.CLUSTER_WINDOW]),
+        ("aks.maintenance", "window of new node images", [maintenance.NODES_WINDOW]),
+        ("aks.mig", "values of the device plugin's chart", [mig.SINGLE, mig.MIXED]),
         ("aks.pool", "API version", [pool.PROVIDER_API]),
         ("batch.autoscale", "too few samples", [autoscale.ENOUGH_SAMPLES]),
         ("batch.packages", "applications in an account", [packages.MOST_OF_ACCOUNT]),
         ("batch.packages", "packages of an application", [packages.MOST_OF_APPLICATION]),
+        ("container_apps", "name of a profile", [container_apps.NAME_MOST]),
+        ("machine_learning.compute", "who signs on to an attached machine", [compute.SERVICE_TAG]),
         ("machine_learning.compute", "kinds of compute in the API", compute.COMPUTE_KINDS),
+        ("machine_learning.deployments", "default instance type", [endpoints.DEFAULT_INSTANCE_TYPE]),
+        ("machine_learning.extension", "extension type", [extension.EXTENSION_TYPE]),
         ("machine_learning.extension", "placement", [extension.NODE_SELECTOR]),
         ("machine_learning.extension", "GPUs of an instance type", [extension.GPU_RESOURCE]),
         ("machine_learning.scoring", "scoring", [scoring.SCORING_ROUTE]),
@@ -75,8 +88,14 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
         ("machine_learning.traffic", "a request for one deployment", [traffic.DEPLOYMENT_HEADER]),
         ("machine_learning.workspaces", "deleted workspace", [workspaces.KEPT_DAYS]),
         ("machine_learning.workspaces", "deleted vault", workspaces.VAULT_KEPT_DAYS),
+        ("machines.admins", "administrators' names that are refused", admins.REFUSED_NAMES),
     ],
 )
-def test_a_fact_and_a_rule_say_the_same(thing: str, name: str, parts: list[object]) -> None:
+def test_a_fact_and_a_rule_say_the_same(thing: str, name: str, parts: Iterable[object]) -> None:
     value = facts.one(thing, name).value
-    assert [part for part in parts if str(part) not in value] == []
+    # Whole words: 20 isn't said by 200.
+    assert [part for part in parts if not re.search(rf"(?<!\w){re.escape(str(part))}(?!\d)", value)] == []
+
+
+def test_the_variable_of_the_folder_of_the_model_is_a_fact_by_its_name() -> None:
+    assert facts.one("machine_learning.scoring", scoring.MODEL_FOLDER_VARIABLE).value == "the folder of the model"

@@ -14,11 +14,13 @@ from azure_gpu import catalog
 from azure_gpu.catalog import sources as sources_table
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.services.aks import sizes as aks
 from azure_gpu.catalog.services.batch import service as batch
-from azure_gpu.catalog.services.machine_learning import sizes as machine_learning
+from azure_gpu.catalog.services.machine_learning import endpoints, sizes as machine_learning
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+from azure_gpu.catalog.tables import Listed
 
 MODULES = [importlib.import_module(module.name) for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog.")]
 SERIES = {size.series.name: size.series for size in SIZES}
@@ -32,7 +34,7 @@ def parts(value: object) -> Iterator[object]:
         for key, inner in value.items():
             yield from parts(key)
             yield from parts(inner)
-    elif isinstance(value, tuple | list | set | frozenset):
+    elif isinstance(value, tuple | list | set | frozenset | Listed):
         for inner in value:
             yield from parts(inner)
 
@@ -123,9 +125,15 @@ def test_a_service_ends_no_series_after_the_machines_themselves(table: Mapping[s
     assert late == {}
 
 
-@pytest.mark.parametrize("table", [batch.SERIES, machine_learning.COMPUTE_SERIES], ids=["batch", "machine-learning"])
-def test_every_series_that_a_service_names_is_known(table: Mapping[str, Lifecycle]) -> None:
+@pytest.mark.parametrize(
+    "table", [batch.SERIES, machine_learning.COMPUTE_SERIES, aks.LISTED], ids=["batch", "machine-learning", "aks"]
+)
+def test_every_series_that_a_service_names_is_known(table: Mapping[str, object]) -> None:
     assert table.keys() - SERIES.keys() == set()
+
+
+def test_every_size_that_managed_endpoints_list_is_known() -> None:
+    assert [one.name for one in endpoints.MANAGED_SIZES if SIZES.find(one.name) is None] == []
 
 
 def test_no_size_is_in_the_catalog_twice_and_families_agree_within_a_series() -> None:

@@ -14,7 +14,6 @@ def account(own_azure: EmbeddedAzure) -> Account:
     return Account(own_azure, new_group(own_azure))
 
 
-@pytest.mark.slow
 def test_a_killed_server_loses_neither_nodes_nor_tasks(own_azure: EmbeddedAzure, account: Account, tmp_path: Path) -> None:
     nodes = account.idle_pool("pool")
     account.add_job("job", "pool")
@@ -33,7 +32,6 @@ def test_a_killed_server_loses_neither_nodes_nor_tasks(own_azure: EmbeddedAzure,
     assert account.get("jobs/job/tasks/task/files/stdout.txt").text == "hi\n"
 
 
-@pytest.mark.slow
 def test_nothing_outlives_the_embedded_azure_and_the_next_brings_the_nodes_back(
     own_azure: EmbeddedAzure, account: Account, tmp_path: Path
 ) -> None:
@@ -54,7 +52,6 @@ def test_nothing_outlives_the_embedded_azure_and_the_next_brings_the_nodes_back(
     assert {node["id"] for node in account.get("pools/pool/nodes").json()["value"]} == {node["id"] for node in nodes}
 
 
-@pytest.mark.slow
 def test_the_fault_command_takes_spot_nodes_away(own_azure: EmbeddedAzure, account: Account) -> None:
     account.add_pool("spot", 0, targetLowPriorityNodes=1)
     (node,) = until(

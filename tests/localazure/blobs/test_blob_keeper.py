@@ -27,7 +27,6 @@ def keeper(azure: EmbeddedAzure) -> int:
     return int(json.loads((azure.state / "blobs" / "process.json").read_text())["pid"])
 
 
-@pytest.mark.slow
 def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_azure: EmbeddedAzure) -> None:
     account = in_its_group(own_azure)
     assert not (own_azure.state / "blobs").exists()
@@ -42,7 +41,6 @@ def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_a
     own_azure.start()
 
 
-@pytest.mark.slow
 def test_nothing_runs_after_the_end_where_the_server_was_killed_before(own_azure: EmbeddedAzure) -> None:
     in_its_group(own_azure).by_token().create_container("data")
     process = keeper(own_azure)
@@ -54,7 +52,6 @@ def test_nothing_runs_after_the_end_where_the_server_was_killed_before(own_azure
     own_azure.start()
 
 
-@pytest.mark.slow
 def test_what_was_stored_outlives_stops_and_kills(own_azure: EmbeddedAzure) -> None:
     account = in_its_group(own_azure)
     container = account.by_token().create_container("data")
@@ -70,7 +67,6 @@ def test_what_was_stored_outlives_stops_and_kills(own_azure: EmbeddedAzure) -> N
     assert not start_time(left)
 
 
-@pytest.mark.slow
 def test_a_killed_keeper_is_started_again_with_what_was_there(own_azure: EmbeddedAzure) -> None:
     account = in_its_group(own_azure)
     account.by_token().create_container("data").upload_blob("kept.txt", b"content")
@@ -82,7 +78,6 @@ def test_a_killed_keeper_is_started_again_with_what_was_there(own_azure: Embedde
     assert keeper(own_azure) != killed
 
 
-@pytest.mark.slow
 def test_it_takes_nothing_from_anybody_but_the_server(own_azure: EmbeddedAzure) -> None:
     account = in_its_group(own_azure)
     account.by_token().create_container("data").upload_blob("file", b"content")

@@ -38,6 +38,7 @@ def settings(namespace: str, name: str = "settings", **data: str) -> dict[str, A
     return {"metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
+@pytest.mark.quick
 def test_an_object_lives_from_preview_to_deletion(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
     body = deployment(namespace)
     planned = engine.planned(DEPLOYMENT, body)

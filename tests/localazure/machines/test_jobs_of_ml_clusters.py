@@ -257,7 +257,6 @@ def test_an_evicted_node_lets_its_job_begin_anew(world: World) -> None:
     world.until(job, "Canceled")
 
 
-@pytest.mark.slow
 def test_quota_lets_a_job_wait_and_is_told(world: World, own_azure: EmbeddedAzure) -> None:
     other = World(own_azure)
     cluster = other.cluster()

@@ -5,8 +5,6 @@ import subprocess
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
 from localazure import kinds  # noqa: F401 - machines and kinds need each other, and kinds come first
 from localazure.machines.machine import STARTING, Machine
 from tests.localazure.conftest import new_group
@@ -35,7 +33,6 @@ def test_a_machine_that_comes_up_as_the_server_ends_is_left_to_the_next() -> Non
     asyncio.run(told())
 
 
-@pytest.mark.slow
 def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azure: EmbeddedAzure) -> None:
     network = Network(own_azure, new_group(own_azure))
     machine = network.machine(image=PLAIN, custom_data=CONFIG, identity={"type": "SystemAssigned"})

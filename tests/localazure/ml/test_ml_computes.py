@@ -83,7 +83,6 @@ def test_aks_as_a_kind_of_compute_ended_with_version_1(azure: EmbeddedAzure, wor
     assert "2026-06-30" in refused(answer)[2]
 
 
-@pytest.mark.slow
 def test_the_quota_of_machine_learning_is_its_own(own_azure: EmbeddedAzure) -> None:
     azure = own_azure
     found = put_workspace(azure, new_group(azure))

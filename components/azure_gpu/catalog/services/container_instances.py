@@ -1,8 +1,7 @@
 """What Azure Container Instances (ACI) takes: GPU SKUs with their limits, regions and ends, and what a group takes without a GPU.
 
 In: a `GroupRequest`, in which whoever asks says where each value was written, and the day at which it is asked. Out: every
-problem. The rules are per group, because all containers of a group share one machine. `container_instances_facts` has the facts
-that no rule decides by.
+problem. The rules are per group, because all containers of a group share one machine.
 """
 
 from collections.abc import Iterator, Mapping

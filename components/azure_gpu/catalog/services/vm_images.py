@@ -1,6 +1,7 @@
 """Marketplace images for GPU and RDMA machines: what is known of each, and what speaks against one on a size.
 
-In: an `ImageReference`, the size it is to run on, and the day. Out: the `VmImage`, and problems. The rows are in `vm_image_rows`.
+In: an `ImageReference`, the size it is to run on, and the day. Out: the `VmImage`, and problems. `vm_image_table` has
+the rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,4 @@
-"""Which deployment gets an endpoint's requests where the settings give no shares. Loads no Pulumi: whoever promotes a deployment
-needs no settings."""
+"""Which deployment gets an endpoint's requests where the settings give no shares."""
 
 from collections.abc import Sequence
 

@@ -21,7 +21,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, Software
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import job_cost, virtual_machines

@@ -6,15 +6,19 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
+from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.services.batch.image_drivers import misfit
 from azure_gpu.catalog.services.batch.images import distribution_of, image_problems
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, PoolRequest, StartTask, kind_of
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sources import observed
 
 TODAY = date(2026, 11, 20)
 DOCUMENT = date(2018, 12, 17)
@@ -233,3 +237,14 @@ def test_nothing_raises_and_every_problem_has_a_path_and_a_fix(
     for problem in image_problems(request, day):
         assert problem.path in {"pool.image", "pool.node_agent"}
         assert problem.message
+
+
+def test_the_driver_of_an_hpc_image_knows_turing_and_later_whenever_its_row_was_read() -> None:
+    hpc = vm_images.find(HPC_2404, IMAGES)
+    assert hpc is not None
+    newer = hpc._replace(reference=HPC_2404._replace(sku="2604"), lifecycle=Lifecycle(seen=observed("a newer page", 2027, 1, 30)))
+    for image in (hpc, newer):
+        known = {size: misfit(image, of_size) for size in ("NC6s_v3", "NC4as_T4_v3") if (of_size := SIZES.find(size))}
+        assert known["NC4as_T4_v3"] is None
+        assert known["NC6s_v3"] is not None
+        assert "knows GPUs from Turing on" in known["NC6s_v3"].why

@@ -12,7 +12,7 @@ from azure_gpu.catalog.services.batch.packages import in_command_line, variable
 from azure_gpu.catalog.services.batch.pools import check
 from azure_gpu.catalog.services.batch.request import AllocationMode, ContainerTasks, ImageKind, PoolRequest, StartTask
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, find
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES

@@ -10,7 +10,7 @@ from azure_gpu.catalog.services.batch.driver_package import driver_command
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PackageReference, PoolRequest, StartTask
 from azure_gpu.catalog.services.batch.ways import Wanted, WayKind, choose
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES

@@ -14,7 +14,7 @@ from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines import admins, costs, drivers, power, security, shutdown, smi
 from azure_gpu.catalog.services.machines.costs import MachineUse
 from azure_gpu.catalog.services.machines.drivers import DriverRequest, Wanted
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES

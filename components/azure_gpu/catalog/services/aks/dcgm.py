@@ -1,4 +1,4 @@
-"""NVIDIA's DCGM exporter: its ports, the counters that it exports unless told otherwise, and how AKS's Prometheus finds it.
+"""NVIDIA's DCGM exporter: its image and port, and the counters that it exports unless told otherwise.
 
 In: names of counters that alerts or dashboards are to use, and the GPU. Out: a problem for each that isn't exported.
 """
@@ -11,9 +11,8 @@ from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Dated, Source
 
 SOURCE = Source("NVIDIA/dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv", Dated.OBSERVED, date(2026, 11, 20))
-PULL = Source("NVIDIA/deepops pull request 1348", Dated.OBSERVED, date(2026, 5, 28))
 
-IMAGE = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"  # source: `PULL`, where its manifest was read
+IMAGE = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"  # source: deepops-1348@2026-05-28, where its manifest was read
 PORT = 9400
 
 

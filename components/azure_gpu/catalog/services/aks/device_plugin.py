@@ -13,7 +13,8 @@ from azure_gpu.catalog.sources import Dated, Source
 SOURCE = Source("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", Dated.OBSERVED, date(2026, 8, 19))
 
 
-PINNED_IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys, and what pools get here
+# What AKS's page deploys, and what pools get here; source: use-nvidia-gpu@2026-07-02.
+PINNED_IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
 
 CHART = Source("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", Dated.OBSERVED, date(2025, 10, 21))
 MPS_ROOT = "/run/nvidia/mps"  # on the node; the chart's own value

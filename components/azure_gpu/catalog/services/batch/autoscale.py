@@ -1,4 +1,4 @@
-"""Automatic scaling of Batch pools: the service's variables, its intervals and the limits of a formula.
+"""Automatic scaling of Batch pools: its intervals and the limits of a formula.
 
 In: an evaluation interval. Out: problems.
 """

@@ -7,7 +7,6 @@ brings a driver at all is in its row.
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES
 from azure_gpu.catalog.services.vm_images import Software, VmImage
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
 from azure_gpu.catalog.sources import Dated, Source
@@ -19,6 +18,7 @@ _OPEN_DRIVER = Source(
     "Azure/azhpc-images issue 406: ubuntu-hpc 2204 doesn't see the V100 of NC24s_v3", Dated.OBSERVED, date(2025, 4, 30)
 )
 _BEFORE_TURING = frozenset({"Kepler", "Maxwell", "Pascal", "Volta"})
+_HPC_OFFERS = frozenset({"ubuntu-hpc", "almalinux-hpc", "azurelinux-hpc"})  # built in Azure/azhpc-images, with the open driver
 _FOR_V100 = "v100"  # in the SKU of the images with the older driver
 
 
@@ -38,7 +38,7 @@ def misfit(image: VmImage, size: Size) -> Misfit | None:
         return None
     if Driver.CUDA not in size.series.drivers:
         return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings one for compute", _GRID_ALONE)
-    if image.lifecycle.seen != HPC_IMAGES:
+    if image.reference.offer not in _HPC_OFFERS:
         return None
     for_v100 = _FOR_V100 in image.reference.sku
     if gpu.architecture in _BEFORE_TURING and not for_v100:

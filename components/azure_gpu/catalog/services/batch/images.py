@@ -10,7 +10,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import image_drivers, node_agents, requirements, service as batch, sources
 from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest
-from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES, IMAGES
+from azure_gpu.catalog.services.vm_image_table import HPC_IMAGES, IMAGES
 from azure_gpu.catalog.services.vm_images import WITH_DRIVERS, WITH_ROCM, Distribution, Software, VmImage, choice, sold
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, Vendor

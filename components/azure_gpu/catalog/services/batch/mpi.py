@@ -1,4 +1,4 @@
-"""MPI in Batch: what a pool has to allow for tasks that run on several nodes at once, and which MPI comes from where.
+"""MPI in Batch: what a pool has to allow for tasks that run on several nodes at once.
 
 In: a `PoolRequest`. Out: problems.
 """

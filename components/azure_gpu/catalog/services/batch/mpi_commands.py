@@ -17,7 +17,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import requirements, sources
 from azure_gpu.catalog.services.batch.request import ImageKind, Mpi, PoolRequest
-from azure_gpu.catalog.services.vm_image_rows import HPC_IMAGES, IMAGES
+from azure_gpu.catalog.services.vm_image_table import HPC_IMAGES, IMAGES
 from azure_gpu.catalog.services.vm_images import Software, choice, sold
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import BATCH_ARTICLE

@@ -1,4 +1,4 @@
-"""Application packages of Batch: the environment variable that names one, their limits, and how one comes into an account.
+"""Application packages of Batch: the environment variable that names one, and their limits.
 
 In: an application's id and version and the node's operating system. Out: the variable's name, and how a command line writes it.
 A `PoolRequest`: problems with its packages.

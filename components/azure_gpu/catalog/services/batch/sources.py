@@ -27,7 +27,6 @@ SPOT_2023 = _page("batch-spot-vms.md", 2023, 4, 11)
 SPOT = _page("batch-spot-vms.md", 2026, 4, 14)
 MPI = _page("batch-mpi.md", 2026, 11, 20)
 PACKAGES = _page("batch-application-packages.md", 2026, 11, 20)
-ENVIRONMENT = _page("batch-compute-node-environment-variables.md", 2026, 11, 20)
 PROVIDER = Source("pulumi-azure-native 3.29.0, module batch", Dated.OBSERVED, date(2026, 11, 20))
 END_OF_LIFE = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))
 

@@ -12,7 +12,7 @@ from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import images, installs, mpi_commands, node_agents
 from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import Distribution, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.tables import Keyed

@@ -19,7 +19,7 @@ from azure_gpu.catalog.services.batch.request import ImageKind, PackageReference
 from azure_gpu.catalog.services.batch.way import Wanted, Way, WayKind
 from azure_gpu.catalog.services.batch.way_images import agent_of
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.services.vm_image_rows import IMAGES
+from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Vendor

@@ -21,7 +21,8 @@ from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.catalog.tables import Keyed, Listed, Row, Table
 
-RESERVED = Fraction(1, 5)  # of the instances, on top of them, so that upgrades have room; source: the fact about deployments
+# Of the instances, on top of them, so that upgrades have room; source: quota-allocation-online-deployment@2023-12-07.
+RESERVED = Fraction(1, 5)
 QUOTAS = Source("Microsoft Learn, machine-learning/how-to-manage-quotas", Dated.OBSERVED, date(2026, 1, 27))
 LEAST_INSTANCES = 1
 DEFAULT_INSTANCE_TYPE = "Standard_F4s_v2"

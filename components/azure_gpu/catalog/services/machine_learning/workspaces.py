@@ -1,6 +1,7 @@
 """What a workspace of Azure Machine Learning takes, with the vault that it keeps secrets in and the network of its machines.
 
-Limits. What speaks against a stack file's workspace is said in `ml.workspace.rules`.
+How long what is deleted is kept, and where the roles of its identity are told. What speaks against a stack file's workspace is
+said in `ml.workspace.rules`.
 """
 
 from datetime import date

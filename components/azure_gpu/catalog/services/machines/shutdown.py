@@ -13,11 +13,10 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 
 TASK = "ComputeVmShutdownTask"
-NAME_PREFIX = "shutdown-computevm-"
+NAME_PREFIX = "shutdown-computevm-"  # source: terraform-provider-azurerm-5536@2020-03-02
 UTC = "UTC"
 NOTICE_MINUTES = 30  # before the shutdown, of a mail about it; 15 to 120
 
-PROVIDER = Source("hashicorp/terraform-provider-azurerm pull request 5536", Dated.OBSERVED, date(2020, 3, 2))
 ZONES = Source("pulumi-azure-native 3.29.0, devtestlab 2018-09-15, Schedule.timeZoneId", Dated.OBSERVED, date(2026, 11, 20))
 
 

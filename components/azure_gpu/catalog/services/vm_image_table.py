@@ -1,6 +1,7 @@
 """The table of Marketplace images: those of the source documents, those for GPUs and MPI today, and plain ones beside them.
 
-`IMAGES`, read from `vm_images.csv` when one of them is first asked for.
+`IMAGES`, read from `vm_images.csv` when one of them is first asked for. Where Batch names the day on which a system loses its
+publisher's support, no source says whether the Marketplace still sells the image after it: such a day is a doubt and no end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ TABLE = Table(
         "generations": "of the machines that run it: Gen1, Gen2; empty where no source says",
         "newest": "the newest version that a source pins, with its day in the lifecycle",
         "plan": "name, product and publisher of the purchase plan; empty where none is needed",
-        "docker_root": "where Docker keeps images and layers; empty where no source says",
+        "docker_root": "where Docker keeps layers: /var/lib on the system's disk, which it can fill, /mnt on the temporary one",
         "trusted_launch_doubt": "a source that says it breaks under Trusted Launch",
         "batch_only": "whether it can be used in Batch pools alone: yes or no",
         "note": "what to mind about it",
