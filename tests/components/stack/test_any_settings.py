@@ -4,7 +4,7 @@ from enum import Enum
 from typing import Any, get_args, get_origin, is_typeddict
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from azure_gpu.batch.account import args as account_args, spec as account_spec
 from azure_gpu.batch.pool import args as pool_args, resolve as pool_resolve, spec as pool_spec
@@ -107,7 +107,14 @@ def test_resolving_what_has_the_right_types_never_raises(wanted: Any, data: st.D
     assert_told(RESOLVED[wanted](checked.value, context))
 
 
+# Each was found by chance once: a list as long as the number of GPUs, and a float that can't be multiplied.
+EDGE = {"device": {"model": "Pro 2", "gpu_count": 10**18}, "jobs": {"one": {"visible_devices": "7"}}}
+CLUSTER = {"jobs": {"one": {"workload": "vector_add", "memory_in_gib": 1.7e308}}}
+
+
 @given(said=values(StackFile))
+@example(said={"team": "a", "location": "eastus", "edges": {"a": EDGE}})
+@example(said={"team": "a", "location": "eastus", "clusters": {"a": CLUSTER}})
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_no_stack_file_of_the_right_types_makes_the_settings_or_the_inventory_raise(said: dict[str, Any]) -> None:
     given_to_us = configuration(said)

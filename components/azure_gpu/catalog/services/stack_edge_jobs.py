@@ -10,7 +10,7 @@ from typing import NamedTuple
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import Share, SharingRequest, Strategy
-from azure_gpu.catalog.services.stack_edge_facts import COMPANION, SHARING_2021
+from azure_gpu.catalog.services.stack_edge_facts import COMPANION, GPU_COUNTS, SHARING_2021
 from azure_gpu.catalog.sources import Source
 
 NO_GPU = "none"  # what a job writes that gets no GPU; leaving NVIDIA_VISIBLE_DEVICES out never means all
@@ -48,7 +48,8 @@ def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int | N
 def _visible_devices(job: EdgeJob, gpus: int | None) -> Iterator[Problem]:
     if job.visible_devices == NO_GPU:
         return
-    indexes = [str(index) for index in range(gpus)] if gpus is not None else None
+    # A device has two GPUs at most, which is said of the device itself; a number beyond that isn't counted up to here.
+    indexes = [str(index) for index in range(gpus)] if gpus is not None and gpus <= max(GPU_COUNTS) else None
     allowed = ", ".join((*(indexes if indexes is not None else ["the index of a GPU"]), NO_GPU))
     path, given = f"{job.path}.visible_devices", job.visible_devices
     if given is None:

@@ -1,6 +1,7 @@
 """Resolves what a cluster with GPU pools has on it: every default filled in, and every problem found. Pure."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
@@ -100,7 +101,8 @@ def _without_gpu(service: ClusterServiceSettings, namespace: str) -> Placement:
 def _asked(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
     """Processors, and memory, which a pod also may not exceed."""
     requests = {"cpu": f"{job['cpu']:g}"} if "cpu" in job else {}
-    memory = {"memory": f"{round(job['memory_in_gib'] * 1024)}Mi"} if "memory_in_gib" in job else {}
+    # As a fraction: a float may be too large to be multiplied.
+    memory = {"memory": f"{round(Fraction(job['memory_in_gib']) * 1024)}Mi"} if "memory_in_gib" in job else {}
     return requests, memory
 
 

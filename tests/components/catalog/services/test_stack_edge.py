@@ -144,6 +144,7 @@ def test_jobs_see_one_gpu_or_none_and_several_see_the_same() -> None:
     assert "fractions" in only(jobs(job("0.5"))).message
     assert only(jobs(job("1"), gpus=1)).allowed == "0, none"
     assert only(jobs(job("0"), gpus=0)).allowed == "none"
+    assert jobs(job("7"), gpus=10**18) == []  # that no device has so many is said of the device
 
 
 def test_leaving_the_gpu_out_never_means_all() -> None:
@@ -245,7 +246,7 @@ def test_no_device_no_size_and_no_day_raises(request: DeviceRequest, as_of: date
         max_size=4,
     ),
     st.sampled_from([MPS, NONE]),
-    st.none() | st.integers(0, 2),
+    st.none() | st.integers(0, 2) | st.just(10**18),
 )
 def test_no_jobs_raise(asked: list[EdgeJob], sharing: SharingRequest, gpus: int | None) -> None:
     for problem in stack_edge_jobs.job_problems(asked, sharing, gpus):
