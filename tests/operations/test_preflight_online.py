@@ -65,6 +65,7 @@ def test_nothing_speaks_against_a_size_that_is_sold_and_fits(connected: Embedded
     assert answers(report, "capacity") == {"no capacity known"}
 
 
+@pytest.mark.slow
 def test_a_family_without_quota_says_which_limit_to_ask_for(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "quota", "compute", "westeurope", T4, "48")
     code, report = preflight("--need", NEED)
@@ -75,6 +76,7 @@ def test_a_family_without_quota_says_which_limit_to_ask_for(connected: EmbeddedA
     assert fix == f"ask for a limit of 96 vCPU of {T4} in westeurope, 48 more than today's 48"
 
 
+@pytest.mark.slow
 def test_spot_draws_from_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "quota", "compute", "westeurope", T4, "0")
     assert preflight("--need", f"{NEED}:spot")[0] == 0
@@ -83,6 +85,7 @@ def test_spot_draws_from_its_own_quota(connected: EmbeddedAzure, preflight: Run)
     assert (code, answers(report, "quota")) == (1, {"no quota"})
 
 
+@pytest.mark.slow
 def test_machine_learning_counts_its_reserve_against_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "quota", "ml", "westeurope", T4, "24")
     fault(connected, "quota", "compute", "westeurope", T4, "0")
@@ -104,6 +107,7 @@ def test_batch_without_an_account_leaves_its_quotas_unknown(connected: EmbeddedA
     assert "ask for a limit of 1 Batch accounts in japaneast, 1 more than today's 0" in str(report)
 
 
+@pytest.mark.slow
 def test_a_retired_size_is_told_from_one_that_is_withheld(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "restrict", "Standard_NC8as_T4_v3", "westeurope")
     fault(connected, "restrict", "Standard_NC4as_T4_v3", "westeurope", "--zone", "2")
@@ -123,6 +127,7 @@ def test_a_retired_size_is_told_from_one_that_is_withheld(connected: EmbeddedAzu
     )
 
 
+@pytest.mark.slow
 def test_a_size_that_is_withheld_from_every_zone_is_not_offered(connected: EmbeddedAzure, preflight: Run) -> None:
     for zone in ("1", "2", "3"):
         fault(connected, "restrict", "Standard_NC4as_T4_v3", "westeurope", "--zone", zone)
@@ -137,6 +142,7 @@ def test_batch_says_when_it_gives_a_size_up(connected: EmbeddedAzure, preflight:
     assert answers(preflight(*need, "--as-of", "2027-06-01")[1], "offer") == {"retired"}
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_not_registered_is_named_with_the_command(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "provider", "Microsoft.Batch", "NotRegistered")
     code, report = preflight("--need", "batch=Standard_NC4as_T4_v3@westeurope")
@@ -180,6 +186,7 @@ def stack_file(folder: Path, azure: EmbeddedAzure, **program: Any) -> None:
     (folder / "Pulumi.mine.yaml").write_text(yaml.safe_dump({"config": config}))
 
 
+@pytest.mark.slow
 def test_a_stack_that_is_not_there_yet_lives_where_its_file_says(
     connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +206,7 @@ def test_a_stack_that_is_not_there_yet_lives_where_its_file_says(
     assert answers(report, "offer") == {"ok"}
 
 
+@pytest.mark.slow
 def test_a_stack_that_assigns_no_roles_needs_no_right_to(
     connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +217,7 @@ def test_a_stack_that_assigns_no_roles_needs_no_right_to(
     assert (code, answers(report, "assign roles")) == (0, set())
 
 
+@pytest.mark.slow
 def test_a_stack_that_is_there_lives_where_its_state_says(
     connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +240,7 @@ def test_a_stack_that_is_there_lives_where_its_state_says(
     assert preflight("--stack", "other", *folder)[1]["missing"] == {"asked": "elsewhere"}
 
 
+@pytest.mark.slow
 def test_rights_are_asked_of_an_existing_resource_group(
     connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +257,7 @@ def test_rights_are_asked_of_an_existing_resource_group(
     assert rows(report, "assign roles", "resource group rg-existing") == [("ok", "this login may assign roles", "")]
 
 
+@pytest.mark.slow
 def test_a_stack_without_a_file_is_a_wrong_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main("--stack", "nobody", "--config-folder", str(tmp_path)) == 2
     said = capsys.readouterr().err
@@ -256,6 +267,7 @@ def test_a_stack_without_a_file_is_a_wrong_command_line(tmp_path: Path, capsys: 
 # Lists that are missing
 
 
+@pytest.mark.slow
 def test_a_list_that_is_forbidden_leaves_an_answer_that_is_incomplete(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, *("fail", "--path", "*/usages", "--count", "0", "--status", "403", "--code", "AuthorizationFailed"))
     code, report = preflight("--need", NEED)
@@ -267,11 +279,13 @@ def test_a_list_that_is_forbidden_leaves_an_answer_that_is_incomplete(connected:
     assert answers(report, "quota") == {"unknown"}
 
 
+@pytest.mark.slow
 def test_a_problem_outweighs_a_list_that_is_missing(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "fail", "--path", "*/usages", "--count", "0", "--status", "403")
     assert preflight("--need", "vm=Standard_NC6@westeurope")[0] == 1
 
 
+@pytest.mark.slow
 def test_a_throttled_list_is_read_when_the_time_asked_for_has_passed(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "throttle", "--path", "*/usages", "--seconds", "1")
     code, report = preflight("--need", NEED)
@@ -279,6 +293,7 @@ def test_a_throttled_list_is_read_when_the_time_asked_for_has_passed(connected: 
     assert report["seconds"]["vCPU quotas in westeurope"] >= 1
 
 
+@pytest.mark.slow
 def test_a_list_that_is_throttled_for_too_long_is_missing_and_says_for_how_long(connected: EmbeddedAzure, preflight: Run) -> None:
     fault(connected, "throttle", "--path", "*/usages", "--seconds", "600", "--count", "0")
     code, report = preflight("--need", NEED)
@@ -287,6 +302,7 @@ def test_a_list_that_is_throttled_for_too_long_is_missing_and_says_for_how_long(
     assert reason == "Azure throttles these requests, and asks to wait 600 seconds: run it again later"
 
 
+@pytest.mark.slow
 def test_an_expired_login_says_how_to_log_in(connected: EmbeddedAzure, preflight: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARM_CLIENT_SECRET", "expired")
     code, report = preflight("--need", NEED)
@@ -300,6 +316,7 @@ def test_an_expired_login_says_how_to_log_in(connected: EmbeddedAzure, preflight
     assert all("run `az login`" in reason for reason in report["missing"].values())
 
 
+@pytest.mark.slow
 def test_no_subscription_and_no_azure_are_said_in_a_line(preflight: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ARM_SUBSCRIPTION_ID", raising=False)
     code, report = preflight("--need", NEED)
@@ -309,6 +326,7 @@ def test_no_subscription_and_no_azure_are_said_in_a_line(preflight: Run, monkeyp
     assert "localhost:1 can't be reached" in found.missing["everything"]
 
 
+@pytest.mark.slow
 def test_a_list_that_takes_too_long_is_given_up(connected: EmbeddedAzure) -> None:
     wanted = [needs.parse(NEED)]
     began = time.monotonic()

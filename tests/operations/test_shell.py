@@ -132,6 +132,7 @@ def test_the_secret_is_given_on_standard_input_and_stands_in_no_command_line(she
     assert SECRET not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_another_secret_is_signed_in_anew(shell: Shell) -> None:
     shell.run("--", "true", **CONNECTED)
     shell.calls()
@@ -165,6 +166,7 @@ def test_without_a_secret_it_is_left_to_az_login(shell: Shell) -> None:
     assert "AZURE_CORE_INSTANCE_DISCOVERY" not in choose["settings"]
 
 
+@pytest.mark.slow
 def test_who_signed_in_by_hand_stays_signed_in(shell: Shell) -> None:
     shell.run("--", "az", "login")
     shell.calls()
@@ -179,12 +181,14 @@ def test_a_shell_is_opened_where_no_command_is_given_and_its_exit_code_returned(
     assert "signed in to https://localhost:8443" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_command_that_is_not_there_is_127(shell: Shell) -> None:
     done = shell.run("--", "no-such-command", **CONNECTED)
     assert done.returncode == 127
     assert done.stderr.splitlines()[-1] == "error: no-such-command: No such file or directory"
 
 
+@pytest.mark.slow
 def test_a_refused_sign_in_is_said_in_the_clis_words_and_tried_again_the_next_time(shell: Shell) -> None:
     done = shell.run("--", "true", **CONNECTED, FAKE_FAILS="login")
     assert done.returncode == 1
@@ -195,6 +199,7 @@ def test_a_refused_sign_in_is_said_in_the_clis_words_and_tried_again_the_next_ti
     assert shell.commands() == ["login --service-principal", "account set"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [(None, "there is no "), ("config: [1]", "a stack file is a mapping"), ("config: {", "not YAML")],
