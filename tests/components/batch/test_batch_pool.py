@@ -8,12 +8,17 @@ import pytest
 
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolArgs, BatchPoolSettings, Replace, StartTaskArgs
+from azure_gpu.batch.pool.image import fit_problems
 from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.batch.pool.pool import REPLACING, BatchPool
 from azure_gpu.batch.pool.resolve import resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.catalog.services.batch.mpi_commands import Mpi
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import VmGeneration
+from azure_gpu.images.args import ImageOfPool
+from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import key_docstrings
@@ -284,3 +289,25 @@ def test_the_defaults_in_the_docstrings_are_those_that_a_pool_gets() -> None:
     told = key_docstrings(AutoscaleArgs)
     assert [key for key, value in of_autoscale.items() if not told[key].endswith(f"Default: {value}.")] == []
     assert spec.scale.formula.startswith("// pending_tasks\n")
+
+
+def test_an_image_of_the_stacks_own_says_which_system_is_in_it() -> None:
+    agent = "batch.node.ubuntu 24.04"
+    image = ImageOfPool(
+        id="",
+        name="a/b/1.0.0",
+        has_version=True,
+        os_type=OperatingSystem.LINUX,
+        generation=VmGeneration.GEN2,
+        node_agent=agent,
+    )
+    choice = ImageChoice(
+        key="gallery_image",
+        gallery_image="trained",
+        of_gallery=image,
+        operating_system=OperatingSystem.LINUX,
+        node_agent=agent,
+    )
+    (problem,) = fit_problems({"size": "Standard_NC4as_T4_v3", "os_type": OperatingSystem.WINDOWS}, choice, None, "pools.train")
+    assert (problem.path, problem.value, problem.allowed) == ("pools.train.os_type", "Windows", "Linux")
+    assert fit_problems({"size": "Standard_NC4as_T4_v3", "os_type": OperatingSystem.LINUX}, choice, None, "pools.train") == []

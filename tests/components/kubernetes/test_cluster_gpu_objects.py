@@ -302,3 +302,10 @@ def test_what_isnt_wanted_is_left_out() -> None:
         "metrics": {"enabled": False},
     }
     assert [each["kind"] for each in manifests(resolved(said, [pool("only", T4)]))] == ["Namespace"]
+
+
+def test_a_size_without_a_gpu_or_that_nobody_knows_has_none() -> None:
+    assert (pool("p", "Standard_HB120rs_v3").gpu, pool("p", "Standard_NC1_v9").gpu) == (None, None)
+    shared = pool("p", "Standard_NV6ads_A10_v5").gpu
+    assert shared is not None
+    assert shared.memory_gib == 4  # a sixth of 24 GiB

@@ -21,6 +21,7 @@ from azure_gpu.vm.args import GpuVmArgs
 from azure_gpu.vm.image import fit_problems
 from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.vm import GpuVm
+from azure_gpu.vm.workspace_offer import of_workspace
 from localazure.shapes import default_api_version, to_arm
 from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
@@ -321,3 +322,23 @@ def test_the_script_at_the_start_waits_for_as_many_gpus_as_there_are() -> None:
     assert "the driver of 4 GPUs:" in four
     assert "-ge 1 ]" in one
     assert "-ge 4 ]" in four
+
+
+def test_windows_boots_securely_where_the_image_brings_the_driver_and_not_where_the_extension_does() -> None:
+    context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
+    version = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Compute/galleries/c/images/d/versions/1.0.0"
+    own = {"image_id": version, "os_type": "Windows", "security": "trusted_launch", "admin": {"password": PASSWORD}}
+    secure = {
+        driver: resolve("trainer", args_of(GpuVmArgs, ARGS, own, {"driver": driver}), context)[0].secure_boot
+        for driver in ("image", "extension")
+    }
+    assert secure == {"image": True, "extension": False}
+
+
+def test_a_workspace_knows_whether_a_machine_runs_ubuntu() -> None:
+    context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
+    of_image = {
+        name: of_workspace(resolve("trainer", args_of(GpuVmArgs, ARGS, changed), context)[0])["ubuntu"]
+        for name, changed in {"ubuntu-hpc": {"image": "ubuntu-hpc"}, "dsvm for Windows": WINDOWS}.items()
+    }
+    assert of_image == {"ubuntu-hpc": True, "dsvm for Windows": False}
