@@ -11,6 +11,7 @@ import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
 from azure_gpu.aks.cluster import GpuCluster
+from azure_gpu.aks.login import login_from
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.pool.pool import BatchPool
 from azure_gpu.container_apps.environment.environment import JobEnvironment
@@ -23,7 +24,8 @@ from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
-from azure_gpu.stack.connection import login_from
+from azure_gpu.shared.wired import Wired
+from azure_gpu.stack import other_stacks, secret_values, switches
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
@@ -32,55 +34,75 @@ from azure_gpu.vm.vm import GpuVm
 # All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,
 # what the provider takes from the environment.
 configuration = {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
-settings = read(configuration, today=datetime.now(UTC).date().isoformat())
+encrypted = secret_values.of_engine(os.environ, pulumi.get_stack(), pulumi.get_project())
+today = datetime.now(UTC).date().isoformat()
+settings = read(configuration, today, encrypted, pulumi.get_project(), outputs_of=other_stacks.by_engine)
 plan = make_plan(settings, BY_PROVIDER, pulumi.get_project(), pulumi.get_stack())
 refuse(plan.problems)
 warn(plan.problems)
+switches.announce(settings.off)
 
-foundation = Foundation("foundation", settings.foundation, planned=plan.foundation)
+opts_of = settings.opts_of
+foundation = Foundation("foundation", Wired(settings.foundation, plan.foundation), opts_of("foundation"))
 shared: OfStack = {**foundation.surroundings, "stack": settings.stack}
 groups = {
-    name: ContainerGroup(name, {**settings.container_groups[name], **shared}, planned=spec)
+    name: ContainerGroup(name, Wired({**settings.container_groups[name], **shared}, spec), opts_of("container_groups", name))
     for name, spec in plan.container_groups.items()
 }
 environments = {
-    region: JobEnvironment(region, {**settings.job_environments[region], **shared}, planned=planned)
+    region: JobEnvironment(region, Wired({**settings.job_environments[region], **shared}, planned), opts_of("job_environment"))
     for region, planned in plan.environments.items()
 }
 jobs = {
     name: ServerlessGpuJob(
-        name, {**settings.jobs[name], **shared, **environments[settings.environment_of(name)].surroundings}, planned=spec
+        name,
+        Wired({**settings.jobs[name], **shared, **environments[settings.environment_of(name)].surroundings}, spec),
+        opts_of("jobs", name),
     )
     for name, spec in plan.jobs.items()
 }
 images = {
-    name: GalleryImage(name, {**settings.gallery_images[name], **shared}, planned=spec)
+    name: GalleryImage(name, Wired({**settings.gallery_images[name], **shared}, spec), opts_of("gallery_images", name))
     for name, spec in plan.gallery_images.items()
 }
 of_images = {name: image.of_pool for name, image in images.items()}
 account = None
 pools: dict[str, BatchPool] = {}
 if settings.batch_account is not None:
-    account = BatchAccount("batch", {**settings.batch_account, **shared}, planned=plan.batch_account)
+    account = BatchAccount("batch", Wired({**settings.batch_account, **shared}, plan.batch_account), opts_of("batch_account"))
     pools = {
-        name: BatchPool(name, {**settings.pools[name], **shared, **account.surroundings, "images": of_images}, planned=spec)
+        name: BatchPool(
+            name,
+            Wired({**settings.pools[name], **shared, **account.surroundings, "images": of_images}, spec),
+            opts_of("pools", name),
+        )
         for name, spec in plan.pools.items()
     }
 clusters = {
-    name: GpuCluster(name, {**settings.clusters[name], **shared}, planned=planned) for name, planned in plan.clusters.items()
+    name: GpuCluster(name, Wired({**settings.clusters[name], **shared}, planned), opts_of("clusters", name))
+    for name, planned in plan.clusters.items()
 }
-edges = {name: EdgeSharing(name, {**settings.edges[name], **shared}, planned=spec) for name, spec in plan.edges.items()}
-vms = {name: GpuVm(name, {**settings.vms[name], **shared, "images": of_images}, planned=spec) for name, spec in plan.vms.items()}
+edges = {name: EdgeSharing(name, Wired({**settings.edges[name], **shared}, spec)) for name, spec in plan.edges.items()}
+vms = {
+    name: GpuVm(name, Wired({**settings.vms[name], **shared, "images": of_images}, spec), opts_of("vms", name))
+    for name, spec in plan.vms.items()
+}
 workspace = None
 endpoints: dict[str, MlEndpoint] = {}
 if settings.ml_workspace is not None:
     of_clusters = {name: cluster.of_workspace for name, cluster in clusters.items()}
     of_vms = {name: vm.of_workspace for name, vm in vms.items()}
     workspace = MlWorkspace(
-        "ml", {**settings.ml_workspace, **shared, "clusters": of_clusters, "vms": of_vms}, planned=plan.ml_workspace
+        "ml",
+        Wired({**settings.ml_workspace, **shared, "clusters": of_clusters, "vms": of_vms}, plan.ml_workspace),
+        opts_of("ml_workspace"),
     )
     endpoints = {
-        name: MlEndpoint(name, {**settings.ml_endpoints[name], **shared, **workspace.surroundings}, planned=spec)
+        name: MlEndpoint(
+            name,
+            Wired({**settings.ml_endpoints[name], **shared, **workspace.surroundings}, spec),
+            opts_of("ml_endpoints", name),
+        )
         for name, spec in plan.ml_endpoints.items()
     }
 work = {**groups, **jobs, **pools, **clusters, **vms, **endpoints}  # no name is in two of them, or in those of machines
@@ -91,22 +113,22 @@ idle_costs = {name: each.idle_cost for name, each in {**clusters, **vms, **endpo
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
 pulumi.export("storage", foundation.storage_account_id)  # ARM id, null: none
-pulumi.export("batch_account", account.resource_id if account else None)  # ARM id, null: none
-pulumi.export("container_groups", {name: group.resource_id for name, group in groups.items()})  # ARM ids by name
-pulumi.export("jobs", {name: job.resource_id for name, job in jobs.items()})  # ARM ids by name
+pulumi.export("batch_account", account.account_id if account else None)  # ARM id, null: none
+pulumi.export("container_groups", {name: group.group_id for name, group in groups.items()})  # ARM ids by name
+pulumi.export("jobs", {name: job.job_id for name, job in jobs.items()})  # ARM ids by name
 pulumi.export(
-    "pools", {name: pool.resource_id for name, pool in pools.items()}
+    "pools", {name: pool.pool_id for name, pool in pools.items()}
 )  # ARM ids by name, which stays when a pool is replaced
-pulumi.export("clusters", {name: cluster.resource_id for name, cluster in clusters.items()})  # ARM ids by name
+pulumi.export("clusters", {name: cluster.cluster_id for name, cluster in clusters.items()})  # ARM ids by name
 pulumi.export("gpu_pools", {name: cluster.gpu_pools for name, cluster in clusters.items()})  # by cluster, by pool
 pulumi.export("edges", {name: edge.context for name, edge in edges.items()})  # contexts of kubeconfigs by name
 pulumi.export("namespaces", {name: each.namespace for name, each in {**clusters, **edges}.items()})  # null: nothing is put there
-pulumi.export("vms", {name: vm.resource_id for name, vm in vms.items()})  # ARM ids by name
-pulumi.export("ml_workspace", workspace.resource_id if workspace else None)  # ARM id, null: none
+pulumi.export("vms", {name: vm.vm_id for name, vm in vms.items()})  # ARM ids by name
+pulumi.export("ml_workspace", workspace.workspace_id if workspace else None)  # ARM id, null: none
 pulumi.export("ml_computes", workspace.computes if workspace else {})  # ARM ids by name, which stays when one is replaced
 pulumi.export("ml_models", workspace.models if workspace else {})  # ARM ids of versions by name
 pulumi.export("ml_environments", workspace.environments if workspace else {})  # ARM ids of versions by name
-pulumi.export("endpoints", {name: endpoint.resource_id for name, endpoint in endpoints.items()})  # ARM ids by name
+pulumi.export("endpoints", {name: endpoint.endpoint_id for name, endpoint in endpoints.items()})  # ARM ids by name
 pulumi.export("scoring_uris", {name: endpoint.scoring_uri for name, endpoint in endpoints.items()})  # where requests go, by name
 pulumi.export("idle_cost", {**idle_costs, **(workspace.idle_cost if workspace else {})})  # USD an hour, null: not known
 pulumi.export("expires_at", {**ends, **(workspace.expires_at if workspace else {})})  # RFC 3339 instants, null: no end

@@ -32,6 +32,7 @@ class BesideThisFolder(BuildHookInterface[Any]):
         from azure_gpu.formats.build_context import IGNORE_FILE, context_files  # of this checkout: the library isn't installed
 
         workloads = [file.parent for file in sorted(checkout.glob("workloads/*/Dockerfile"))]
+        together = checkout / "workloads"  # what an image out of several of them is built from
         return [
             (checkout / "LICENSE", "azure_gpu/LICENSE"),
             (checkout / "operations" / OPERATIONS, OPERATIONS),
@@ -46,6 +47,8 @@ class BesideThisFolder(BuildHookInterface[Any]):
                 for folder in workloads
                 for name in sorted({*context_files(folder), IGNORE_FILE})
             ),
+            *((together / name, f"{WORKLOADS}/{name}") for name in sorted({*context_files(together), IGNORE_FILE})),
+            *((file, f"{WORKLOADS}/digits/samples/{file.name}") for file in sorted(together.glob("digits/samples/*.png"))),
         ]
 
     def _project_file(self, checkout: Path) -> Path:

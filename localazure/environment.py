@@ -34,7 +34,8 @@ def variables(folder: LocalFolder, identity: Identity, url: str, now: Mapping[st
     exceptions = [each for each in proxied.split(",") if each.strip() and each.strip() not in LOOPBACK]
     return {
         "PULUMI_HOME": str(folder.pulumi_home),
-        "PULUMI_BACKEND_URL": f"file://{folder.backend}",
+        # Without checksum files: an engine that is killed in writing one leaves a state that no command reads any more.
+        "PULUMI_BACKEND_URL": f"file://{folder.backend}?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE": identity.passphrase,
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",

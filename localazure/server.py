@@ -10,6 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,15 +35,17 @@ from localazure.blobs.service import Blobs
 from localazure.containers.images import Images, default_cache
 from localazure.containers.runtime import Runtime
 from localazure.entra import identity as identities
-from localazure.entra.endpoints import Endpoints
+from localazure.entra.endpoints import Directory, Endpoints
 from localazure.entra.tokens import Tokens
 from localazure.faults import ABORT, Faults
 from localazure.folder import LocalFolder
-from localazure.kubernetes import image_access, programs
+from localazure.kinds import federated_credentials
+from localazure.kubernetes import authorization_routes, image_access, programs
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.kubernetes.clusters import Clusters, Surroundings
 from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
+from localazure.machines import identity_tokens
 from localazure.machines.machines import Machines
 from localazure.machines.ml_jobs import JobRunner
 from localazure.ml.bodies import GONE
@@ -116,6 +119,7 @@ def application(start: Start) -> ASGIApp:
             programs=lambda: programs.found(start.folder),
             url=url,
             authority=start.folder.authority_certificate,
+            bundle=start.folder.ca_bundle,
             issuer=tokens.issuer,
         )
     )
@@ -163,9 +167,15 @@ def application(start: Start) -> ASGIApp:
         services.batch_work.close()
         store.close()
 
+    directory = Directory(
+        federated=partial(federated_credentials.federated, services=services),
+        key_set=partial(authorization_routes.key_set, services=services),
+        gives=partial(identity_tokens.gives, services=services),
+        now=clock.now,
+    )
     inner = Starlette(
         routes=[
-            *Endpoints(identity, tokens, url).routes(),
+            *Endpoints(identity, tokens, url, directory).routes(),
             *faults.routes(),
             *services.blobs.routes(),
             *batch.routes(),

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from localazure.machines.ml_jobs import JobRunner
     from localazure.ml.service import OnlineEndpoints
 
-SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the only one, and no real one
+SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the stacks' own, and no real one
+SECOND_SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"  # where a company has what its stacks use; without quotas
+SUBSCRIPTIONS = (SUBSCRIPTION, SECOND_SUBSCRIPTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

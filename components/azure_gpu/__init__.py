@@ -2,11 +2,13 @@
 
     import azure_gpu
 
-    group = azure_gpu.Foundation("foundation", {…})
+    cluster = azure_gpu.GpuCluster("gpu", resource_group_name="mine", gpu_pools={…}, expires_after="2026-12-31")
+
+Constructors take keywords or one object, and raise `Refused` with every problem before anything is declared.
 
 A component and its arguments load when they are asked for, so that `import azure_gpu` and `azure_gpu.catalog` load no Pulumi.
 
-Every component has the same two steps: `resolve`, pure, fills in defaults and finds every problem; the constructor declares.
+Every component has the same two steps: `resolve`, pure, fills in defaults and finds every problem; then it is declared.
 azure-native is some hundred thousand lines, and each of its services loads when it is first touched. Modules that declare with
 it leave their annotations unevaluated (`from __future__ import annotations`) and touch no service at their top, so that a stack
 loads the services that it has and no other.
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from azure_gpu.ml.endpoint.endpoint import MlEndpoint
     from azure_gpu.ml.workspace.args import MlWorkspaceArgs
     from azure_gpu.ml.workspace.workspace import MlWorkspace
+    from azure_gpu.shared.refusal import Refused
     from azure_gpu.vm.args import GpuVmArgs
     from azure_gpu.vm.vm import GpuVm
 
@@ -67,6 +70,7 @@ else:
         "MlEndpointArgs": "ml.endpoint.args",
         "MlWorkspace": "ml.workspace.workspace",
         "MlWorkspaceArgs": "ml.workspace.args",
+        "Refused": "shared.refusal",
         "ServerlessGpuJob": "container_apps.job.job",
         "ServerlessGpuJobArgs": "container_apps.job.args",
     }
@@ -109,6 +113,7 @@ __all__ = [
     "MlEndpointArgs",
     "MlWorkspace",
     "MlWorkspaceArgs",
+    "Refused",
     "ServerlessGpuJob",
     "ServerlessGpuJobArgs",
 ]

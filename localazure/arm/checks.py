@@ -202,7 +202,7 @@ def scope(text: str, store: Store) -> None:
 def stored(kind: Kind, resource_id: ArmId, store: Store) -> Resource:
     """The resource with an id, in a group that is there. ArmError 404 otherwise."""
     group_of(resource_id, store)
-    return exists(store.get(resource_id.key), kind, resource_id)
+    return exists(store.get(resource_id.key) or kind.implied(resource_id, store), kind, resource_id)
 
 
 def exists(resource: Resource | None, kind: Kind, resource_id: ArmId) -> Resource:

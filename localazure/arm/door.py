@@ -17,7 +17,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Caller, Change, Kind
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import SUBSCRIPTIONS, Services
 
 
 class Door:
@@ -37,7 +37,7 @@ class Door:
         target = paths.target_of(paths.segments_of(resource_id), self._kinds)
         if target.id is None or target.tail:
             raise not_implemented(f"the resource type '{_type_of(resource_id)}'")
-        if target.id.subscription.lower() != SUBSCRIPTION:
+        if target.id.subscription.lower() not in SUBSCRIPTIONS:
             raise ArmError(404, "SubscriptionNotFound", f"The subscription '{target.id.subscription}' could not be found.")
         return target.kind, target.id
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, conflict, not_implemented
-from localazure.arm.store import Body, Resource
+from localazure.arm.store import Body, Resource, Store
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -127,6 +127,10 @@ class Kind:
     def routes(self, services: "Services") -> list["BaseRoute"]:  # noqa: ARG002
         """Paths outside of ARM that this service answers, such as a build log's address. They carry no ARM token."""
         return []
+
+    def implied(self, resource_id: ArmId, store: Store) -> Resource | None:  # noqa: ARG002
+        """What is there with its parent, although nobody has put it. None: nothing."""
+        return None
 
     def busy(self, resource: Resource) -> ArmError:
         """The service's refusal of a change while a long operation runs on the same resource."""

@@ -26,7 +26,7 @@ from localazure.arm.store import Body, Resource
 from localazure.arm.subscriptions import Subscriptions
 from localazure.deployments.routes import DeploymentRoutes, path_of
 from localazure.lists import deleted_vaults, served, vm_extensions, vm_images
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import SUBSCRIPTIONS, Services
 
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class Arm:
                 asked = self._subscriptions
                 return asked.subscriptions() if arrived.segments[0].lower() == "subscriptions" else asked.tenants()
             case ["subscriptions", subscription, *below]:
-                if subscription != SUBSCRIPTION:
+                if subscription not in SUBSCRIPTIONS:
                     raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
                 return await self._in_subscription_logged(arrived, below)
             case _:
@@ -166,11 +166,11 @@ class Arm:
         whole = self._subscriptions
         match below:
             case []:
-                return whole.subscription()
+                return whole.subscription(arrived.segments[1])
             case ["locations"]:
-                return whole.locations()
+                return whole.locations(arrived.segments[1])
             case ["resourcegroups"]:
-                return whole.groups(arrived.query("$filter"))
+                return whole.groups(arrived.segments[1], arrived.query("$filter"))
             case ["providers"]:
                 return whole.providers()
             case ["providers", _]:

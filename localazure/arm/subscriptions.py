@@ -11,7 +11,7 @@ from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import SUBSCRIPTION, SUBSCRIPTIONS, Services
 
 NAME = "embedded Azure (local)"
 # What azure-mgmt-resource, azure-mgmt-subscription and azure-cli 2.91 send here, beside the versions of resource groups.
@@ -41,15 +41,15 @@ class Subscriptions:
         )
 
     def subscriptions(self) -> Response:
-        return answers.listed([self._subscription()])
+        return answers.listed(map(self._subscription, SUBSCRIPTIONS))
 
-    def subscription(self) -> Response:
-        return answers.respond(200, self._subscription())
+    def subscription(self, subscription: str) -> Response:
+        return answers.respond(200, self._subscription(subscription.lower()))
 
-    def locations(self) -> Response:
+    def locations(self, subscription: str) -> Response:
         return answers.listed(
             {
-                "id": f"/subscriptions/{SUBSCRIPTION}/locations/{region}",
+                "id": f"/subscriptions/{subscription}/locations/{region}",
                 "name": region,
                 "type": "Region",
                 "displayName": region,
@@ -59,10 +59,11 @@ class Subscriptions:
             for region in sorted(regions.known())
         )
 
-    def groups(self, conditions: str) -> Response:
+    def groups(self, subscription: str, conditions: str) -> Response:
         wanted = filters.parse(conditions, _GROUP_FILTERS)
         kind = self._kinds[RESOURCE_GROUP_TYPE.lower()]
-        groups = self._services.store.of_type(RESOURCE_GROUP_TYPE)
+        every = self._services.store.of_type(RESOURCE_GROUP_TYPE)
+        groups = [each for each in every if each.id.subscription.lower() == subscription.lower()]
         return answers.listed(
             answers.document(kind, group, self._services) for group in groups if filters.has_tag(group.tags, wanted)
         )
@@ -107,12 +108,12 @@ class Subscriptions:
             return answers.respond(200, {"nameAvailable": False, "reason": "AlreadyExists", "message": taken})
         return answers.respond(200, {"nameAvailable": True})
 
-    def _subscription(self) -> Body:
+    def _subscription(self, subscription: str) -> Body:
         return {
-            "id": f"/subscriptions/{SUBSCRIPTION}",
-            "subscriptionId": SUBSCRIPTION,
+            "id": f"/subscriptions/{subscription}",
+            "subscriptionId": subscription,
             "tenantId": self._services.settings.tenant_id,
-            "displayName": NAME,
+            "displayName": NAME if subscription == SUBSCRIPTION else f"{NAME}, shared",
             "state": "Enabled",
             "authorizationSource": "RoleBased",
             "subscriptionPolicies": {

@@ -5,7 +5,9 @@ Source of the numbers: Microsoft Learn, identity-platform/reference-error-codes.
 """
 
 import hmac
-from typing import Any
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -13,7 +15,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller
 from localazure.arm.requests import content_of
+from localazure.entra import federation
+from localazure.entra.federation import Federated, FederationError, KeySet
 from localazure.entra.identity import Identity
 from localazure.entra.tokens import LIFETIME_SECONDS, Tokens
 
@@ -22,13 +27,23 @@ _SCOPES_OF_USERS = ("openid", "profile", "offline_access", "email")
 _LIST_VERSION = "2019-05-01"  # until then the metadata was a list of clouds; later versions give one object
 
 
+class Directory(NamedTuple):
+    """The managed identities of the tenant, as far as a token of somebody else's issuer can stand for one."""
+
+    federated: Callable[[str], Federated | None]  # by the client id
+    key_set: Callable[[str], KeySet | None]  # of an issuer; None of one that can't be asked from here
+    gives: Callable[[str], bool]  # whether managed identities get tokens for this audience
+    now: Callable[[], datetime]
+
+
 class Endpoints:
     """The routes of the tenant, and of the cloud's metadata."""
 
-    def __init__(self, identity: Identity, tokens: Tokens, url: str) -> None:
+    def __init__(self, identity: Identity, tokens: Tokens, url: str, directory: Directory) -> None:
         self._identity = identity
         self._tokens = tokens
         self._url = url
+        self._directory = directory
 
     def routes(self) -> list[Route]:
         return [
@@ -58,7 +73,7 @@ class Endpoints:
                 "subject_types_supported": ["pairwise"],
                 "grant_types_supported": ["client_credentials"],
                 "id_token_signing_alg_values_supported": ["RS256"],
-                "token_endpoint_auth_methods_supported": ["client_secret_post"],
+                "token_endpoint_auth_methods_supported": ["client_secret_post", "private_key_jwt"],
                 "tenant_region_scope": "local",
             }
         )
@@ -67,7 +82,7 @@ class Endpoints:
         return self._wrong_tenant(request) or JSONResponse(self._tokens.keys())
 
     async def token(self, request: Request) -> JSONResponse:
-        """Client credentials, and nothing else: a client id, its secret, and whom the token is for."""
+        """Client credentials, and nothing else: a client id, its secret or an assertion, and whom the token is for."""
         if refusal := self._wrong_tenant(request):
             return refusal
         try:
@@ -78,14 +93,10 @@ class Endpoints:
             return _refused(
                 400, "unsupported_grant_type", 70003, "Only the client_credentials grant is served by the embedded Azure."
             )
+        if "client_assertion" in form:
+            return self._federated(form)
         if form.get("client_id") != self._identity.client_id:
-            return _refused(
-                400,
-                "unauthorized_client",
-                700016,
-                f"Application with identifier '{form.get('client_id', '')}' was not found in the directory "
-                f"'{self._identity.tenant_id}'.",
-            )
+            return self._unknown(form)
         if not hmac.compare_digest(form.get("client_secret", "").encode(), self._identity.client_secret.encode()):
             return _refused(
                 401, "invalid_client", 7000215, f"Invalid client secret provided for app '{self._identity.client_id}'."
@@ -93,13 +104,38 @@ class Endpoints:
         audience = _audience(form.get("scope", "")) or form.get("resource", "")
         if not audience:
             return _refused(400, "invalid_request", 900144, "The request body must contain the parameter 'scope' or 'resource'.")
+        return self._issued(audience)
+
+    def _federated(self, form: dict[str, str]) -> JSONResponse:
+        """The token of a managed identity for one of an issuer that it trusts."""
+        identity = self._directory.federated(form.get("client_id", ""))
+        if identity is None:
+            return self._unknown(form)
+        try:
+            caller = federation.exchanged(form, identity, self._directory.key_set, self._directory.now())
+        except FederationError as error:
+            return _refused(error.status, error.error, error.number, error.text)
+        audience = _audience(form.get("scope", "")) or form.get("resource", "")
+        if not audience:
+            return _refused(400, "invalid_request", 900144, "The request body must contain the parameter 'scope' or 'resource'.")
+        if not self._directory.gives(audience):
+            text = f"The embedded Azure gives no token of a managed identity for {audience}."
+            return _refused(400, "invalid_resource", 500011, text)
+        return self._issued(audience, caller)
+
+    def _issued(self, audience: str, of: Caller | None = None) -> JSONResponse:
         token = {
             "token_type": "Bearer",
             "expires_in": LIFETIME_SECONDS,
             "ext_expires_in": LIFETIME_SECONDS,
-            "access_token": self._tokens.issue(audience),
+            "access_token": self._tokens.issue(audience, of),
         }
         return JSONResponse(token, headers={"Cache-Control": "no-store"})
+
+    def _unknown(self, form: dict[str, str]) -> JSONResponse:
+        who = f"Application with identifier '{form.get('client_id', '')}'"
+        text = f"{who} was not found in the directory '{self._identity.tenant_id}'."
+        return _refused(400, "unauthorized_client", 700016, text)
 
     def _wrong_tenant(self, request: Request) -> JSONResponse | None:
         tenant = request.path_params["tenant"]

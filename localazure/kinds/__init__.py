@@ -7,6 +7,7 @@ from localazure.kinds.batch_accounts import BatchAccounts
 from localazure.kinds.batch_applications import BatchApplicationPackages, BatchApplications
 from localazure.kinds.batch_pools import BatchPools
 from localazure.kinds.blob_containers import BlobContainers
+from localazure.kinds.blob_services import BlobServices
 from localazure.kinds.container_groups import ContainerGroups
 from localazure.kinds.diagnostic_settings import DiagnosticSettings
 from localazure.kinds.federated_credentials import FederatedIdentityCredentials
@@ -55,6 +56,7 @@ ALL: tuple[Kind, ...] = (
     UserAssignedIdentities(),
     RoleAssignments(),
     StorageAccounts(),
+    BlobServices(),
     BlobContainers(),
     LogWorkspaces(),
     Registries(),

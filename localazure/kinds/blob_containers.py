@@ -5,7 +5,6 @@ Source: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts/blo
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm import answers
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
@@ -34,6 +33,12 @@ class BlobContainers(Kind):
             f"The specified resource name '{name}' is invalid: it takes {allowed}.",
             target="name",
         )
+
+    def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
+        account = scope.removesuffix(self.between)
+        super().listed(account, conditions, services)  # refuses what isn't there
+        stored = services.store.get(account)
+        return containers.of_account(stored, services) if stored is not None else []
 
     def check(self, change: Change) -> None:
         scope = change.id.scope.rsplit("/", 1)[1]
@@ -66,12 +71,6 @@ class BlobContainers(Kind):
             await services.blobs.drop_container(account, resource.id.name)
         except BlobError as error:
             raise as_arm(error) from error
-
-
-def documents(account: Resource, services: Services) -> list[Body]:
-    """What the list of an account's containers holds."""
-    kind = BlobContainers()
-    return [answers.document(kind, each, services) for each in containers.of_account(account, services)]
 
 
 def as_arm(error: BlobError) -> ArmError:

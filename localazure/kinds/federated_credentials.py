@@ -1,13 +1,14 @@
 """Credentials by which a token of somebody else's issuer stands for a user-assigned identity: workload identity of Kubernetes.
 
-Kept as they are, with the service's limits: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations. Codes
-of refusals are assumed.
+With the service's limits: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations. Codes of refusals are
+assumed. Entra takes tokens by them as soon as they are there; the minutes that the service takes are not imitated.
 """
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, conflict
-from localazure.arm.kind import Change, Kind
+from localazure.arm.kind import Caller, Change, Kind
 from localazure.arm.store import Resource
+from localazure.entra.federation import Credential, Federated
 from localazure.services import Services
 
 MOST = 20
@@ -38,6 +39,17 @@ class FederatedIdentityCredentials(Kind):
             raise conflict(
                 f"An identity has at most {MOST} federated identity credentials.", "TooManyFederatedIdentityCredentials"
             )
+
+
+def federated(client_id: str, services: Services) -> Federated | None:
+    """The user-assigned identity of this client id with its credentials; None where there is none."""
+    for identity in services.store.of_type(azure_types.USER_ASSIGNED_IDENTITY.arm_type):
+        ids = identity.service["properties"]
+        if ids["clientId"] == client_id.lower():
+            told = [each.properties for each in _of(identity.id.text, services)]
+            credentials = tuple(Credential(each["issuer"], each["subject"], each["audiences"][0]) for each in told)
+            return Federated(Caller(object_id=ids["principalId"], app_id=ids["clientId"]), credentials)
+    return None
 
 
 def _of(identity: str, services: Services) -> list[Resource]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
-from localazure.apps import log_stream, records, room, schedule
+from localazure.apps import identity_endpoint, log_stream, records, room, schedule
 from localazure.apps.executions import Work
 from localazure.arm.errors import ArmError, resource_not_found
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
@@ -57,7 +57,7 @@ class Jobs(Kind):
         }
 
     def routes(self, services: Services) -> list["BaseRoute"]:
-        return log_stream.routes(f"/{EVENTS}", services)
+        return [*log_stream.routes(f"/{EVENTS}", services), *identity_endpoint.routes(self.arm_type, services)]
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
         return ArmError(
@@ -253,17 +253,21 @@ def _work(job_key: str, services: Services) -> Work:
         template = record["template"]
         job_images.check(job.body, _all_containers(template), job, services)
         found: list[list[ContainerSpec]] = []
+        identity = identity_endpoint.variables(job, services)
         for kind in ("initContainers", "containers"):
             images = [await job_images.pull(one["image"], services) for one in template.get(kind) or []]
             found.append(
-                [_spec(job, record, replica, one, image) for one, image in zip(template.get(kind) or [], images, strict=True)]
+                [
+                    _spec(job, record, replica, one, image, identity)
+                    for one, image in zip(template.get(kind) or [], images, strict=True)
+                ]
             )
         return found[0], found[1]
 
     return Work(make, lambda record: room.shortage(record, services))
 
 
-def _spec(job: Resource, record: Body, replica: Body, container: Body, image: Image) -> ContainerSpec:
+def _spec(job: Resource, record: Body, replica: Body, container: Body, image: Image, identity: dict[str, str]) -> ContainerSpec:
     secret_values = {one["name"]: one.get("value", "") for one in job.properties["configuration"].get("secrets") or []}
     # Microsoft Learn, container-apps/environment-variables: what a job's containers are told.
     told = {
@@ -281,6 +285,7 @@ def _spec(job: Resource, record: Body, replica: Body, container: Body, image: Im
         image=image,
         command=_command(container, image),
         env={**told, **given},
+        machines_env=identity,
         restart_policy="Never",
         gpu_count=int(amounts.get("gpu") or 0),
         run=replica["name"],

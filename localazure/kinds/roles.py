@@ -12,7 +12,7 @@ from localazure.arm import filters
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import SUBSCRIPTIONS, Services
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
 _IMMUTABLE = ("principalId", "roleDefinitionId")
@@ -87,7 +87,7 @@ def _covers(scope: str, resource_key: str) -> bool:
 
 def _check_scope(text: str, store: Store) -> None:
     scope = parse(text)
-    if scope is not None and scope.is_type(SUBSCRIPTION_TYPE) and scope.subscription == SUBSCRIPTION:
+    if scope is not None and scope.is_type(SUBSCRIPTION_TYPE) and scope.subscription in SUBSCRIPTIONS:
         return
     if scope is None or store.get(scope.key) is None:
         raise ArmError(404, "ResourceNotFound", f"The scope '{text}' of the role assignment was not found.")
@@ -118,7 +118,8 @@ def _check_principal(principal: str, services: Services) -> None:
         return
     if any(
         resource.service.get("identity", {}).get("principalId") == principal
-        for resource in services.store.below(f"/subscriptions/{SUBSCRIPTION}")
+        for subscription in SUBSCRIPTIONS
+        for resource in services.store.below(f"/subscriptions/{subscription}")
     ):
         return
     raise ArmError(

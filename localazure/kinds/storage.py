@@ -44,15 +44,6 @@ class StorageAccounts(Kind):
     def actions(self) -> Mapping[str, Action]:
         return {"listKeys": self.list_keys, "regenerateKey": self.regenerate_key}
 
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        """The blob service is part of its account and always there."""
-        return {
-            "blobServices": self.blob_services,
-            "blobServices/default": self.blob_service,
-            "blobServices/default/containers": self.containers,
-        }
-
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
         return ArmError(
             400,
@@ -130,32 +121,12 @@ class StorageAccounts(Kind):
         call.services.store.put(resource)
         return Answer(body=_keys(resource))
 
-    async def blob_service(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        return Answer(body=_blob_service(resource))
-
-    async def blob_services(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        return Answer(body={"value": [_blob_service(resource)]})
-
-    async def containers(self, resource: Resource, call: Call) -> Answer:
-        return Answer(body={"value": blob_containers.documents(resource, call.services)})
-
 
 async def _drop_blobs(account: str, services: Services) -> None:
     try:
         await services.blobs.drop_account(account)
     except BlobError as error:
         raise blob_containers.as_arm(error) from error
-
-
-def _blob_service(account: Resource) -> Body:
-    off = {"enabled": False}
-    return {
-        "id": f"{account.id.text}/blobServices/default",
-        "name": "default",
-        "type": "Microsoft.Storage/storageAccounts/blobServices",
-        "sku": account.service["sku"] | {"name": account.body["sku"]["name"]},
-        "properties": {"cors": {"corsRules": []}, "deleteRetentionPolicy": off, "containerDeleteRetentionPolicy": off},
-    }
 
 
 def share_folder(settings: Settings, account: str, share: str) -> Path:

@@ -2,6 +2,7 @@
 
 `/kubernetes/authorization/<id>`: may this user of Entra do this? Judged by the role assignments on the cluster, for its API
 server alone, which shows a secret. `/kubernetes/oidc/<id>/…`: workload identity's issuer, public as AKS's is: discovery and keys.
+`/kubernetes/workload-identity/<id>`: the webhook that gives a pod the variables and the token of its identity.
 """
 
 import base64
@@ -19,9 +20,11 @@ from starlette.routing import Route
 from localazure.arm.errors import ArmError
 from localazure.arm.requests import content_of
 from localazure.kinds.roles import has_role
-from localazure.kubernetes import authorization
+from localazure.kubernetes import authorization, workload_identity
+from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.pki import Pki
+from localazure.kubernetes.workload_identity import WebhookError
 
 if TYPE_CHECKING:
     from localazure.services import Services
@@ -40,6 +43,7 @@ class ClusterRoutes:
         issuer = "/kubernetes/oidc/{cluster}"
         return [
             Route("/kubernetes/authorization/{cluster}", self.review, methods=["POST"]),
+            Route("/kubernetes/workload-identity/{cluster}", self.mutate, methods=["POST"]),
             Route(f"{issuer}/.well-known/openid-configuration", self.discovery),
             Route(f"{issuer}/openid/v1/jwks", self.keys),
         ]
@@ -64,6 +68,29 @@ class ClusterRoutes:
         granting = authorization.granting(wish.action)
         return any(has_role(self._services, principal, granting, scope) for principal in (wish.user, *wish.groups))
 
+    async def mutate(self, request: Request) -> Response:
+        """An AdmissionReview of a pod and its answer. Tells nothing but what an annotation of the cluster says."""
+        key = self._services.clusters.key_of(request.path_params["cluster"])
+        if key is None:
+            return Response(status_code=404)
+        try:
+            asked = json.loads(await content_of(request))["request"]
+            answer: dict[str, Any] = {"uid": asked["uid"], **await self._mutated(key, asked["namespace"], asked["object"])}
+        except (ArmError, ValueError, KeyError, TypeError, AttributeError):
+            return Response(status_code=400)
+        return JSONResponse({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer})
+
+    async def _mutated(self, key: str, namespace: str, pod: dict[str, Any]) -> dict[str, Any]:
+        clusters, name = self._services.clusters, workload_identity.account_of(pod)
+        try:
+            account = await clusters.api(key).get(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}")
+            authority_host = f"{self._services.settings.url}/"
+            changes = workload_identity.patch(pod, account, clusters.shape(key).tenant_id, authority_host)
+        except (KubeError, WebhookError) as error:
+            return {"allowed": False, "status": {"code": 400, "message": str(error)}}
+        patch = base64.b64encode(json.dumps(changes).encode()).decode("ascii")
+        return {"allowed": True, "patchType": "JSONPatch", "patch": patch}
+
     async def discovery(self, request: Request) -> Response:
         key = self._services.clusters.key_of(request.path_params["cluster"])
         if key is None:
@@ -83,7 +110,18 @@ class ClusterRoutes:
         key = self._services.clusters.key_of(request.path_params["cluster"])
         if key is None:
             return Response(status_code=404)
-        return JSONResponse({"keys": [_published(ClusterFolder(self._services.clusters.folder(key)).pki)]})
+        return JSONResponse(_key_set(key, self._services))
+
+
+def key_set(issuer: str, services: "Services") -> dict[str, Any] | None:
+    """The keys of an issuer that is a cluster of this Azure; None of any other, which nothing here can reach."""
+    before, _, identifier = issuer.removesuffix("/").rpartition("/")
+    key = services.clusters.key_of(identifier) if before == f"{services.settings.url}/kubernetes/oidc" else None
+    return None if key is None else _key_set(key, services)
+
+
+def _key_set(key: str, services: "Services") -> dict[str, Any]:
+    return {"keys": [_published(ClusterFolder(services.clusters.folder(key)).pki)]}
 
 
 def _published(pki: Pki) -> dict[str, Any]:

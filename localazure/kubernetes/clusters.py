@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 from localazure.arm.errors import ArmError
 from localazure.folder import SECRET_MODE, read_json, write_json
-from localazure.kubernetes import cluster_records, control_plane, control_plane_files, control_plane_parts, kubeconfigs, programs
+from localazure.kubernetes import (
+    cluster_records,
+    control_plane,
+    control_plane_files,
+    control_plane_parts,
+    kubeconfigs,
+    programs,
+    workload_identity,
+)
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.cluster_records import RUNNING, STOPPED, Record, Records, ports_of, shape_of
 from localazure.kubernetes.control_plane_files import Outside
@@ -36,6 +44,7 @@ class Surroundings(NamedTuple):
     programs: Callable[[], Path | None]
     url: str = ""  # the embedded Azure; empty: none, so that there is neither Entra nor Azure RBAC
     authority: Path = Path()  # the certificate that vouches for it
+    bundle: Path | None = None  # what programs in pods trust: the system's authorities, and this one
     issuer: str = ""  # of Entra's tokens
     agent: Callable[[ClusterFolder], Sequence[str]] = control_plane_parts.agent_command
 
@@ -116,6 +125,7 @@ class Clusters:
                 await self._run(folder, record)
                 await self._await_ready(shape.key)
                 await self._bind_admins(shape)
+                await self._set_webhook(shape)
 
     async def stop(self, key: str) -> None:
         """Ends the control plane and all pods; what is stored stays."""
@@ -233,6 +243,15 @@ class Clusters:
         }
         await api.apply(path, binding, field_manager="aks")
 
+    async def _set_webhook(self, shape: ClusterShape) -> None:
+        """Pods that are to speak as an identity are changed by the embedded Azure, where the cluster has that on."""
+        api, path = self.api(shape.key), workload_identity.CONFIGURATION_PATH
+        if not (shape.workload_identity and self._around.url):
+            await api.delete(path)
+            return
+        url = f"{self._around.url}/kubernetes/workload-identity/{id_of(shape.key)}"
+        await api.apply(path, workload_identity.configuration(url, self._around.authority), field_manager="aks")
+
     def _write_clients(self, folder: ClusterFolder, record: Record, programs_folder: Path) -> None:
         pki, server = folder.pki, control_plane_files.server_of(ports_of(record))
         write_json(folder.admin_kubeconfig, kubeconfigs.by_files(server, pki.authority, pki.pair("admin")), SECRET_MODE)
@@ -250,6 +269,7 @@ class Clusters:
                 "url": self._around.url,
                 "ca": str(self._around.authority),
                 "token": record["secrets"][cluster_records.AGENT],
+                "bundle": str(self._around.bundle or ""),
             },
         }
         if read_json(folder.agent_settings) != settings:

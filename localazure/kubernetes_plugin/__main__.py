@@ -8,4 +8,4 @@ from localazure.plugin.server import serve
 
 if __name__ == "__main__":
     log = EngineLog(sys.argv[1] if len(sys.argv) > 1 else "")
-    serve(sys.stdout, lambda stop: Provider(log=log, stop=stop))
+    serve(sys.stdout, Provider(log=log))

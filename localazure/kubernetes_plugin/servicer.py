@@ -5,7 +5,7 @@ Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, NoReturn
 
 import grpc
@@ -48,10 +48,8 @@ class Provider(Plugin):
 
     package = "pulumi-kubernetes"
 
-    def __init__(
-        self, environment: Mapping[str, str] | None = None, log: EngineLog | None = None, stop: Callable[[], None] | None = None
-    ) -> None:
-        super().__init__(environment, stop)
+    def __init__(self, environment: Mapping[str, str] | None = None, log: EngineLog | None = None) -> None:
+        super().__init__(environment)
         self._log = log or EngineLog()
         self._warned = threading.Event()
         self._work: Work | None = None

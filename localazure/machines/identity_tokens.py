@@ -7,6 +7,7 @@ is refused by name, because who comes with a token to Resource Manager may do ev
 """
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.requests import Request
@@ -31,9 +32,13 @@ class Holder(Protocol):
 
 
 def token(holder: Holder, request: Request, services: "Services") -> Response:
-    query = request.query_params
     if request.headers.get("metadata", "").lower() != "true":
         return _refused("invalid_request", "Required metadata header not specified")
+    return issued(holder, request.query_params, services)
+
+
+def issued(holder: Holder, query: Mapping[str, str], services: "Services") -> Response:
+    """The answer to whoever may ask for this holder's tokens."""
     resource = query.get("resource") or query.get("scope", "").removesuffix("/.default")
     if not resource:
         return _refused("invalid_request", "Required audience parameter not specified")
@@ -46,7 +51,7 @@ def token(holder: Holder, request: Request, services: "Services") -> Response:
     if len(found) > 1:
         what = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity"
         return _refused("invalid_request", what)
-    if not _given(resource, services):
+    if not gives(resource, services):
         return _refused("invalid_resource", f"The embedded Azure gives no token of a managed identity for {resource}.")
     principal, client, _ = found[0]
     now = int(time.time())
@@ -63,7 +68,8 @@ def token(holder: Holder, request: Request, services: "Services") -> Response:
     return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
 
-def _given(resource: str, services: "Services") -> bool:
+def gives(resource: str, services: "Services") -> bool:
+    """Whether managed identities get tokens for it here."""
     bare = resource.rstrip("/")
     return bare in _AUDIENCES or bare.startswith(f"{services.settings.url}/blob/") or ".blob.core.windows.net" in bare
 

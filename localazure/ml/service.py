@@ -201,6 +201,7 @@ class OnlineEndpoints:
         script = str(code.get("scoringScript") or "")
         if found.code_uri and not (folder / "code" / script).is_file():
             raise failures.bad_argument(f"User code has no scoring script '{script}'.")
+        folder.mkdir(parents=True, exist_ok=True)  # there is nothing in it without model and code
         whole.touch()
 
     async def _scaled(self, deployment: Resource, running: AnyRunning, plan: Plan, count: int, readiness: settings.Probe) -> None:

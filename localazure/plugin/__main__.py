@@ -6,4 +6,4 @@ from localazure.plugin.server import serve
 from localazure.plugin.servicer import Provider
 
 if __name__ == "__main__":
-    serve(sys.stdout, lambda stop: Provider(stop=stop))
+    serve(sys.stdout, Provider())

@@ -6,7 +6,7 @@ In: the engine's requests. Out: answers, plain values. Source of the contract: p
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 
 import grpc
@@ -21,22 +21,21 @@ _MODES = {_Options.PROPOSE: Mode.PROPOSE, _Options.ENFORCE: Mode.ENFORCE, _Optio
 
 
 class Plugin(provider_pb2_grpc.ResourceProviderServicer):
-    """A provider that stands in for the one in the Python package `package`. `stop` is called when the engine cancels."""
+    """A provider that stands in for the one in the Python package `package`."""
 
     package = ""
 
-    def __init__(self, environment: Mapping[str, str] | None, stop: Callable[[], None] | None) -> None:
+    def __init__(self, environment: Mapping[str, str] | None) -> None:
         self._environment = os.environ if environment is None else environment
-        self._stop = stop
         self._stopping = threading.Event()
 
     def GetPluginInfo(self, request: Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:  # noqa: N802, ARG002
         return plugin_pb2.PluginInfo(version=version(self.package))
 
     def Cancel(self, request: Empty, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
+        """The engine says that it will end. It ends the process itself, once this was answered: a process that ends by itself may
+        do so before the answer is sent, and the engine then reports it as a fault of the provider's."""
         self.abandon()
-        if self._stop is not None:
-            self._stop()
         return Empty()
 
     def abandon(self) -> None:

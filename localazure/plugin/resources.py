@@ -6,6 +6,7 @@ keeps it, and the next `up` puts the whole body again.
 
 from collections.abc import Mapping
 
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from localazure.plugin.arm_client import ArmClient, Json
 from localazure.plugin.errors import AcceptedError, AzureError, LostError, PartialError, State
@@ -15,6 +16,10 @@ from localazure.shapes import default_api_version, from_arm, to_arm
 
 DEFAULT_TIMEOUT_S = 120 * 60.0
 _HIDDEN = "__"
+# Singletons: made by Azure with what they belong to, and never deleted. Creating one changes it, whatever it is; deleting one
+# puts its default body. Source: pulumi/pulumi-azure-native, provider/pkg/provider/provider.go (`res.Singleton`) and
+# provider/pkg/openapi/defaults, where the default body of a blob service is empty.
+THERE_WITH_PARENT = (azure_types.BLOB_SERVICE,)
 
 
 class Resources:
@@ -28,6 +33,8 @@ class Resources:
     def create(self, azure_type: AzureType, inputs: Properties, timeout_s: float = DEFAULT_TIMEOUT_S) -> State:
         """Creates what isn't there. AzureError where it is: adopting it takes an import."""
         resource_id = azure_type.id_of(self._subscription, inputs)
+        if azure_type in THERE_WITH_PARENT:
+            return self._put(azure_type, resource_id, inputs, timeout_s)
         if self._arm.get(resource_id, default_api_version(azure_type)) is not None:
             raise ValueError(
                 f"cannot create already existing resource '{resource_id}'; to take it over, import it: "
@@ -59,7 +66,10 @@ class Resources:
 
     def delete(self, azure_type: AzureType, resource_id: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         try:
-            self._arm.delete(resource_id, default_api_version(azure_type), timeout_s)
+            if azure_type in THERE_WITH_PARENT:
+                self._arm.put(resource_id, default_api_version(azure_type), {}, timeout_s)
+            else:
+                self._arm.delete(resource_id, default_api_version(azure_type), timeout_s)
         except AcceptedError as error:
             raise ValueError(f"deleting '{resource_id}' failed: {error}") from error
 

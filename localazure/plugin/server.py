@@ -7,7 +7,6 @@ watches its parent.
 import os
 import signal
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TextIO
 
@@ -30,14 +29,10 @@ def start(provider: Any) -> tuple[grpc.Server, int]:
     return server, port
 
 
-def serve(output: TextIO, provider_of: Callable[[Callable[[], None]], Any]) -> None:
-    """Serves until the engine cancels, sends SIGTERM or SIGINT, or is gone.
-
-    `provider_of` makes the provider, given what the engine's cancelling calls.
-    """
+def serve(output: TextIO, provider: Any) -> None:
+    """Serves until the engine sends SIGTERM or SIGINT, or is gone."""
     parent = os.getppid()
     stopped = threading.Event()
-    provider = provider_of(stopped.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
     server, port = start(provider)

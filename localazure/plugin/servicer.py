@@ -5,7 +5,7 @@ Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import grpc
@@ -35,8 +35,8 @@ class Provider(Plugin):
 
     package = "pulumi-azure-native"
 
-    def __init__(self, environment: Mapping[str, str] | None = None, stop: Callable[[], None] | None = None) -> None:
-        super().__init__(environment, stop)
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        super().__init__(environment)
         self._settings: Settings | None = None
         self._connecting = threading.Lock()
         self._connected: Connection | None = None

@@ -7,7 +7,7 @@ Values arrive as strings. Any subscription but the embedded Azure's is refused h
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from localazure.services import SUBSCRIPTION
+from localazure.services import SECOND_SUBSCRIPTION, SUBSCRIPTION, SUBSCRIPTIONS
 
 ENVIRONMENT = {
     "clientId": "ARM_CLIENT_ID",
@@ -63,11 +63,11 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
     """What keeps this plugin from working with such a configuration, in the user's words."""
     problems: list[str] = []
     subscription = _value("subscriptionId", configuration, environment)
-    if subscription != SUBSCRIPTION:
+    if subscription not in SUBSCRIPTIONS:
         problems.append(
             f"azure-native:subscriptionId is {subscription or 'not set'}, but this plugin stands in for the real one and takes "
-            f"subscription {SUBSCRIPTION} alone, the embedded Azure's; for a real subscription install the real plugin: "
-            "pulumi plugin install resource azure-native"
+            f"subscription {SUBSCRIPTION} or {SECOND_SUBSCRIPTION}, the embedded Azure's; for a real one install the real "
+            "plugin: pulumi plugin install resource azure-native"
         )
     if not _value("metadataHost", configuration, environment):
         problems.append(

@@ -42,9 +42,7 @@ column holds; a cell that doesn't fit is named with file, line and column. Empty
 """
 
 
-def register(commands: Any) -> None:
-    """Adds `catalog` to the commands of `python -m operations`."""
-    command = commands.add_parser("catalog", help="print docs/catalog.md, everything that is known, as a page")
+def add_arguments(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=_print)
 
 

@@ -8,8 +8,7 @@ import sys
 from datetime import date
 
 from azure_gpu.formats.dates import SPELLING, parse_day
-
-WRONG_COMMAND_LINE = 2
+from azure_gpu_operations.exit_codes import WRONG_COMMAND_LINE
 
 
 def refuse(*reasons: object) -> int:

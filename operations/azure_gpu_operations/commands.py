@@ -5,11 +5,14 @@ In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from typing import Any
 
 from azure_gpu_operations import groups, pool_steps, repair, started_jobs
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
+from azure_gpu_operations.guard import ending, held, look, mark
+from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.orphans import end_orphaned_hosts
 from azure_gpu_operations.stack import EngineError, Stack
@@ -22,51 +25,69 @@ class WorkFailedError(Exception):
     """A job or a container group didn't end well, or not in time."""
 
 
-def bring_up(stack: Stack, limit_seconds: float, say: Say, *, start_jobs: bool = False) -> None:
-    """Settles what a killed run left, updates the stack, starts its jobs if asked to, and waits for its container groups.
+def bring_up(
+    stack: Stack, limit_seconds: float, say: Say, *, start_jobs: bool = False, allowed: Allowed = NOTHING_ALLOWED
+) -> None:
+    """Settles what a killed run left, updates the stack, starts its jobs if requested, and waits for its container groups.
 
-    A package that a pool names has to be active before; a pool that goes before its successor comes is drained before.
+    A package that a pool names has to be active before; a pool that goes before its successor comes is drained before. Nothing
+    that holds data or serves traffic is replaced or deleted, except what is `allowed`.
     """
+    mend_backend(stack, say)
+    if allowed != NOTHING_ALLOWED:
+        look.refuse_wrong_names(stack.deployment() if stack.exists() else {}, allowed)
     stack.create_if_missing()
-    settle(stack, say)
-    dead.forget_gone(stack, say)
+    deployment = dead.forget_gone(stack, settle(stack, say), say)
     pool_steps.check_packages(stack)
-    pool_steps.drain_replaced(stack, say)
-    _update(stack, say)
+    message = mark.message(stack)
+    may_drain = pool_steps.may_drain(deployment)
+    looked = look.look(stack, deployment, allowed, needs_steps=may_drain)
+    if may_drain:
+        pool_steps.drain_replaced(deployment, looked.steps, say)
+        if mark.message(stack) != message:
+            raise EngineError(
+                "the configuration was changed while tasks ended, and nobody has looked at it; run the command again"
+            )
+    if looked.let_go:
+        stack.unprotect(looked.let_go)
+    _update(stack, message, say)
     view = _view(stack)
     failed = started_jobs.run_each(view, say) if start_jobs and view.jobs else []
     failed += _wait(view, limit_seconds, say)
     _raise(failed)
 
 
-def _update(stack: Stack, say: Say) -> None:
+def _update(stack: Stack, message: str, say: Say) -> None:
     """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines."""
     if not stack.declares("ml_endpoints"):
-        stack.up()
+        stack.up(message)
         return
     with deployment_logs.shown(stack, say):
-        stack.up(line_by_line=True)
+        stack.up(message, line_by_line=True)
 
 
 def preview(stack: Stack, say: Say) -> None:
     """Shows what an update would change."""
+    mend_backend(stack, say)
     stack.create_if_missing()
-    settle(stack, say)
-    dead.forget_gone(stack, say)
+    dead.forget_gone(stack, settle(stack, say), say)
     pool_steps.check_packages(stack)
     stack.preview()
 
 
-def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False) -> None:
-    """Destroys the stack's resources and removes the stack. A stack that isn't there is no error.
+def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_go: bool = False) -> None:
+    """Destroys the stack's resources and removes the stack.
 
     `forget_unreachable`: what is on a cluster that doesn't answer, and that isn't the stack's own, is left there and forgotten.
+    `let_go`: what is protected goes too; without it, ProtectedError before anything is destroyed.
     """
-    if not stack.exists():
-        say(f"there is no stack {stack.name}")
-        return
-    settle(stack, say)
-    dead.forget_dead(stack, say)
+    mend_backend(stack, say)
+    deployment = settle(stack, say)
+    if not let_go:
+        ending.refuse_protected(stack, deployment)
+    elif urns := held.protected(deployment):
+        stack.unprotect(urns)
+    dead.forget_dead(stack, deployment, say)
     if forget_unreachable:
         dead.forget_unreachable()
     pool_steps.tell_what_ends(stack, say)
@@ -74,17 +95,29 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False) -> N
     stack.remove()
 
 
-def settle(stack: Stack, say: Say) -> None:
-    """What a dead engine left: its lock is cancelled, its orphans are ended, what it was creating is taken in or forgotten."""
+def mend_backend(stack: Stack, say: Say) -> None:
+    """Removes what a dead engine has left half written, before anything is read."""
+    backend = stack.backend_folder()
+    for file in repair.torn_attributes(backend) if backend is not None else ():
+        say(f"the last run was killed while it wrote {file.name}, the checksum of a state: removed; the state is whole")
+        file.unlink(missing_ok=True)
+
+
+def settle(stack: Stack, say: Say) -> Mapping[str, Any]:
+    """What a dead engine left: its lock is cancelled, its orphans are ended, what it was creating is taken in or forgotten.
+    Returns the stack's deployment. What an engine that still runs is creating is left to it."""
     end_orphaned_hosts()
     backend = stack.backend_folder()
-    if backend is not None and repair.dead_locks(backend, stack.project, stack.name):
+    locks = repair.locks(backend, stack.project, stack.name) if backend is not None else repair.Locks()
+    if locks.living:
+        return stack.deployment()
+    if locks.dead:
         say(f"the last run on stack {stack.name} was killed: taking its lock away")
         stack.cancel()
     deployment = stack.deployment()
     pending = repair.pending_creates(deployment)
     if not pending:
-        return
+        return deployment
     connection = connection_of(deployment)
     if connection is None:
         settled = repair.Settled((), tuple(create.urn for create in pending))
@@ -101,6 +134,7 @@ def settle(stack: Stack, say: Say) -> None:
     if settled.imports:
         stack.refresh(urn for urn, _ in settled.imports)
         stack.edit(lambda deployment: repair.as_created(deployment, pending, settled))
+    return stack.deployment()
 
 
 def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:

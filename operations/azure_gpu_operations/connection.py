@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import stack_file
-from azure_gpu.stack.keys import PROVIDER, PROVIDER_VARIABLES
+from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
 
-_PROVIDER_TYPE = f"pulumi:providers:{PROVIDER}"
+PROVIDER_TYPE = f"pulumi:providers:{PROVIDER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def connection_from(configuration: Mapping[str, Any], environment: Mapping[str, 
 
 def connection_of(deployment: Mapping[str, Any]) -> Connection | None:
     """The connection of the azure-native provider in an exported deployment; None where the stack has no such provider yet."""
-    providers = [resource for resource in deployment.get("resources") or [] if resource["type"] == _PROVIDER_TYPE]
+    providers = [resource for resource in deployment.get("resources") or [] if resource["type"] == PROVIDER_TYPE]
     if not providers:
         return None
     # What the provider took from the environment isn't recorded.

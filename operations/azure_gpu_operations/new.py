@@ -1,9 +1,11 @@
-"""`python -m operations new`: writes a stack file from an example, ready for `up`.
+"""`python -m operations new`: writes a stack file from an example, or from another stack's file, ready for `up`.
 
-    new tonight --example t4-tonight --team vision
+    new tonight --example t4-tonight --team vision     an example, whose GPUs have an end date so many days ahead
+    new staging --from dev --location northeurope      the next environment: a copy of Pulumi.dev.yaml with its comments
 
-The end date is so many days ahead. Subscription and tenant come from ARM_SUBSCRIPTION_ID and ARM_TENANT_ID, or else from the
-login of the Azure CLI (`az account show`). A file that is there is never overwritten.
+A copy has what its file has, with --team and --location in their places; encrypted values can't be copied and are left out, and
+the commands that set them are printed. An example's subscription and tenant come from ARM_SUBSCRIPTION_ID and ARM_TENANT_ID, or
+else from the login of the Azure CLI (`az account show`). A file that is there is never overwritten.
 """
 
 import argparse
@@ -16,17 +18,19 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from pathlib import Path
 from string import Template
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from azure_gpu.catalog import regions, spelling
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.formats import dates
+from azure_gpu.formats import dates, stack_file
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu.stack.keys import PROVIDER_VARIABLES, SUBSCRIPTION_ID, TENANT_ID
-from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
-from azure_gpu_operations.project import EXAMPLES, project
+from azure_gpu.shared.provider_keys import PROVIDER_VARIABLES, SUBSCRIPTION_ID, TENANT_ID
+from azure_gpu.stack.keys import config_key
+from azure_gpu_operations.exit_codes import WRONG_COMMAND_LINE
+from azure_gpu_operations.project import EXAMPLES, key_of, project
 
 STACK_FILE = "stack.yaml"
 MOST_DAYS = 3650
@@ -44,51 +48,118 @@ class Account(NamedTuple):
     tenant_id: str
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "new",
-        help="write a stack file from an example",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("stack", metavar="STACK", help="the new stack's name")
-    parser.add_argument("--example", required=True, help=f"one of: {', '.join(examples())}")
-    parser.add_argument("--team", default="", help="who owns it (default: your user name)")
-    parser.add_argument("--location", default=LOCATION, help=f"the region (default: {LOCATION})")
-    parser.add_argument("--days", type=int, default=PROPOSED_DAYS, help=f"how long its GPUs may stay (default: {PROPOSED_DAYS})")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--example", help=f"one of: {', '.join(examples())}")
+    source.add_argument("--from", dest="other", metavar="STACK", help="the stack whose file is copied")
+    parser.add_argument("--team", default="", help="who owns it (default: your user name; of a copy: the same)")
+    parser.add_argument("--location", default="", help=f"the region (default: {LOCATION}; of a copy: the same)")
+    text = f"how long the GPUs of an example may stay (default: {PROPOSED_DAYS})"
+    parser.add_argument("--days", type=int, default=None, metavar="N", help=text)
 
 
 def run(options: argparse.Namespace) -> int:
     file = project().files / f"Pulumi.{options.stack}.yaml"
-    team = options.team or _team()
-    problems = check(options.stack, options.example, team, options.location, options.days, examples(), file.exists())
-    account, more = _account(os.environ)
-    problems += more
-    if problems or account is None:
+    made, problems = _copy(options, file) if options.other is not None else _of_example(options, file)
+    if problems or made is None:
         print(
             f"error: {'1 problem' if len(problems) == 1 else f'{len(problems)} problems'}, no file was written:", file=sys.stderr
         )
         for problem in problems:
             print(f"  - {problem}", file=sys.stderr)
         return WRONG_COMMAND_LINE
-    template = (EXAMPLES / options.example / STACK_FILE).read_text(encoding="utf-8")
-    today = datetime.now(UTC).date()
     try:
         with file.open("x", encoding="utf-8") as written:  # "x": somebody may have written it since we looked
-            written.write(filled(template, team, regions.normalise(options.location), account, today, options.days))
+            written.write(made.text)
     except FileExistsError:
         print(f"error: {file.name} is there already", file=sys.stderr)
         return 1
-    end = dates.days_later(today, options.days)
-    print(f"wrote {file.name}: team {team}, {regions.normalise(options.location)}, GPUs until {end.isoformat()}")
-    print(f"next: {COMMAND} up --stack {options.stack}")
+    print(f"wrote {file.name}: {made.described}")
+    for line in made.next:
+        print(f"next: {line}")
     return 0
+
+
+class Made(NamedTuple):
+    """A stack file that can be written."""
+
+    text: str
+    described: str
+    next: tuple[str, ...]  # commands
+
+
+def _of_example(options: argparse.Namespace, file: Path) -> tuple[Made | None, list[Problem]]:
+    team, location = options.team or _team(), options.location or LOCATION
+    days = PROPOSED_DAYS if options.days is None else options.days
+    problems = check(options.stack, options.example, team, location, days, examples(), file.exists())
+    account, more = _account(os.environ)
+    problems += more
+    if problems or account is None:
+        return None, problems
+    template = (EXAMPLES / options.example / STACK_FILE).read_text(encoding="utf-8")
+    today = datetime.now(UTC).date()
+    text = filled(_in_project(template), team, regions.normalise(location), account, today, days)
+    end = dates.days_later(today, days).isoformat()
+    return Made(
+        text, f"team {team}, {regions.normalise(location)}, GPUs until {end}", (f"{COMMAND} up --stack {options.stack}",)
+    ), []
+
+
+def _copy(options: argparse.Namespace, file: Path) -> tuple[Made | None, list[Problem]]:
+    problems = _check_name(options.stack, file.exists())
+    problems += regions.check(options.location, "--location") if options.location else []
+    problems += _check_team(options.team) if options.team else []
+    if options.days is not None:
+        fix = "leave it out, and change `expires_after` in the copy"
+        problems.append(Problem("--days", "a copy keeps the end dates of its file", value=options.days, fix=fix))
+    other = project().files / f"Pulumi.{options.other}.yaml"
+    try:
+        text = other.read_text(encoding="utf-8")
+        encrypted = stack_file.encrypted(text)
+    except FileNotFoundError:
+        known = sorted(each.name.split(".")[1] for each in other.parent.glob("Pulumi.*.yaml"))
+        close = spelling.nearest(options.other, known, 1)
+        fix = f"did you mean {close[0]}?" if close else ""
+        message = f"there is no {other.name}"
+        problems.append(Problem("--from", message, options.other, allowed=", ".join(known), fix=fix, code=Code.NOT_FOUND))
+        return None, problems
+    except (OSError, UnicodeDecodeError, stack_file.StackFileError) as error:
+        return None, [*problems, Problem("--from", f"{other.name} can't be read: {error}", options.other)]
+    if problems:
+        return None, problems
+    kept = without_secrets(text)
+    for key, value in (("team", options.team), ("location", options.location and regions.normalise(options.location))):
+        if value:
+            kept = re.sub(rf"^(\s+{re.escape(key_of(key))}:).*$", rf"\1 {value}", kept, flags=re.MULTILINE)
+    path = [".".join(str(step) for step in steps) for steps in encrypted]
+    secrets = tuple(f"pulumi config set --secret --path '{each}' --stack {options.stack}" for each in path)
+    return Made(kept, f"a copy of {other.name}", (*secrets, f"{COMMAND} up --stack {options.stack}")), []
+
+
+def without_secrets(text: str) -> str:
+    """A stack file's text without what only its own stack can read: the salt of its secrets, and these."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if re.match(r"(encryptionsalt|secretsprovider|encryptedkey):", line):
+            continue
+        if re.match(r"\s+(- )?secure:", line):
+            if not line.lstrip().startswith("- ") and lines and lines[-1].rstrip().endswith(":"):
+                lines.pop()  # the key whose value it was
+            continue
+        lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def examples() -> list[str]:
     """The examples that have a stack file."""
     return sorted(file.parent.name for file in EXAMPLES.glob(f"*/{STACK_FILE}"))
+
+
+def _in_project(template: str) -> str:
+    """The template with its keys in the namespace of the project in this folder."""
+    return re.sub(f"^([# ]*){config_key('')}", rf"\1{key_of('')}", template, flags=re.MULTILINE)
 
 
 def filled(template: str, team: str, location: str, account: Account, today: date, days: int) -> str:
@@ -104,24 +175,33 @@ def filled(template: str, team: str, location: str, account: Account, today: dat
 
 def check(stack: str, example: str, team: str, location: str, days: int, known: list[str], there: bool) -> list[Problem]:
     """Every problem with what was asked for."""
-    problems = regions.check(location, "--location")
-    if not _STACK.fullmatch(stack):
-        allowed = "1 to 100 letters, digits, '_', '.' and '-'"
-        problems.append(Problem("STACK", "this can't be a stack's name", value=stack, allowed=allowed))
-    elif there:
-        fix = "choose another name, or edit that file"
-        problems.append(Problem("STACK", f"Pulumi.{stack}.yaml is there already", value=stack, fix=fix))
+    problems = [*regions.check(location, "--location"), *_check_name(stack, there)]
     if example not in known:
         close = spelling.nearest(example, known, 1)
         fix = f"did you mean {close[0]}?" if close else ""
         allowed = ", ".join(known)
         problems.append(Problem("--example", "there is no such example", example, allowed=allowed, fix=fix, code=Code.NOT_FOUND))
-    if not _TEAM.fullmatch(team):
-        allowed = "1 to 40 letters, digits, spaces, '_', '.' and '-'"
-        problems.append(Problem("--team", "this can't be a team's name", value=team, allowed=allowed))
+    problems += _check_team(team)
     if not 1 <= days <= MOST_DAYS:
         problems.append(Problem("--days", "it is out of range", value=days, allowed=f"1 to {MOST_DAYS}"))
     return problems
+
+
+def _check_name(stack: str, there: bool) -> list[Problem]:
+    if not _STACK.fullmatch(stack):
+        allowed = "1 to 100 letters, digits, '_', '.' and '-'"
+        return [Problem("STACK", "this can't be a stack's name", value=stack, allowed=allowed)]
+    if there:
+        fix = "choose another name, or edit that file"
+        return [Problem("STACK", f"Pulumi.{stack}.yaml is there already", value=stack, fix=fix)]
+    return []
+
+
+def _check_team(team: str) -> list[Problem]:
+    if _TEAM.fullmatch(team):
+        return []
+    allowed = "1 to 40 letters, digits, spaces, '_', '.' and '-'"
+    return [Problem("--team", "this can't be a team's name", value=team, allowed=allowed)]
 
 
 def _team() -> str:

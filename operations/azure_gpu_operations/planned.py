@@ -1,20 +1,30 @@
 """What a stack's file configures, and what would be declared from it: read and resolved by the library, as for the program.
 
-In: the file. Out: the library's `Settings` and `Inventory`. WrongStackFileError where the file can't be read. Neither Azure
-nor the engine is asked: a value that is encrypted in the file has a stand-in.
+In: the file. Out: the library's `Settings` and `Inventory`. WrongStackFileError where the file can't be read. Azure isn't
+asked, and the engine only for outputs of other stacks, where the file refers to them: a value that is encrypted in the file has a
+stand-in.
 """
 
 import contextlib
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from azure_gpu.aks.login import login_from
 from azure_gpu.formats import stack_file
-from azure_gpu.stack import inventory as inventories
-from azure_gpu.stack.connection import login_from
+from azure_gpu.stack import inventory as inventories, secret_values
+from azure_gpu.stack.common_file import extended
 from azure_gpu.stack.inventory import Inventory
-from azure_gpu.stack.keys import PROJECT, config_key
+from azure_gpu.stack.keys import config_key
+from azure_gpu.stack.other_stacks import Outputs, OutputsError
+from azure_gpu.stack.secret_values import Encrypted
 from azure_gpu.stack.settings import Settings, read
+from azure_gpu_operations.project import name_of, project
+from azure_gpu_operations.stack import EngineError, run_engine
+
+_HIDDEN = "[secret]"  # what `pulumi stack output` shows of a secret
 
 
 class WrongStackFileError(ValueError):
@@ -23,26 +33,71 @@ class WrongStackFileError(ValueError):
 
 def settings(file: Path) -> Settings:
     """The file's sections with the library's types; what is wrong in them is left out, and is in `problems`."""
-    return read(_configuration(file), _today())
+    project_name = name_of(project().files)
+    given, encrypted = configuration(file, project_name)
+    return read(given, _today(), encrypted, project_name, project().files, outputs_of)
+
+
+def switched_off(file: Path, name: str, section: str = "") -> str:
+    """The sentence about a part of this name that the file switches off; "" where there is none, or the file can't be read.
+    `name`: as the file calls the part, with or without the one around it: `shared`, `shared/t4`; "" for any of the section's own.
+    `section`: the key that the part is below; "" for any."""
+    try:
+        off = settings(file).off
+    except WrongStackFileError:
+        return ""
+    wanted = name.split("/") if name else []
+    for path in off:
+        steps = path.split(".")
+        named = steps[-1] == wanted[-1] and set(wanted) <= set(steps) if wanted else len(steps) == 2 or path == section
+        if named and section in ("", steps[0]):
+            return f"{path} is switched off: enabled: false in {file.name}"
+    return ""
+
+
+def whole(file: Path) -> dict[str, Any]:
+    """A file's configuration with what it extends, each value as it is and not as text; keys of the project without its
+    namespace."""
+    project_name = name_of(project().files)
+    given, _ = configuration(file, project_name)
+    merged = extended(given, project_name, project().files)
+    if merged.problems:
+        raise WrongStackFileError(f"{file.name}: " + "; ".join(map(str, merged.problems)))
+    return {
+        key.removeprefix(config_key("", project_name)): stack_file.decoded(text) for key, text in merged.configuration.items()
+    }
 
 
 def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> Inventory:
     """What the stack would take in Azure. `as_of`: a day in place of the stack's own; "": the stack's own, else today."""
-    configuration = _configuration(file)
+    project_name = name_of(project_folder)
+    given, encrypted = configuration(file, project_name)
     if as_of:
-        configuration[config_key("as_of")] = as_of
+        given[config_key("as_of", project_name)] = as_of
     with contextlib.chdir(project_folder):  # where the program runs, and relative paths of a stack file begin
-        return inventories.take(configuration, PROJECT, stack, _today())
+        return inventories.take(given, project_name, stack, _today(), encrypted, outputs_of)
 
 
-def _configuration(file: Path) -> dict[str, str]:
-    """As the program gets it: behind the file, what the provider takes from the environment."""
+def configuration(file: Path, project_name: str) -> tuple[dict[str, str], Encrypted]:
+    """A file's keys as the program gets them, and what of them is encrypted. Behind the file: what the provider takes from the
+    environment."""
     try:
-        return {**login_from(os.environ), **stack_file.configuration(file.read_text(encoding="utf-8"))}
+        text = file.read_text(encoding="utf-8")
+        return {**login_from(os.environ), **stack_file.configuration(text)}, secret_values.in_text(text, project_name)
     except OSError as error:
         raise WrongStackFileError(f"{file} can't be read: {error.strerror}") from None
     except (UnicodeDecodeError, stack_file.StackFileError) as error:
         raise WrongStackFileError(f"{file}: {error}") from None
+
+
+def outputs_of(stack: str) -> Outputs:
+    """What another stack of the environment's backend exports. OutputsError."""
+    try:
+        text = run_engine(project().files, "stack", "output", "--json", "--stack", stack, quiet=True)
+    except EngineError as error:
+        raise OutputsError(str(error)) from None
+    values: dict[str, object] = json.loads(text)
+    return Outputs(values, frozenset(name for name, value in values.items() if value == _HIDDEN))
 
 
 def _today() -> str:

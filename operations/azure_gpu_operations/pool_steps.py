@@ -4,7 +4,7 @@ In: a stack and `say`. Out: nothing; WrongPackagesError where nodes couldn't get
 pools, and Azure's clients for them aren't loaded: that takes half a second of every `up`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -16,7 +16,7 @@ from azure_gpu.formats import azure_types, stack_file
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.project import project
-from azure_gpu_operations.stack import EngineError, Stack
+from azure_gpu_operations.stack import Stack
 
 DRAIN_SECONDS = 24 * 3600.0  # Ctrl-C ends the waiting, and the update with it
 _POOL = azure_types.BATCH_POOL
@@ -52,19 +52,19 @@ def check_packages(stack: Stack) -> None:
         raise WrongPackagesError(problems)
 
 
-def drain_replaced(stack: Stack, say: Say) -> None:
-    """Pools that the engine would delete before their successors come: their tasks are let end first."""
-    deployment = stack.deployment()
+def may_drain(deployment: Mapping[str, Any]) -> bool:
+    """Whether the stack has a pool that would go before its successor comes, so that it has to be known what is planned."""
+    return any(keeps_its_name(each) for each in _resources(deployment, _POOL))
+
+
+def drain_replaced(deployment: Mapping[str, Any], steps: Iterable[Mapping[str, Any]], say: Say) -> None:
+    """Pools that the engine would delete before their successors come: their tasks are let end first. `steps`: a preview's."""
     connection = connection_of(deployment)
-    if connection is None or not any(keeps_its_name(each) for each in _resources(deployment, _POOL)):
-        return  # planning takes seconds
+    if connection is None:
+        return
     from azure_gpu_operations.batch.account import BatchAccount, batch_account_of
     from azure_gpu_operations.batch.drain import drain
 
-    try:
-        steps = stack.planned_steps()
-    except EngineError:
-        return  # the update fails likewise, and says why
     for pool_id in replaced_first(steps):
         name = pool_id.rsplit("/", 1)[-1]
         with closing(Arm(connection)) as arm, closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
@@ -79,7 +79,7 @@ def keeps_its_name(pool: Mapping[str, Any]) -> bool:
     return not str(pool["id"]).endswith(f"-{pool.get('replacementTrigger')}")
 
 
-def replaced_first(steps: list[Mapping[str, Any]]) -> Iterator[str]:
+def replaced_first(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The ids of pools that a preview replaces by pools of the same name: two of them can't be there at once."""
     for step in steps:
         old, new = step.get("oldState") or {}, step.get("newState") or {}

@@ -31,10 +31,7 @@ from azure_gpu_operations.retail_prices import PUBLIC_URL, RetailPrices
 _LISTED = 40  # of each kind of finding; the rest is counted
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds `prices` with its two commands."""
-    parser = commands.add_parser("prices", help="show list prices, and renew them", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     shown = actions.add_parser("show", help="what is known of a size's price")
     shown.add_argument("size", help="in any spelling: Standard_NC6, nc6")

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 from azure_gpu.shared.installation import CHECKOUT
+from azure_gpu.stack.keys import config_key
 
 FILE = "Pulumi.yaml"
 _HERE = Path(__file__).resolve().parent
@@ -34,6 +37,23 @@ def project() -> Project:
         return Project(CHECKOUT, CHECKOUT)
     here = Path.cwd()
     return Project(here if (here / FILE).is_file() else _PACKAGED_PROGRAM, here)
+
+
+def name_of(folder: Path) -> str:
+    """The name of the project in a folder, which is the namespace of its stack files' keys; the packaged program's, where the
+    folder has no Pulumi.yaml."""
+    file = folder / FILE
+    return str(yaml.safe_load((file if file.is_file() else project().program / FILE).read_text(encoding="utf-8"))["name"])
+
+
+def key_of(section: str) -> str:
+    """How a stack file of this process's project spells a key, such as `azure-gpu:pools`."""
+    return config_key(section, name_of(project().files))
+
+
+def is_shipped(program: Path) -> bool:
+    """Whether a folder holds the program of this repository, or of the package."""
+    return program in (CHECKOUT, _PACKAGED_PROGRAM)
 
 
 def engine_environment() -> dict[str, str]:

@@ -8,22 +8,15 @@ one; `config` makes the stack first. In a folder that holds stack files alone, s
 """
 
 import argparse
-from typing import Any
 
-from azure_gpu_operations import stack_options
+from azure_gpu_operations import local_connection, stack_options
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import run_engine
 
 READ_A_FILE = ("config", "preview", "up", "refresh", "destroy", "import")  # and take --config-file
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "pulumi",
-        help="any command of pulumi, with the stack's file",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help="such as: config set KEY --stack dev")
 
@@ -34,11 +27,12 @@ def run(options: argparse.Namespace) -> int:
     stack_options.add_config_folder(of_stack)
     named, words = of_stack.parse_known_args(options.words)
     if named.stack:
+        local_connection.use(named)
         stack = stack_options.stack_of(named)
         if words[:1] == ["config"]:
             stack.create_if_missing()
         words += ["--stack", stack.name]
         if words[0] in READ_A_FILE and stack.config_file is not None:
             words += ["--config-file", str(stack.config_file)]
-    run_engine(project().program, *words)
+    run_engine(project().program, *words, stack_file=stack_options.file_of(named) if named.stack else None)
     return 0

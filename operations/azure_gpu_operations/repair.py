@@ -1,8 +1,8 @@
 """What a killed `pulumi` leaves behind, settled so that the next `up` can go on.
 
-A lock whose owner is gone would refuse every further update; a create that was under way when the engine died may or may not have
-happened. In: the stack's exported deployment, the file backend's folder, an ARM client. Out: what to cancel, take in and forget,
-and the deployment in which that is done.
+A lock whose owner is gone would refuse every further update, and a half-written file every command; a create that was under way
+when the engine died may or may not have happened. In: the stack's exported deployment, the file backend's folder, an ARM client.
+Out: what to remove, cancel, take in and forget, and the deployment in which that is done.
 
 The engine has options for it, `refresh --import-pending-creates` and `--clear-pending-creates`. The first loses what it is given:
 3.259 notes it as being imported, and no part of it imports such a note.
@@ -36,16 +36,33 @@ class Settled:
     forgotten: tuple[str, ...]
 
 
-def dead_locks(backend_folder: Path, project: str, stack: str, alive: Callable[[int], bool] | None = None) -> list[Path]:
-    """The lock files of a stack in a file backend whose owner ran on this machine and is gone."""
+def torn_attributes(backend_folder: Path) -> list[Path]:
+    """The empty `.attrs` files beside states in a file backend. Each makes every command on any stack end with "EOF".
+
+    They have a type and a checksum that nothing needs. The engine writes a state under another name and renames it, but these in
+    place (gocloud.dev/blob/fileblob), so that a kill can leave one empty. Seen with Pulumi 3.259.
+    """
+    return [file for file in sorted((backend_folder / ".pulumi" / "stacks").rglob("*.attrs")) if file.stat().st_size == 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Locks:
+    """The lock files of a stack in a file backend: those whose owner ran on this machine and is gone, and the others."""
+
+    dead: tuple[Path, ...] = ()
+    living: tuple[Path, ...] = ()
+
+
+def locks(backend_folder: Path, project: str, stack: str, alive: Callable[[int], bool] | None = None) -> Locks:
     is_alive = alive or _process_lives
     folder = backend_folder / ".pulumi" / "locks" / "organization" / project / stack
     dead: list[Path] = []
+    living: list[Path] = []
     for file in sorted(folder.glob("*.json")):
         lock = json.loads(file.read_text())
-        if lock["hostname"] == socket.gethostname() and not is_alive(int(lock["pid"])):
-            dead.append(file)
-    return dead
+        is_dead = lock["hostname"] == socket.gethostname() and not is_alive(int(lock["pid"]))
+        (dead if is_dead else living).append(file)
+    return Locks(tuple(dead), tuple(living))
 
 
 def pending_creates(deployment: Mapping[str, Any]) -> list[PendingCreate]:
@@ -118,4 +135,16 @@ def _process_lives(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not _has_ended(pid)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether only its exit code is left of it: nobody collects that where a container's first process is no init. Linux only."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] in (
+        "Z",
+        "X",
+    )  # man 5 proc_pid_stat: the field after the name, which may have any sign

@@ -34,10 +34,7 @@ _CLUSTERS = "/providers/Microsoft.ContainerService/managedClusters"
 _GROUP_ENDED = frozenset({"Succeeded", "Failed", "Stopped"})
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "running", help="what runs and what it costs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--stack", help="one stack")

@@ -10,17 +10,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlparse
-
-import yaml
 
 from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import CHECKOUT, COMMAND
+from azure_gpu.stack.common_file import extended
 from azure_gpu.stack.keys import config_key
-from azure_gpu_operations.project import engine_environment
+from azure_gpu.stack.secret_values import FILE_VARIABLE
+from azure_gpu_operations.project import engine_environment, is_shipped, name_of, project
 
 
 class EngineError(Exception):
@@ -34,7 +34,7 @@ class Stack:
         self.project_folder = project_folder
         self.name = name
         self.config_file = config_file
-        self.project = str(yaml.safe_load((project_folder / "Pulumi.yaml").read_text())["name"])
+        self.project = name_of(project_folder)
 
     @property
     def file(self) -> Path:
@@ -100,21 +100,45 @@ class Stack:
     def preview(self) -> None:
         self._run("preview", "--diff", *self._update_options())
 
-    def planned_steps(self) -> list[Mapping[str, Any]]:
-        """What an update would do, step by step, as the engine tells it in JSON."""
-        answer = self._run("preview", "--json", *self._update_options(), quiet=True)
-        return json.loads(answer).get("steps") or []
+    def planned(self, backend: str = "") -> "Planned":
+        """What an update would do. `backend`: the URL of another one than the stack's own, which holds a copy of its state."""
+        words = ("preview", "--json", "--show-replacement-steps", *self._update_options())
+        done = start_engine(self.project_folder, *words, stack_file=self.file, quiet=True, backend=backend)
+        try:
+            told: Mapping[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            raise EngineError(_ended(words, done)) from None
+        wrong = [str(each["message"]) for each in told.get("diagnostics") or [] if each.get("severity") == "error"]
+        if done.returncode != 0 and not wrong:
+            raise EngineError(_ended(words, done))
+        return Planned(told.get("steps") or [], tuple(each.strip().removeprefix("error: ") for each in wrong))
 
-    def up(self, *, line_by_line: bool = False) -> None:
-        """`line_by_line`: also in a terminal, where others write lines meanwhile."""
-        self._run("up", "--yes", "--skip-preview", *self._update_options(), line_by_line=line_by_line)
+    def up(self, message: str, *, line_by_line: bool = False) -> None:
+        """`message`: what the stack's history calls the update. `line_by_line`: also in a terminal, where others write lines
+        meanwhile."""
+        words = ("up", "--yes", "--skip-preview", "--message", message, *self._update_options())
+        self._run(*words, line_by_line=line_by_line)
+
+    def unprotect(self, urns: Iterable[str]) -> None:
+        """Lets the engine delete and replace these, until an update protects them again."""
+        self._run("state", "unprotect", "--yes", "--stack", self.name, *urns, quiet=True)
+
+    def protect(self, urns: Iterable[str]) -> None:
+        """Keeps the engine from deleting and replacing these."""
+        self._run("state", "protect", "--yes", "--stack", self.name, *urns, quiet=True)
+
+    def configuration(self) -> dict[str, str]:
+        """What its file says, with the file that it extends. Nothing where it can't be read: the engine says why."""
+        try:
+            given = stack_file.configuration(self.file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, stack_file.StackFileError):
+            return {}
+        folder = project().files if is_shipped(self.project_folder) else self.project_folder
+        return extended(given, self.project, folder).configuration
 
     def declares(self, section: str) -> bool:
-        """Whether its configuration has the section. False where the file can't be read: the engine says why."""
-        try:
-            return config_key(section) in stack_file.configuration(self.file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, stack_file.StackFileError):
-            return False
+        """Whether its configuration has the section."""
+        return config_key(section, self.project) in self.configuration()
 
     def destroy(self) -> None:
         self._run("destroy", "--yes", "--skip-preview", *self._update_options())
@@ -128,7 +152,16 @@ class Stack:
         return ["--stack", self.name, *config]
 
     def _run(self, *arguments: str, quiet: bool = False, line_by_line: bool = False) -> str:
-        return run_engine(self.project_folder, *arguments, quiet=quiet, line_by_line=line_by_line)
+        return run_engine(self.project_folder, *arguments, stack_file=self.file, quiet=quiet, line_by_line=line_by_line)
+
+
+class Planned(NamedTuple):
+    """What an update would do."""
+
+    steps: list[Mapping[str, Any]]
+    """As `pulumi preview --json` writes them: all where nothing is wrong, else those up to the first error."""
+    errors: tuple[str, ...]
+    """Why the engine wouldn't go on."""
 
 
 def stack_names(project_folder: Path) -> list[str]:
@@ -137,20 +170,42 @@ def stack_names(project_folder: Path) -> list[str]:
     return [str(stack["name"]).rsplit("/", 1)[-1] for stack in stacks]
 
 
-def run_engine(project_folder: Path, *arguments: str, quiet: bool = False, line_by_line: bool = False) -> str:
-    """Runs `pulumi`. `quiet` catches its output and returns it; otherwise the terminal shows it. EngineError where it fails."""
-    watched = not quiet and not line_by_line and sys.stdout.isatty()
-    command = ["pulumi", *arguments, *([] if watched else ["--non-interactive"])]
-    try:
-        done = subprocess.run(command, cwd=project_folder, env=engine_environment(), text=True, check=False, capture_output=quiet)
-    except FileNotFoundError:
-        local = 'for the local stack `make up`, then `eval "$(make -s env)"`, for others ' if CHECKOUT else ""
-        raise EngineError(f"`pulumi` isn't on PATH; {local}install it first") from None
+def run_engine(
+    project_folder: Path, *arguments: str, stack_file: Path | None = None, quiet: bool = False, line_by_line: bool = False
+) -> str:
+    """Runs `pulumi`. `stack_file`: the stack's. `quiet` catches its output and returns it; otherwise the terminal shows it.
+    EngineError where it fails."""
+    done = start_engine(project_folder, *arguments, stack_file=stack_file, quiet=quiet, line_by_line=line_by_line)
     if done.returncode != 0:
-        said = (done.stderr or done.stdout or "").strip()
-        raise EngineError(
-            f"`pulumi {' '.join(arguments[:2])}` ended with exit code {done.returncode}" + (f": {said}" if said else "")
-        )
+        raise EngineError(_ended(arguments, done))
     if quiet and done.stderr:
         print(done.stderr, end="", file=sys.stderr)
     return done.stdout or ""
+
+
+def start_engine(
+    project_folder: Path,
+    *arguments: str,
+    stack_file: Path | None = None,
+    quiet: bool = False,
+    line_by_line: bool = False,
+    backend: str = "",
+) -> "subprocess.CompletedProcess[str]":
+    """The same, however it ends. `backend`: the URL of another backend than the environment's."""
+    environment = engine_environment()
+    if stack_file is not None:
+        environment[FILE_VARIABLE] = str(stack_file.resolve())
+    if backend:
+        environment["PULUMI_BACKEND_URL"] = backend
+    watched = not quiet and not line_by_line and sys.stdout.isatty()
+    command = ["pulumi", *arguments, *([] if watched else ["--non-interactive"])]
+    try:
+        return subprocess.run(command, cwd=project_folder, env=environment, text=True, check=False, capture_output=quiet)
+    except FileNotFoundError:
+        local = "`make up` builds it where it brings a stack up; for others " if CHECKOUT else ""
+        raise EngineError(f"`pulumi` isn't on PATH; {local}install it first") from None
+
+
+def _ended(arguments: Sequence[str], done: "subprocess.CompletedProcess[str]") -> str:
+    said = (done.stderr or done.stdout or "").strip()
+    return f"`pulumi {' '.join(arguments[:2])}` ended with exit code {done.returncode}" + (f": {said}" if said else "")

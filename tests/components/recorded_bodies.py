@@ -28,12 +28,13 @@ from azure_gpu.catalog.problems import as_data
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.workloads import Workload
+from azure_gpu.stack import secret_values
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan
 from azure_gpu.stack.settings import read
 from tests.components.answering import clusters_that_answer
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
-from tests.components.settings_of import TODAY, configuration
+from tests.components.settings_of import TODAY, configuration, encrypted, encrypted_in
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
@@ -65,11 +66,11 @@ def now(name: str) -> Any:
         text = (ROOT / f"Pulumi.{which}.yaml" if kind == "stack" else EXAMPLES / which / "stack.yaml").read_text()
         if kind == "example":
             text = Template(text).substitute(EXAMPLE_VALUES)
-        return _declared({**CONNECTED, **stack_file.configuration(text)}, KEYS)
+        return declared_by_program({**CONNECTED, **stack_file.configuration(text)}, KEYS)
     case = yaml.safe_load((CASES / f"{name}.yaml").read_text())
     if ".error." in name:
         return _refused(case)
-    return _declared(configuration(case["says"]), {**KEYS, **case.get("azure_answers", {})})
+    return declared_by_program(configuration(case["says"]), {**KEYS, **case.get("azure_answers", {})})
 
 
 def recorded() -> dict[str, Any]:
@@ -88,12 +89,13 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {json.dumps(before)} is now {json.dumps(after)}"
 
 
-def _declared(config: Mapping[str, str], lookups: Mapping[str, Any]) -> dict[str, Any]:
+def declared_by_program(config: Mapping[str, str], lookups: Mapping[str, Any]) -> dict[str, Any]:
     """The whole program, as the engine runs it, on the mock of the engine."""
 
     def program() -> None:
         pulumi.runtime.set_all_config(dict(config))
-        with _on_the_day_of_the_cases(), clusters_that_answer():
+        flagged = mock.patch.object(secret_values, "of_engine", return_value=encrypted_in(config))
+        with _on_the_day_of_the_cases(), clusters_that_answer(), flagged:
             runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
 
     recorded = declare(program, lookups=lookups)
@@ -117,7 +119,7 @@ def _refused(case: dict[str, Any]) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
 
     def build() -> None:
-        settings = read(configuration(case["says"]), case.get("today", TODAY))
+        settings = read(configuration(case["says"]), case.get("today", TODAY), encrypted(case["says"]))
         found.extend(as_data(problem) for problem in plan(settings, BY_PROVIDER, PROJECT, STACK).problems)
 
     declare(build, lookups=case.get("azure_answers", {}))
@@ -134,7 +136,7 @@ def _without_hashes(value: Any) -> Any:
     """The tags of the workloads' images change with their sources, which is no change of a body's form."""
     text = json.dumps(value, sort_keys=True)
     for workload in Workload:
-        text = re.sub(context_hash(workload.folder), f"hash-of-{workload}", text)
+        text = re.sub(context_hash(workload.context), f"hash-of-{workload}", text)
     return json.loads(text)
 
 

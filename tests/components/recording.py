@@ -28,7 +28,7 @@ SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"  # how the engine marks a 
 # What Azure sets, by type, from a resource's name in the program and its inputs: enough for the components to be wired with. No
 # two resources get the same id of anything, so that an id taken from the wrong resource shows.
 COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
-    "azure-native:resources:ResourceGroup": lambda _, inputs: {"name": inputs["resourceGroupName"]},
+    "azure-native:resources:ResourceGroup": lambda name, inputs: {"name": inputs.get("resourceGroupName", name)},
     "azure-native:managedidentity:UserAssignedIdentity": lambda name, _: {
         "principalId": f"principal-of-{name}",
         "clientId": f"client-of-{name}",
@@ -43,6 +43,10 @@ COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
         "customerId": f"customer-id-of-{name}",
     },
     "azure-native:batch:BatchAccount": lambda _, inputs: {"name": inputs["accountName"]},
+    "azure-native:batch:Pool": lambda _, inputs: {"name": inputs["poolName"]},
+    "azure-native:app:Job": lambda _, inputs: {"name": inputs["jobName"]},
+    "azure-native:containerinstance:ContainerGroup": lambda _, inputs: {"name": inputs["containerGroupName"]},
+    "azure-native:compute:VirtualMachine": lambda _, inputs: {"name": inputs["vmName"]},
     "azure-native:compute:Gallery": lambda _, inputs: {"name": inputs["galleryName"]},
     "azure-native:compute:GalleryImage": lambda _, inputs: {"name": inputs["galleryImageName"]},
     "azure-native:containerservice:ManagedCluster": lambda _, inputs: {"name": inputs["resourceName"]},

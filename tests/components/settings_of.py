@@ -1,13 +1,18 @@
 """Stack files as the engine hands them to the program."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared.context import StackArgs
+from azure_gpu.shared.validation import key_hints
+from azure_gpu.stack import secret_values
+from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.look_ups import ASSUMED, BY_PROVIDER
 from azure_gpu.stack.plan import plan
+from azure_gpu.stack.secret_values import Encrypted
 from azure_gpu.stack.settings import Settings
 from tests.components.recording import SUBSCRIPTION
 
@@ -35,6 +40,22 @@ def configuration(said: Mapping[str, Any]) -> dict[str, str]:
         for key, value in whole.items()
         if value is not None
     }
+
+
+def encrypted(said: Mapping[str, Any]) -> Encrypted:
+    """The values of a stack file at keys that are made for secrets, as one has them encrypted who follows the documentation."""
+    known = key_hints(StackFile)
+    found = (each for section, value in said.items() if section in known for each in secret_values.texts(value, section))
+    return Encrypted(places=tuple(each.steps for each in found if each.is_kept))
+
+
+def encrypted_in(configured: Mapping[str, str]) -> Encrypted:
+    """The same of what the engine passes."""
+    said: dict[str, Any] = {}
+    for key, text in configured.items():
+        with contextlib.suppress(ValueError):  # text
+            said[key.removeprefix("azure-gpu:")] = json.loads(text)
+    return encrypted(said)
 
 
 def all_problems(settings: Settings, project: str, stack: str) -> list[Problem]:

@@ -4,24 +4,25 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.aks.args import GpuClusterArgs
+from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.batch.account.account import BatchAccount
-from azure_gpu.batch.account.args import BatchAccountArgs
-from azure_gpu.batch.pool.args import BatchPoolArgs
+from azure_gpu.batch.account.args import BatchAccountWiring
+from azure_gpu.batch.pool.args import BatchPoolWiring
 from azure_gpu.batch.pool.pool import BatchPool
 from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentSettings
 from azure_gpu.container_apps.environment.environment import JobEnvironment
-from azure_gpu.container_apps.job.args import ServerlessGpuJobArgs
+from azure_gpu.container_apps.job.args import ServerlessGpuJobWiring
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
-from azure_gpu.container_instances.args import ContainerGroupArgs
+from azure_gpu.container_instances.args import ContainerGroupWiring
 from azure_gpu.container_instances.group import ContainerGroup
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.foundation import Foundation
-from azure_gpu.ml.workspace.args import MlWorkspaceArgs
+from azure_gpu.ml.workspace.args import MlWorkspaceWiring
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.wired import Wired
 from localazure.shapes import default_api_version, to_arm
 from tests.components.foundation.test_foundation import EVERYTHING
 from tests.components.ml import ml_workspaces
@@ -181,24 +182,24 @@ def declared() -> list[Registration]:
     """Every resource that the components can declare, with everything that it can hold."""
 
     def build() -> None:
-        foundation = Foundation("foundation", {**EVERYTHING, "read_log_key": True})
+        foundation = Foundation("foundation", Wired({**EVERYTHING, "read_log_key": True}))
         stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
-        ContainerGroup("train", args_of(ContainerGroupArgs, GROUP, stands_on, {"workload": "mnist"}))
-        ContainerGroup("several", args_of(ContainerGroupArgs, stands_on, SEVERAL))
-        ContainerGroup("in-a-network", args_of(ContainerGroupArgs, stands_on, PRIVATE))
+        ContainerGroup("train", Wired(args_of(ContainerGroupWiring, GROUP, stands_on, {"workload": "mnist"})))
+        ContainerGroup("several", Wired(args_of(ContainerGroupWiring, stands_on, SEVERAL)))
+        ContainerGroup("in-a-network", Wired(args_of(ContainerGroupWiring, stands_on, PRIVATE)))
         environment: JobEnvironmentSettings = {"create": True, "location": "westeurope", "gpus": [GpuModel.T4]}
-        runs_in = JobEnvironment("jobs", {**stands_on, **environment}).surroundings
-        job = args_of(ServerlessGpuJobArgs, stands_on, runs_in, JOB)
-        ServerlessGpuJob("by-hand", job)
-        ServerlessGpuJob("nightly", {**job, "schedule": "0 2 * * *"})
-        ServerlessGpuJob("on-events", args_of(ServerlessGpuJobArgs, job, {"event": EVENT}))
-        account = BatchAccount("batch", args_of(BatchAccountArgs, stands_on, ACCOUNT))
-        BatchPool("pool", args_of(BatchPoolArgs, stands_on, account.surroundings, POOL))
-        BatchPool("mpi", args_of(BatchPoolArgs, stands_on, account.surroundings, MPI_POOL))
-        GpuCluster("cluster", args_of(GpuClusterArgs, stands_on, CLUSTER))
-        GpuCluster("private", args_of(GpuClusterArgs, stands_on, PRIVATE_CLUSTER))
+        runs_in = JobEnvironment("jobs", Wired({**stands_on, **environment})).surroundings
+        job = args_of(ServerlessGpuJobWiring, stands_on, runs_in, JOB)
+        ServerlessGpuJob("by-hand", Wired(job))
+        ServerlessGpuJob("nightly", Wired({**job, "schedule": "0 2 * * *"}))
+        ServerlessGpuJob("on-events", Wired(args_of(ServerlessGpuJobWiring, job, {"event": EVENT})))
+        account = BatchAccount("batch", Wired(args_of(BatchAccountWiring, stands_on, ACCOUNT)))
+        BatchPool("pool", Wired(args_of(BatchPoolWiring, stands_on, account.surroundings, POOL)))
+        BatchPool("mpi", Wired(args_of(BatchPoolWiring, stands_on, account.surroundings, MPI_POOL)))
+        GpuCluster("cluster", Wired(args_of(GpuClusterWiring, stands_on, CLUSTER)))
+        GpuCluster("private", Wired(args_of(GpuClusterWiring, stands_on, PRIVATE_CLUSTER)))
         attachable = {"clusters": ml_workspaces.CLUSTERS, "vms": ml_workspaces.VMS}
-        MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, ml_workspaces.EVERYTHING, attachable))
+        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, ml_workspaces.EVERYTHING, attachable)))
 
     return declare(build).registrations
 

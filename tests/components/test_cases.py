@@ -23,11 +23,12 @@ from azure_gpu.images.gallery_image import GalleryImage
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.wired import Wired
 from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
 from tests.components.answering import clusters_that_answer
 from tests.components.recording import KEYS, PROJECT, STACK, Recorded, Registration, declare
-from tests.components.settings_of import TODAY, all_problems, configuration
+from tests.components.settings_of import TODAY, all_problems, configuration, encrypted
 
 CASES = Path(__file__).parent / "cases"
 
@@ -51,7 +52,7 @@ def test_a_happy_case_declares_what_it_says(case: dict[str, Any], preview: bool)
 
 def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
     """What a happy case registers. Its warnings have to be those that it says."""
-    settings = read(configuration(case["says"]), TODAY)
+    settings = read(configuration(case["says"]), TODAY, encrypted(case["says"]))
 
     def build() -> None:
         with clusters_that_answer():
@@ -59,28 +60,32 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
         unexpected = [message for message in told if not any(holds(message, parts) for parts in case.get("warns", []))]
         assert unexpected == []
         assert len(told) == len(case.get("warns", []))
-        foundation = Foundation("foundation", settings.foundation)
+        foundation = Foundation("foundation", Wired(settings.foundation))
         stands_on: OfStack = {**foundation.surroundings, "stack": settings.stack}
         for name, group in settings.container_groups.items():
-            ContainerGroup(name, {**group, **stands_on})
+            ContainerGroup(name, Wired({**group, **stands_on}))
         for region, environment in settings.job_environments.items():
-            runs_in = JobEnvironment(region, {**environment, **stands_on})
+            runs_in = JobEnvironment(region, Wired({**environment, **stands_on}))
             for name in [name for name in settings.jobs if settings.environment_of(name) == region]:
-                ServerlessGpuJob(name, {**settings.jobs[name], **stands_on, **runs_in.surroundings})
-        images = {name: GalleryImage(name, {**image, **stands_on}).of_pool for name, image in settings.gallery_images.items()}
+                ServerlessGpuJob(name, Wired({**settings.jobs[name], **stands_on, **runs_in.surroundings}))
+        images = {
+            name: GalleryImage(name, Wired({**image, **stands_on})).of_pool for name, image in settings.gallery_images.items()
+        }
         if settings.batch_account is not None:
-            account = BatchAccount("batch", {**settings.batch_account, **stands_on})
+            account = BatchAccount("batch", Wired({**settings.batch_account, **stands_on}))
             for name, pool in settings.pools.items():
-                BatchPool(name, {**pool, **stands_on, **account.surroundings, "images": images})
+                BatchPool(name, Wired({**pool, **stands_on, **account.surroundings, "images": images}))
 
         for name, edge in settings.edges.items():
-            EdgeSharing(name, {**edge, **stands_on})
-        clusters = {name: GpuCluster(name, {**cluster, **stands_on}).of_workspace for name, cluster in settings.clusters.items()}
-        vms = {name: GpuVm(name, {**vm, **stands_on, "images": images}).of_workspace for name, vm in settings.vms.items()}
+            EdgeSharing(name, Wired({**edge, **stands_on}))
+        clusters = {
+            name: GpuCluster(name, Wired({**cluster, **stands_on})).of_workspace for name, cluster in settings.clusters.items()
+        }
+        vms = {name: GpuVm(name, Wired({**vm, **stands_on, "images": images})).of_workspace for name, vm in settings.vms.items()}
         if settings.ml_workspace is not None:
-            workspace = MlWorkspace("ml", {**settings.ml_workspace, **stands_on, "clusters": clusters, "vms": vms})
+            workspace = MlWorkspace("ml", Wired({**settings.ml_workspace, **stands_on, "clusters": clusters, "vms": vms}))
             for name, endpoint in settings.ml_endpoints.items():
-                MlEndpoint(name, {**endpoint, **stands_on, **workspace.surroundings})
+                MlEndpoint(name, Wired({**endpoint, **stands_on, **workspace.surroundings}))
 
     return declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
 
@@ -145,7 +150,7 @@ def test_an_error_case_is_refused_with_its_messages(case: dict[str, Any]) -> Non
     found: list[str] = []
 
     def build() -> None:
-        settings = read(configuration(case["says"]), case.get("today", TODAY))
+        settings = read(configuration(case["says"]), case.get("today", TODAY), encrypted(case["says"]))
         found.extend(str(problem) for problem in all_problems(settings, PROJECT, STACK))
 
     recorded = declare(build, lookups=case.get("azure_answers", {}))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from azure_gpu.formats.build_context import context_hash
+from azure_gpu.shared.installation import WORKLOADS
 from azure_gpu.shared.workloads import Workload
 from tests.support.embedded import CHECKOUT
 from tests.support.installed import UV, built_wheel, environment
@@ -20,7 +21,7 @@ ENTRY = re.compile(r"^## (\d+\.\d+\.\d+) - (?:unreleased|\d{4}-\d\d-\d\d)$", re.
 PRINT_HASHES = """
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.workloads import Workload
-print(*(f"{each} {each.folder} {context_hash(each.folder)}" for each in Workload), sep="\\n")
+print(*(f"{each} {each.folder} {context_hash(each.context)}" for each in Workload), sep="\\n")
 """
 PRINT_LOADED = """
 import sys
@@ -57,7 +58,9 @@ def test_the_wheel_holds_the_library_its_data_the_verbs_the_program_and_the_work
     assert {"azure_gpu/py.typed", "azure_gpu/LICENSE"} <= held
     assert {each.as_posix() for each in library | verbs if each.suffix in (".py", ".csv", ".lock", ".in")} <= held
     assert any(name.endswith(".csv") for name in held)
-    assert {f"azure_gpu/workload_sources/{each}/Dockerfile" for each in Workload} <= held
+    dockerfiles = {(each.context / each.dockerfile).relative_to(WORKLOADS) for each in Workload}
+    assert {f"azure_gpu/workload_sources/{each.as_posix()}" for each in dockerfiles} <= held
+    assert {f"azure_gpu/workload_sources/digits/samples/{digit}.png" for digit in range(10)} <= held
     assert {f"azure_gpu_operations/program/{name}" for name in ("Pulumi.yaml", "__main__.py", "stack_program.py")} <= held
     assert "azure_gpu_operations/examples/t4-tonight/stack.yaml" in held
 
@@ -104,7 +107,7 @@ def test_the_installed_catalog_reads_its_data_without_pulumi(library: Path, tmp_
 def test_an_installed_workload_has_the_same_image_tag_as_the_checkouts(library: Path, tmp_path: Path) -> None:
     lines = [line.split() for line in printed(library, PRINT_HASHES, tmp_path)]
     assert [Path(folder).is_relative_to(library.parents[1]) for _, folder, _ in lines] == [True] * len(Workload)
-    assert {name: tag for name, _, tag in lines} == {each.value: context_hash(each.folder) for each in Workload}
+    assert {name: tag for name, _, tag in lines} == {each.value: context_hash(each.context) for each in Workload}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 import azure_gpu_operations.__main__
 import localazure.__main__
 from azure_gpu.catalog.problems import errors, render
+from azure_gpu.shared.refusal import IN_A_STACK_FILE
 from azure_gpu.stack.settings import read
 from tests.components.settings_of import TODAY, all_problems, configuration
 
@@ -93,5 +94,5 @@ def test_the_refusal_that_the_readme_shows_is_what_the_program_says() -> None:
         "expires_after": "2026-11-30",
     }
     settings = read(configuration({"container_groups": {"train": group}}), TODAY)
-    shown = render(errors(all_problems(settings, "azure-gpu", "dev")))
+    shown = render(errors(all_problems(settings, "azure-gpu", "dev")), IN_A_STACK_FILE)
     assert f"```\n{shown}\n```" in README.read_text(encoding="utf-8")

@@ -145,7 +145,7 @@ def test_a_shell_that_reads_the_environment_reaches_the_server(azure: EmbeddedAz
     shell = subprocess.run(["/bin/sh", "-c", script], cwd=CHECKOUT, env=kept, capture_output=True, text=True, check=True)
     found = dict(line.split("=", 1) for line in shell.stdout.split("\0") if "=" in line)
     assert found["PULUMI_HOME"] == str(azure.state / "pulumi")
-    assert found["PULUMI_BACKEND_URL"] == f"file://{azure.state}/stacks"
+    assert found["PULUMI_BACKEND_URL"] == f"file://{azure.state}/stacks?metadata=skip"
     assert found["ARM_CLIENT_SECRET"] == azure.client_secret
     assert found["SSL_CERT_FILE"] == found["REQUESTS_CA_BUNDLE"] == str(azure.ca_bundle)
     assert found["PULUMI_CONFIG_PASSPHRASE"]

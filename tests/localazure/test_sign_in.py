@@ -13,7 +13,7 @@ from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SECOND_SUBSCRIPTION, SUBSCRIPTION, EmbeddedAzure
 from tests.support.management import credential
 
 SUBSCRIPTIONS = "/subscriptions?api-version=2022-12-01"
@@ -37,7 +37,7 @@ def test_a_real_credential_and_a_real_arm_client_are_served(azure: EmbeddedAzure
     with ARMPipelineClient(azure.url, policies=[policy], connection_verify=str(azure.ca_bundle)) as client:
         answer = client.send_request(HttpRequest("GET", azure.url + SUBSCRIPTIONS))
     assert answer.status_code == 200
-    assert [each["subscriptionId"] for each in answer.json()["value"]] == [SUBSCRIPTION]
+    assert [each["subscriptionId"] for each in answer.json()["value"]] == [SUBSCRIPTION, SECOND_SUBSCRIPTION]
     assert "local" in answer.json()["value"][0]["displayName"]
 
 

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
+from azure_gpu_operations import local_connection
 from azure_gpu_operations.__main__ import main
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.retail_prices import RetailPricesServer
+
+
+@pytest.fixture(autouse=True)
+def _no_stack_of_this_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `make up` has left here is none of a test's."""
+    monkeypatch.setattr(local_connection, "CHECKOUT", None)
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_on_the_way_down_a_dead_cluster_of_the_stacks_own_takes_its_objects_alon
     azure.update(body=body, silent=silent)
     stack: Any = HeldStack(deployment())
     lines: list[str] = []
-    dead.forget_dead(stack, lines.append)
+    dead.forget_dead(stack, stack.deployment(), lines.append)
     assert lines == [said]
     assert stack.urns == {"urn:azure", CLUSTER, POOL, PROVIDER, EDGE, EDGE_JOB}
     (job,) = (each for each in stack.found["resources"] if each["urn"] == EDGE_JOB)
@@ -106,7 +106,7 @@ def test_on_the_way_down_a_dead_cluster_of_the_stacks_own_takes_its_objects_alon
 
 def test_a_cluster_that_answers_keeps_its_objects(azure: dict[str, Any]) -> None:
     stack: Any = HeldStack(deployment())
-    dead.forget_dead(stack, print)
+    dead.forget_dead(stack, stack.deployment(), print)
     assert stack.found == deployment()
 
 
@@ -114,11 +114,11 @@ def test_an_existing_cluster_that_is_stopped_or_silent_keeps_what_is_on_it(azure
     for body, silent in (({"properties": {"powerState": {"code": "Stopped"}}}, False), ({"properties": {}}, True)):
         azure.update(body=body, silent=silent)
         stack: Any = HeldStack(deployment(existing=True))
-        dead.forget_dead(stack, print)
+        dead.forget_dead(stack, stack.deployment(), print)
         assert JOB in stack.urns
     azure.update(body=None)
     stack = HeldStack(deployment(existing=True))
-    dead.forget_dead(stack, print)
+    dead.forget_dead(stack, stack.deployment(), print)
     assert JOB not in stack.urns
 
 
@@ -126,7 +126,7 @@ def test_before_an_update_a_cluster_that_is_gone_is_read_anew_with_its_pools(azu
     azure.update(body=None)
     stack: Any = HeldStack(deployment())
     lines: list[str] = []
-    dead.forget_gone(stack, lines.append)
+    dead.forget_gone(stack, stack.deployment(), lines.append)
     assert stack.refreshed == [CLUSTER, POOL]
     assert JOB not in stack.urns
 
@@ -135,6 +135,6 @@ def test_before_an_update_a_stopped_cluster_is_told_and_nothing_is_forgotten(azu
     azure.update(body={"properties": {"powerState": {"code": "Stopped"}}})
     stack: Any = HeldStack(deployment())
     lines: list[str] = []
-    dead.forget_gone(stack, lines.append)
+    dead.forget_gone(stack, stack.deployment(), lines.append)
     assert lines == [f"the cluster aks is stopped, and what is on it can't be compared; az aks start --ids {ID}"]
     assert stack.found == deployment()

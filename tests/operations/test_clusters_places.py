@@ -48,6 +48,20 @@ def test_one_of_several_has_to_be_named(file: Path) -> None:
     assert problem.fix == "did you mean gpu?"
 
 
+def test_a_cluster_that_is_off_is_told_from_one_that_is_not_there(file: Path) -> None:
+    clusters = "azure-gpu:clusters:\n    night: {enabled: false, gpu_pools: {t4: {enabled: false}}}\n"
+    file.write_text(STACK.replace("azure-gpu:edges:", f"{clusters}  azure-gpu:edges:"))
+    told = "--cluster: clusters.night is switched off: enabled: false in Pulumi.dev.yaml; "
+    _, (problem,) = choose(VIEW, AKS, Said("night"), file)
+    assert str(problem) == f"{told}given: 'night'; fix: remove enabled: false there, then `pulumi up --stack dev`"
+    _, (problem,) = choose(VIEW._replace(clusters={}), AKS, Said(), file)  # the only one that the file has
+    assert str(problem) == f"{told}fix: remove enabled: false there, then `pulumi up --stack dev`"
+    _, (problem,) = choose(VIEW, EDGE, Said("night"), file)
+    assert problem.message == "the stack has no such edge"
+    _, (problem,) = choose(VIEW, AKS, Said("t4"), file)
+    assert problem.message == "the stack has no such cluster"
+
+
 def test_an_edges_kubeconfig_is_found_where_the_stack_file_says(file: Path) -> None:
     place, problems = choose(VIEW, EDGE, Said(), file)
     assert problems == []

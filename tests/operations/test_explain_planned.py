@@ -79,17 +79,17 @@ class Asked:
         self._folder, self._capsys, self._patch = folder, capsys, monkeypatch
         self._patch.setattr(azure, "Arm", Silent)
 
-    def __call__(self, name: str, *refused: str, **view: Any) -> dict[str, Any] | None:
-        """What it says; None where nothing is called so."""
+    def __call__(self, name: str, *refused: str, told: str = "", **view: Any) -> dict[str, Any] | None:
+        """What it says; None where nothing is called so, or what it is told of instead."""
         self._patch.setattr(Silent, "refused", refused)
         seen = StackView("dev", Connection("s"), resource_group="azure-gpu-vision-dev", **view)
         self._patch.setattr(command, "view", lambda _: seen)
         code = main(["explain", name, "--stack", "dev", "--config-folder", str(self._folder), "--json"])
-        told = self._capsys.readouterr()
+        shown = self._capsys.readouterr()
         if code == 2:
-            assert f"stack dev has no '{name}'" in told.err
+            assert (told or f"stack dev has no '{name}'") in shown.err
             return None
-        return json.loads(told.out)
+        return json.loads(shown.out)
 
 
 @pytest.fixture
@@ -150,3 +150,9 @@ def test_every_name_of_the_plan_is_found_under_what_the_file_calls_its_part(file
         "clusters.gpu.gpu_pools.t4",
     ):
         assert named[path] in planned_names.of(file, "dev", path.rpartition(".")[2])
+
+
+def test_what_is_off_is_told_from_what_is_not_there(ask: Asked, file: Path) -> None:
+    file.write_text(FILE.replace("train: {size", "train: {enabled: false, size"))
+    assert ask("train", told="pools.train is switched off: enabled: false in Pulumi.dev.yaml") is None
+    assert ask("trainer") is None

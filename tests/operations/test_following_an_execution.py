@@ -10,8 +10,10 @@ from azure.core.exceptions import ServiceRequestError
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
-from azure_gpu_operations.run.execution import INTERRUPTED, QUIET_POLLS, TIMEOUT, End, follow
-from azure_gpu_operations.run.log_stream import LogStream, plain, stream_address
+from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, End, follow
+from azure_gpu_operations.run.on_job.log_stream import LogStream, plain, stream_address
+from azure_gpu_operations.run.on_job.run import JobRun, Request
+from azure_gpu_operations.run.protocol import Outcome, Output
 from tests.support.embedded import until
 from tests.support.log_server import LogServer
 
@@ -56,6 +58,9 @@ class ScriptedJobs(Jobs):
         containers = [{"name": "main"}]
         return [{"name": "trainer-1-abc", "properties": {"containers": containers}}] if self.has_replicas else []
 
+    def profile_type(self, job: Job) -> str:
+        return ""
+
     def log_token(self, job: Job) -> str:
         self.tokens += 1
         return "stream-token"
@@ -80,8 +85,15 @@ def stream(server: LogServer, jobs: Jobs | None = None) -> LogStream:
 
 def followed(server: LogServer, jobs: Jobs, **options: Any) -> tuple[End, list[str], list[str]]:
     shown, said = list[str](), list[str]()
-    end = follow(jobs, job(server), "trainer-1", show=shown.append, say=said.append, sleep=lambda _: None, **options)
+    output = Output(shown.append, shown.append, said.append)
+    end = follow(jobs, job(server), "trainer-1", output, at_limit=lambda: None, sleep=lambda _: None, **options)
     return end, shown, said
+
+
+def run_of(server: LogServer, jobs: Jobs, said: list[str], *, minutes: float | None = None) -> JobRun:
+    output = Output(list[str]().append, list[str]().append, said.append)
+    request = Request(timeout_minutes=minutes)
+    return JobRun(jobs, job(server), "dev", "train", output, request=request, execution="trainer-1", sleep=lambda _: None)
 
 
 def test_the_containers_own_lines_are_given_without_times_and_without_the_services_greeting(serve: Serve) -> None:
@@ -164,7 +176,7 @@ def test_it_is_followed_to_its_end_and_every_line_is_shown_once(serve: Serve) ->
     end, shown, _ = followed(server, ScriptedJobs("Processing", "Running", "Succeeded"))
     assert shown == ["line 1", "line 2", "line 3"]
     assert end.execution is not None
-    assert (end.execution.status, end.stopped, end.log_lines) == ("Succeeded", "", 3)
+    assert (end.execution.status, end.in_time, end.log_lines) == ("Succeeded", True, 3)
 
 
 def test_one_that_disappears_ends_the_waiting(serve: Serve) -> None:
@@ -173,10 +185,10 @@ def test_one_that_disappears_ends_the_waiting(serve: Serve) -> None:
 
 
 def test_when_its_time_is_over_it_is_stopped_and_that_is_said(serve: Serve) -> None:
-    jobs = ScriptedJobs("Running")
-    end, _, said = followed(serve([ONE]), jobs, limit_seconds=0)
-    assert (jobs.stopped, end.stopped) == (["trainer-1"], TIMEOUT)
-    assert "stopping the execution trainer-1" in said[0]
+    jobs, said = ScriptedJobs("Running"), list[str]()
+    outcome = run_of(serve([ONE]), jobs, said, minutes=0).follow()
+    assert (jobs.stopped, outcome) == (["trainer-1"], Outcome(124, "stopped when its time was over"))
+    assert said[0] == "it has run as long as it may (0 minutes)"
 
 
 def test_while_azure_can_not_be_reached_the_run_goes_on_and_says_so_once(serve: Serve) -> None:
@@ -192,25 +204,31 @@ def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run
     monkeypatch.setattr("azure_gpu_operations.run.asking.UNREACHABLE_SECONDS", 0)
     server, said = serve([ONE]), list[str]()
     with pytest.raises(ServiceRequestError):
-        follow(ScriptedJobs("lost"), job(server), "trainer-1", show=said.append, say=said.append)
+        follow(ScriptedJobs("lost"), job(server), "trainer-1", Output(*[said.append] * 3), at_limit=lambda: None)
     assert "the execution trainer-1 may still run and cost" in said[-1]
 
 
-def test_ctrl_c_stops_it_in_azure_and_says_so(serve: Serve) -> None:
-    server, jobs = serve([ONE]), ScriptedJobs("Running", "Ctrl-C")
-    end, _, said = followed(server, jobs)
-    assert (jobs.stopped, end.stopped) == (["trainer-1"], INTERRUPTED)
+def test_ctrl_c_passes_through_and_a_stop_stops_it_in_azure(serve: Serve) -> None:
+    server, jobs, said = serve([ONE]), ScriptedJobs("Running", "Ctrl-C"), list[str]()
+    run = run_of(server, jobs, said)
+    with pytest.raises(KeyboardInterrupt):
+        run.follow()
+    assert (run.stop(), jobs.stopped) == (True, ["trainer-1"])
     assert said == ["stopping the execution trainer-1", "the execution trainer-1 is stopped"]
 
 
-def test_one_that_can_not_be_stopped_in_time_may_still_run_and_that_is_said(serve: Serve) -> None:
+@pytest.mark.parametrize("state", ["Running", "lost"])
+def test_one_that_can_not_be_stopped_in_time_may_still_run_and_that_is_said(serve: Serve, state: str) -> None:
     class Unstoppable(ScriptedJobs):
         def stop(self, job: Job, execution: str) -> None:
-            raise AzureError("Conflict: another operation is in progress", 409)
+            if state == "lost":
+                raise AzureError("Conflict: another operation is in progress", 409)
 
-    end, _, said = followed(serve([ONE]), Unstoppable("Running"), limit_seconds=0)
-    assert (end.execution, end.stopped) == (None, TIMEOUT)
-    assert "the execution trainer-1 may still run and cost (Conflict: another operation is in progress)" in said[-1]
+    said: list[str] = []
+    outcome = run_of(serve([ONE]), Unstoppable("Running"), said, minutes=0).follow()
+    assert outcome == Outcome(124, "not known to have stopped when its time was over")
+    told = "was told to stop and is Running" if state == "Running" else "may still run and cost (Conflict: another operation is"
+    assert f"the execution trainer-1 {told}" in said[-1]
 
 
 def test_a_refusal_on_the_way_does_not_leave_the_execution_alone(serve: Serve) -> None:
@@ -253,7 +271,7 @@ def test_one_for_which_there_is_no_replica_yet_says_so_once(serve: Serve) -> Non
 
 
 def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azure_gpu_operations.run.execution.DRAIN_SECONDS", 0.2)
+    monkeypatch.setattr("azure_gpu_operations.run.on_job.follow.DRAIN_SECONDS", 0.2)
     server = serve([ONE])
     server.hold.clear()
     jobs = ScriptedJobs("Running", "Succeeded")

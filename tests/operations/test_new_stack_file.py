@@ -105,3 +105,58 @@ def test_without_a_team_it_is_the_users_own(project: Path, monkeypatch: pytest.M
     monkeypatch.setattr(new.getpass, "getuser", lambda: "ada.lovelace")
     assert main(["new", "tonight", "--example", "t4-tonight"]) == 0
     assert keys(project)["azure-gpu:team"] == "ada-lovelace"
+
+
+DEV = """\
+# An environment.
+encryptionsalt: v1:abc
+config:
+  azure-gpu:team: vision  # who owns it
+  azure-gpu:location: westeurope
+  azure-gpu:jobs:
+    train:
+      gpu: T4
+      secret_environment:
+        TOKEN:
+          secure: v1:xyz
+      args:
+        - a
+"""
+
+
+def test_the_next_environment_is_a_copy_with_its_comments_and_without_what_only_the_first_can_read(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "Pulumi.dev.yaml").write_text(DEV)
+    assert main(["new", "staging", "--from", "dev", "--location", "North Europe"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == [
+        "wrote Pulumi.staging.yaml: a copy of Pulumi.dev.yaml",
+        "next: pulumi config set --secret --path 'azure-gpu:jobs.train.secret_environment.TOKEN' --stack staging",
+        "next: python -m operations up --stack staging",
+    ]
+    text = (project / "Pulumi.staging.yaml").read_text()
+    assert text.startswith(
+        "# An environment.\nconfig:\n  azure-gpu:team: vision  # who owns it\n  azure-gpu:location: northeurope\n"
+    )
+    assert keys(project, "staging")["azure-gpu:jobs"] == {"train": {"gpu": "T4", "secret_environment": None, "args": ["a"]}}
+    assert "v1:" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["staging", "--from", "dve"], "--from: there is no Pulumi.dve.yaml; given: 'dve'; allowed: dev; fix: did you mean dev?"),
+        (["dev", "--from", "dev"], "STACK: Pulumi.dev.yaml is there already"),
+        (["staging", "--from", "dev", "--location", "atlantis"], "--location: "),
+        (["staging", "--from", "dev", "--team", "a/b"], "--team: this can't be a team's name"),
+        (["staging", "--from", "dev", "--days", "3"], "--days: a copy keeps the end dates of its file"),
+    ],
+)
+def test_a_copy_that_can_not_be_made_writes_nothing(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    (project / "Pulumi.dev.yaml").write_text(DEV)
+    assert main(["new", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert [file.name for file in project.glob("Pulumi.*.yaml")] == ["Pulumi.dev.yaml"]

@@ -41,6 +41,28 @@ def test_settings_are_the_librarys_without_what_is_wrong_and_with_a_stand_in_for
     assert [problem.path for problem in found.problems] == ["edges.broken.namespace"]
 
 
+def test_an_encrypted_value_at_a_key_in_plain_text_is_a_problem_and_at_one_for_secrets_none(file: Path) -> None:
+    assert planned.inventory(CHECKOUT, file, "dev").problems[0].path == "edges.broken.namespace"
+    file.write_text(FILE.replace("t4: {size:", "t4: {tags: {pin: {secure: v1:y}}, size:"))
+    found = planned.inventory(CHECKOUT, file, "dev").problems
+    assert [each.path for each in found if "is encrypted" in each.message] == ["clusters.gpu.gpu_pools.t4.tags.pin"]
+
+
+def test_a_part_that_is_off_is_named_with_its_file_by_its_own_name_or_with_the_one_around_it(file: Path) -> None:
+    off = FILE.replace("t4: {size:", "t4: {enabled: false, size:").replace("box: {", "box: {enabled: false, ")
+    file.write_text(off)
+    assert planned.switched_off(file, "box") == "edges.box is switched off: enabled: false in Pulumi.dev.yaml"
+    for name in ("t4", "gpu/t4"):
+        found = planned.switched_off(file, name)
+        assert found == "clusters.gpu.gpu_pools.t4 is switched off: enabled: false in Pulumi.dev.yaml"
+    for name in ("gpu", "other/t4", "clusters"):
+        assert planned.switched_off(file, name) == ""
+    assert planned.switched_off(file, "", "edges") == planned.switched_off(file, "box")
+    assert planned.switched_off(file, "", "clusters") == ""  # the one that it has is on
+    file.write_text("config: [")
+    assert planned.switched_off(file, "box") == ""
+
+
 def test_a_plan_is_judged_on_another_day_where_one_is_named(file: Path) -> None:
     assert planned.inventory(CHECKOUT, file, "dev", "2026-11-21").day.isoformat() == "2026-11-21"
     assert {name.path for name in planned.inventory(CHECKOUT, file, "dev").names} >= {"clusters.gpu", "clusters.gpu.gpu_pools.t4"}
@@ -55,12 +77,12 @@ def test_what_the_provider_takes_from_the_environment_is_in_the_plan_as_in_the_p
     assert planned.settings(file).clusters["gpu"].get("access", {}).get("login") == Login.SERVICE_PRINCIPAL
 
 
-def test_a_section_is_declared_by_the_programs_key_whatever_the_project_is_called(tmp_path: Path) -> None:
+def test_a_section_is_declared_in_the_namespace_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.yaml").write_text("name: somebodys\nruntime: python\n")
     (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  azure-gpu:pools: {}\n  somebodys:clusters: {}\n")
     stack = Stack(tmp_path, "dev")
-    assert stack.declares("pools")
-    assert not stack.declares("clusters")
+    assert stack.declares("clusters")
+    assert not stack.declares("pools")
 
 
 def test_no_verb_spells_a_key_of_the_stack_file_by_itself() -> None:

@@ -30,8 +30,8 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def run(*words: str) -> int:
     parser = argparse.ArgumentParser()
-    prices.register(parser.add_subparsers())
-    options = parser.parse_args(["prices", *words])
+    prices.add_arguments(parser)
+    options = parser.parse_args(words)
     return options.run(options)
 
 

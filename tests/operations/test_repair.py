@@ -3,6 +3,8 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +30,42 @@ def pending(token: str, **inputs: str) -> dict[str, Any]:
 
 
 def test_a_lock_is_dead_when_its_owner_on_this_machine_is_gone(tmp_path: Path) -> None:
-    file = write_lock(tmp_path, 4242)
-    assert repair.dead_locks(tmp_path, "azure-gpu", "local", alive=lambda pid: pid != 4242) == [file]
+    files = [write_lock(tmp_path, 4242), write_lock(tmp_path, 4343)]
+    found = repair.locks(tmp_path, "azure-gpu", "local", alive=lambda pid: pid != 4242)
+    assert found == repair.Locks(dead=(files[0],), living=(files[1],))
 
 
 def test_the_lock_of_a_living_process_stays(tmp_path: Path) -> None:
-    write_lock(tmp_path, os.getpid())
-    assert repair.dead_locks(tmp_path, "azure-gpu", "local") == []
+    file = write_lock(tmp_path, os.getpid())
+    assert repair.locks(tmp_path, "azure-gpu", "local") == repair.Locks(living=(file,))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system doesn't show in /proc that a process has ended")
+def test_the_lock_of_a_process_whose_exit_code_nobody_has_collected_is_dead(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    file = write_lock(tmp_path, process.pid)
+    assert repair.locks(tmp_path, "azure-gpu", "local") == repair.Locks(dead=(file,))
+    process.wait()
 
 
 def test_the_lock_of_another_machine_stays_because_nobody_here_can_tell(tmp_path: Path) -> None:
-    write_lock(tmp_path, 4242, hostname="elsewhere")
-    assert repair.dead_locks(tmp_path, "azure-gpu", "local", alive=lambda pid: False) == []
+    file = write_lock(tmp_path, 4242, hostname="elsewhere")
+    assert repair.locks(tmp_path, "azure-gpu", "local", alive=lambda pid: False) == repair.Locks(living=(file,))
 
 
-def test_a_backend_without_locks_has_no_dead_ones(tmp_path: Path) -> None:
-    assert repair.dead_locks(tmp_path, "azure-gpu", "local") == []
+def test_a_backend_without_locks_has_none(tmp_path: Path) -> None:
+    assert repair.locks(tmp_path, "azure-gpu", "local") == repair.Locks()
+
+
+def test_a_checksum_that_is_empty_is_torn_and_others_stay(tmp_path: Path) -> None:
+    folder = tmp_path / ".pulumi" / "stacks" / "azure-gpu"
+    folder.mkdir(parents=True)
+    (folder / "local.json").touch()
+    (folder / "local.json.attrs").touch()
+    (folder / "lite.json.attrs").write_text("{}")
+    assert repair.torn_attributes(tmp_path) == [folder / "local.json.attrs"]
+    assert repair.torn_attributes(tmp_path / "none") == []
 
 
 def test_a_pending_create_that_happened_is_imported_and_one_that_did_not_is_forgotten() -> None:

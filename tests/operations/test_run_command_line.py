@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,19 @@ from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.jobs import Execution, Job, job_of
-from azure_gpu_operations.run import options as run_options, session
+from azure_gpu_operations.run import options as run_options
+from azure_gpu_operations.run.command import on_screen
+from azure_gpu_operations.run.driving import drive
 from azure_gpu_operations.run.errors import RunError
-from azure_gpu_operations.run.execution import INTERRUPTED, TIMEOUT, End
+from azure_gpu_operations.run.on_job import run as job_run
+from azure_gpu_operations.run.on_job.run import Request
+from azure_gpu_operations.run.protocol import Outcome, Output, Run
 from azure_gpu_operations.run.registry_build import BuildFailedError, cause_of
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView
 from tests.support.embedded import CHECKOUT
+from tests.support.scripted_runs import ScriptedRun, output_to, plan_of
 
 VIEW = StackView("dev", Connection("s"), jobs={"train": "/t"}, registry="/r")
 
@@ -28,11 +35,11 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What was asked to run, instead of running it; and a stack with one job."""
     asked: list[dict[str, Any]] = []
 
-    def run(view: StackView, name: str, target: Target, arguments: list[str], **options: Any) -> int:
-        asked.append({"name": name, "target": target, "arguments": arguments, **options})
-        return 7
+    def plan(view: StackView, name: str, request: Request, output: Output) -> AbstractContextManager[Run]:
+        asked.append({"name": name, "target": request.target, "arguments": list(request.arguments)})
+        return plan_of(ScriptedRun(Outcome(7, "failed")))(output)
 
-    monkeypatch.setattr(session, "run", run)
+    monkeypatch.setattr(job_run, "plan", plan)
     monkeypatch.setattr(run_options, "view_of", lambda stack: VIEW)
     return asked
 
@@ -131,12 +138,11 @@ def test_ctrl_c_while_the_service_starts_it_says_that_something_may_run(monkeypa
 
         def close(self) -> None: ...
 
-    monkeypatch.setattr(session, "Jobs", Starting)
-    monkeypatch.setattr(session, "Arm", Closed)
+    monkeypatch.setattr(job_run, "Jobs", Starting)
+    monkeypatch.setattr(job_run, "Arm", Closed)
     told: list[str] = []
-    code = session.run(VIEW, "train", Target(), [], timeout_minutes=None, detach=False, show=told.append, say=told.append)
-    assert code == 130
-    assert "an execution of the job trainer may run and cost; see: python -m operations running --stack dev" in told[-1]
+    assert drive(partial(job_run.plan, VIEW, "train", Request()), output_to(told), "dev").code == 130
+    assert "an execution of the job trainer may still run and cost; see: python -m operations running --stack dev" in told[-1]
 
 
 def test_arguments_that_belong_behind_two_hyphens_are_told_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,14 +163,26 @@ def test_there_are_seven_places_to_run_and_no_other(capsys: pytest.CaptureFixtur
 def test_options_of_clusters_are_refused_elsewhere_and_a_stack_without_one_says_so(
     ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "mnist", "--on", "job", "--stack", "dev", "--gpus", "2", "--kubeconfig", "k"]) == 2
+    assert main(["run", "mnist", "--on", "job", "--stack", "lite", "--gpus", "2", "--kubeconfig", "k"]) == 2
     said = capsys.readouterr().err
     assert "--gpus: only --on aks and --on edge takes it" in said
     assert "--kubeconfig: only --on edge takes it" in said
-    assert main(["run", "mnist", "--on", "aks", "--stack", "dev", "--job", "train"]) == 2
+    assert main(["run", "mnist", "--on", "aks", "--stack", "lite", "--job", "train"]) == 2
     said = capsys.readouterr().err
     assert "--job: only --on job takes it" in said
     assert "the stack has no cluster" in said
+    assert ran == []
+
+
+def test_files_are_refused_for_an_edge_in_one_problem_that_says_what_to_do_instead(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--input", "x", "--output", "*.json", "--into", "out"]
+    assert main(["run", "mnist", "--on", "edge", "--stack", "lite", "--kubeconfig", "k", *words]) == 2
+    said = capsys.readouterr().err
+    assert "--input, --output, --into: files come and go as the stack's identity" in said
+    assert said.count("files come and go") == 1
+    assert "or write --on aks" in said
     assert ran == []
 
 
@@ -175,7 +193,11 @@ def test_options_of_pools_are_refused_for_a_job_and_the_other_way_round(
     said = capsys.readouterr().err
     assert "2 problems, nothing was started" in said
     assert "--nodes: only --on batch takes it" in said
-    assert "--output: only --on batch takes it" in said
+    assert "--output: the stack has no storage account" in said
+    assert main(["run", "mnist", "--on", "local", "--output", "*.json", "--input", "x"]) == 2
+    said = capsys.readouterr().err
+    assert "--output: only --on job and --on batch and --on aks and --on vm and --on cluster takes it" in said
+    assert "--input: only --on job and --on aks and --on vm and --on cluster takes it" in said
     assert main(["run", "mnist", "--on", "batch", "--stack", "dev", "--job", "train"]) == 2
     said = capsys.readouterr().err
     assert "--job: only --on job takes it" in said
@@ -187,38 +209,21 @@ def test_options_of_pools_are_refused_for_a_job_and_the_other_way_round(
 def test_a_run_that_fails_by_itself_ends_with_125(
     ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def run(*_: Any, **__: Any) -> int:
-        raise error
-
-    monkeypatch.setattr(session, "run", run)
+    monkeypatch.setattr(job_run, "plan", lambda *_: plan_of(ScriptedRun(raises={"follow": error}))(on_screen()))
     assert main(["run", "--on", "job", "--stack", "dev"]) == 125
     assert capsys.readouterr().err == f"error: {error}\n"
 
 
 @pytest.mark.parametrize(
-    ("end", "code", "said"),
+    ("execution", "outcome"),
     [
-        (End(Execution("e", "Succeeded"), log_lines=1), 0, "train: Succeeded, exit code 0; "),
-        (End(Execution("e", "Failed"), log_lines=1), 1, "train: Failed, the service tells no exit code; "),
-        (End(Execution("e", "Stopped"), TIMEOUT), 124, "stopped when its time was over"),
-        (End(None, TIMEOUT), 124, "nothing says that it has stopped"),
-        (End(Execution("e", "Stopped"), INTERRUPTED), 130, "stopped at your word"),
-        (End(Execution("e", "Stopped"), log_lines=1), 125, "somebody stopped it"),
-        (End(None, INTERRUPTED), 130, "left at your word"),
-        (End(Execution("e", "Running"), INTERRUPTED), 130, "left at your word"),
+        (Execution("e", "Succeeded"), Outcome(0, "Succeeded, exit code 0")),
+        (Execution("e", "Failed"), Outcome(1, "Failed, the service tells no exit code")),
+        (Execution("e", "Stopped"), Outcome(125, "somebody stopped it")),
     ],
 )
-def test_each_end_has_its_exit_code_and_its_sentence(end: End, code: int, said: str) -> None:
-    told: list[str] = []
-    assert session.sum_up(VIEW, "train", "e", end, None, told.append) == code
-    assert any(said in line for line in told)
-    assert any("cost isn't known" in line for line in told)
-
-
-def test_a_failure_tells_where_its_reason_is_told() -> None:
-    told: list[str] = []
-    session.sum_up(VIEW, "train", "e", End(Execution("e", "Failed")), None, told.append)
-    assert told[-1] == "why: python -m operations explain train --stack dev"
+def test_each_end_has_its_exit_code_and_its_sentence(execution: Execution, outcome: Outcome) -> None:
+    assert job_run.outcome_of(execution) == outcome
 
 
 @pytest.mark.parametrize(
@@ -243,6 +248,10 @@ def test_a_manual_job_has_credentials_for_the_servers_that_it_names() -> None:
 
 
 def test_it_loads_without_azures_clients() -> None:
-    code = "import sys, operations.__main__; print([m for m in sys.modules if m.startswith('azure.')])"
+    code = (
+        "import sys; from azure_gpu_operations.__main__ import main\n"
+        "try: main(['run', 'mnist', '--on', 'job'])\n"
+        "finally: print([m for m in sys.modules if m.startswith('azure.')])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
     assert done.stdout.strip() == "[]"

@@ -9,7 +9,7 @@ from azure_gpu.formats.task_file import Task, TaskFile
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run.context import of_folder, of_script
-from azure_gpu_operations.run.on_batch.find_pool import check, check_end, check_stack, choose
+from azure_gpu_operations.run.on_batch.find_pool import check, check_end, check_stack
 from azure_gpu_operations.run.on_batch.wanted import Wanted
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
@@ -30,14 +30,6 @@ def wanted(target: Target, **fields: Any) -> Wanted:
 
 def said(pool_facts: PoolFacts, asked: Wanted, view: StackView = VIEW) -> list[str]:
     return [str(problem) for problem in check(view, "train", pool_facts, asked)]
-
-
-def test_the_only_pool_is_taken_and_of_several_one_has_to_be_named() -> None:
-    assert choose(VIEW, "") == ("train", [])
-    several = VIEW._replace(pools={"train": "/a", "mpi": "/b"})
-    assert "the stack has several pools; allowed: mpi, train" in str(choose(several, "")[1][0])
-    assert "did you mean train?" in str(choose(several, "trian")[1][0])
-    assert "the stack has no pool" in str(choose(VIEW._replace(pools={}), "")[1][0])
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,23 @@
 """The Job of a run on a cluster: what it asks for, where it goes, and that Kubernetes would take it."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import kubernetes_validate
 import pytest
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.clusters.arm_facts import pool_of
+from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import NodeSeen, Taint, node_of
+from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.context import of_script
-from azure_gpu_operations.run.on_cluster import plan
+from azure_gpu_operations.run.errors import WrongRunError
+from azure_gpu_operations.run.on_cluster import plan, run
 from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
-from azure_gpu_operations.run.on_cluster.wanted import Said, Wanted, resolve
+from azure_gpu_operations.run.on_cluster.wanted import Said, Wanted, check_files, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 from tests.operations import kubernetes_bodies as bodies
@@ -20,6 +25,7 @@ from tests.operations import kubernetes_bodies as bodies
 IMAGE = "r.azurecr.io/mnist:1"
 VIEW = StackView("dev", Connection("s"), registry="/r")
 GPU = Placement("nvidia.com/gpu", 1, "t4", (Taint("sku", "gpu", "NoSchedule"),))
+FILES = Files(outputs=("out",))
 # Versions of clusters that AKS has today: nobody here has them all, their schemas are.
 VERSIONS = ["1.33.0", "1.34.0", "1.36.0"]
 
@@ -85,6 +91,90 @@ def test_the_pod_has_the_fewest_rights_it_can_run_with() -> None:
     assert spec["securityContext"] == {"seccompProfile": {"type": "RuntimeDefault"}, "runAsNonRoot": True, "runAsUser": 10001}
     assert spec["containers"][0]["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     assert "hostPID" not in spec
+
+
+def test_with_files_the_pod_runs_as_the_service_account_of_the_stacks_identity() -> None:
+    plain = plan.job("run-x", "jobs", "dev", IMAGE, wanted(), GPU)["spec"]["template"]
+    assert "serviceAccountName" not in plain["spec"]
+    assert "azure.workload.identity/use" not in plain["metadata"]["labels"]
+    made = plan.job("run-x", "jobs", "dev", IMAGE, wanted(files=FILES), GPU)
+    kubernetes_validate.validate(made, VERSIONS[-1], strict=True)
+    template = made["spec"]["template"]
+    assert template["spec"]["serviceAccountName"] == "stack-identity"
+    assert template["spec"]["automountServiceAccountToken"] is False
+    assert template["metadata"]["labels"]["azure.workload.identity/use"] == "true"
+    assert "azure.workload.identity/use" not in made["metadata"]["labels"]
+
+
+@pytest.mark.parametrize(
+    ("files", "namespace", "known", "is_refused"),
+    [
+        (FILES, "jobs", {"gpu": "jobs"}, False),
+        (FILES, "others", {"gpu": "jobs"}, True),
+        (Files(), "others", {"gpu": "jobs"}, False),
+        (FILES, "default", {}, False),
+    ],
+    ids=["the stack's", "another", "without files", "none is known"],
+)
+def test_files_go_with_pods_of_the_stacks_namespace_only(
+    files: Files, namespace: str, known: dict[str, str], is_refused: bool
+) -> None:
+    problems = check_files(files, VIEW._replace(namespaces=known), Place("gpu", "/c", namespace=namespace))
+    assert [each.path for each in problems] == ["--namespace"] * is_refused
+    assert all("allowed: jobs" in str(each) for each in problems)
+
+
+class Cluster:
+    """ARM and the cluster's API, as far as a pod's identity is asked there."""
+
+    def __init__(self, account: dict[str, Any] | None, *, enabled: bool = True, status: int = 0) -> None:
+        self.account, self.enabled, self.status = account, enabled, status
+        self.asked = ""
+
+    def arm(self) -> Any:
+        body = {"properties": {"securityProfile": {"workloadIdentity": {"enabled": self.enabled}}}}
+        return SimpleNamespace(get=lambda *_: body)
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        self.asked = path
+        if self.status:
+            raise ClusterError("no", status=self.status)
+        return self.account
+
+
+ANNOTATED = {"metadata": {"annotations": {"azure.workload.identity/client-id": "client"}}}
+
+
+def client_id(cluster: Cluster, files: Files = FILES) -> str:
+    place = Place("gpu", "/c", namespace="jobs")
+    return run._identity(cluster.arm(), cast(Any, cluster), place, files)
+
+
+def test_files_go_as_the_identity_that_the_service_account_names() -> None:
+    cluster = Cluster(ANNOTATED)
+    assert client_id(cluster) == "client"
+    assert cluster.asked == "/api/v1/namespaces/jobs/serviceaccounts/stack-identity"
+    assert client_id(Cluster(None, status=403)) == ""
+    with pytest.raises(ClusterError):
+        client_id(Cluster(None, status=500))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "said"),
+    [
+        (Cluster(None), "the namespace jobs has no service account stack-identity"),
+        (Cluster({"metadata": {}}), "the namespace jobs has no service account stack-identity"),
+        (Cluster(ANNOTATED, enabled=False), "it has no workload identity"),
+    ],
+    ids=["no account", "somebody's account", "no webhook"],
+)
+def test_a_cluster_whose_pods_have_no_identity_is_refused_with_the_fix(cluster: Cluster, said: str) -> None:
+    with pytest.raises(WrongRunError) as refused:
+        client_id(cluster, Files(outputs=("out",)))
+    [problem] = refused.value.problems
+    assert problem.path == "--output"
+    assert said in problem.message
+    assert "run `pulumi up`" in problem.fix
 
 
 def test_a_limit_of_time_is_the_jobs_own() -> None:

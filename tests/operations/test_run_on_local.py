@@ -7,10 +7,11 @@ import pytest
 
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
-from azure_gpu_operations.run.on_local import environments, session
+from azure_gpu_operations.run.on_local import environments, run as local_run
 from azure_gpu_operations.run.on_local.plan import Plan, Way, container_command, resolve
 from azure_gpu_operations.run.target import Target
 from tests.support.embedded import CHECKOUT
+from tests.support.scripted_runs import ScriptedRun, plan_of
 
 SCRIPT = Target(of_script("train.py", "print(1)\n", "numpy\n", BASE_IMAGE), environment={"A": "1"})
 DOCKERFILE = b"""FROM python:3.11
@@ -90,7 +91,7 @@ def test_a_script_runs_here_without_a_stack_and_its_exit_code_is_ours(
     assert err.splitlines() == [
         "no GPU is seen (nvidia-smi isn't there): it runs on the CPU",
         "started hello.py here",
-        "exit code 7",
+        "here: exit code 7; nothing is billed",
     ]
 
 
@@ -124,7 +125,8 @@ def test_what_takes_too_long_is_ended_and_what_a_signal_ends_has_a_shells_code(
 
 def test_requirements_beside_a_script_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Plan] = []
-    monkeypatch.setattr(session, "run", lambda plan, target, **_: asked.append(plan) or 0)
+    plan = plan_of(ScriptedRun())
+    monkeypatch.setattr(local_run, "plan", lambda planned, *others: asked.append(planned) or plan(others[-1]))
     (tmp_path / "train.py").write_text("print(1)\n")
     (tmp_path / "requirements.txt").write_text("six==1.17.0\n")
     assert main(["run", str(tmp_path / "train.py"), "--on", "local"]) == 0

@@ -8,7 +8,7 @@ import pytest
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
 from azure_gpu_operations.run.on_ml_cluster import plan
-from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, choose, resolve
+from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 
@@ -88,10 +88,6 @@ def test_what_a_cluster_can_not_be_asked_is_refused(target: Target, said: str, a
     assert "hunter2" not in told
 
 
-def test_the_only_compute_is_meant_and_a_stack_without_one_says_where_else_there_is() -> None:
-    assert choose(VIEW, "") == ("gpu", [])
-    assert choose(VIEW, "gqu")[1][0].fix == "did you mean gpu?"
-    assert "--on aks" in choose(VIEW._replace(ml_computes={}), "")[1][0].fix
-    assert "several computes" in choose(VIEW._replace(ml_computes={"a": "/a", "b": "/b"}), "")[1][0].message
+def test_what_has_to_be_built_needs_a_registry() -> None:
     _, problems = resolve(Target(SCRIPT), "x.py", [], None, VIEW._replace(registry=""))
     assert "no registry" in problems[0].message

@@ -11,13 +11,13 @@ import requests
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
-from azure_gpu_operations.run.on_vm import plan, session
+from azure_gpu_operations.run.on_vm import plan, run
 from azure_gpu_operations.run.on_vm.plan import Image, Place
-from azure_gpu_operations.run.on_vm.session import brings_containers, client_id
+from azure_gpu_operations.run.on_vm.run import brings_containers, client_id
 from azure_gpu_operations.run.on_vm.wanted import Said, Wanted, Way, resolve, too_large
+from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
-from azure_gpu_operations.vm import choose
 
 NAME = "run-train-20261122-120000-abcd"
 PLACE = Place("https://data.blob.core.windows.net/", "client-1")
@@ -163,16 +163,6 @@ def test_a_stack_without_storage_or_registry_says_what_is_missing() -> None:
     assert len(too_large(Target(of_script("x.py", "#" * 40_000, "", BASE_IMAGE)))) == 1
 
 
-def test_the_only_machine_is_meant_and_a_misspelt_one_is_told_the_right_name() -> None:
-    assert choose.choose(VIEW, "", "--vm") == ("trainer", [])
-    (wrong,) = choose.choose(VIEW, "trianer", "--vm")[1]
-    assert wrong.fix == "did you mean trainer?"
-    (several,) = choose.choose(VIEW._replace(vms={"a": "/a", "b": "/b"}), "", "--vm")[1]
-    assert several.fix == "choose one: --vm a"
-    (none,) = choose.choose(VIEW._replace(vms={}), "", "NAME")[1]
-    assert "the stack has no virtual machine" in none.message
-
-
 class Unreached:
     """An ARM that tells of one deallocated machine, and then isn't reached any more."""
 
@@ -196,9 +186,10 @@ def test_a_machine_that_a_run_was_starting_is_deallocated_or_said_to_cost(
     ends: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arm, said = Unreached(VIEW.connection, ends), list[str]()
-    monkeypatch.setattr(session, "Arm", lambda connection: arm)
+    monkeypatch.setattr(run, "Arm", lambda connection: arm)
     wanted = Wanted(SCRIPT, way=Way.PYTHON, start=True, stop_after=True)
-    with pytest.raises(type(ends)):
-        session.run(VIEW, "trainer", wanted, detach=False, show=said.append, show_error=said.append, say=said.append)
+    output = Output(said.append, said.append, said.append)
+    with pytest.raises(type(ends)), run.plan(VIEW, "trainer", wanted, output):
+        pass
     assert arm.asked == ["/vm/start", "/vm/deallocate"]
     assert said[-1].startswith(f"trainer may still run and cost ({str(ends) or 'interrupted'}): ")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.stack.keys import PROVIDER_VARIABLES
+from azure_gpu.shared.provider_keys import PROVIDER_VARIABLES
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
 from azure_gpu_operations.jobs import job_of
-from azure_gpu_operations.run import find_job
+from azure_gpu_operations.run.on_job import find_job
 from azure_gpu_operations.stack_view import StackView, of_deployment
 
 PROVIDER = {"type": "pulumi:providers:azure-native", "inputs": {"subscriptionId": "s", "metadataHost": "localhost:1"}}
@@ -86,25 +86,6 @@ def test_a_stacks_file_goes_before_the_providers_variables_key_by_key(tmp_path: 
     assert connection_in(file) == Connection("s", metadata_host="localhost:2", disable_instance_discovery=True)
     file.write_text("config: {}\n")
     assert connection_in(file) == Connection("from-environment", metadata_host="localhost:2")
-
-
-def test_a_stacks_only_job_needs_no_name() -> None:
-    assert find_job.choose(VIEW, "") == ("train", [])
-
-
-@pytest.mark.parametrize(
-    ("view", "name", "said"),
-    [
-        (VIEW._replace(jobs={}), "", "the stack has no job"),
-        (VIEW._replace(jobs={}), "train", "the stack has no job"),
-        (VIEW._replace(jobs={"b": "/b", "a": "/a"}), "", "the stack has several jobs; allowed: a, b; fix: choose one: --job a"),
-        (VIEW, "trian", "the stack has no such job; given: 'trian'; allowed: train; fix: did you mean train?"),
-    ],
-)
-def test_a_job_that_can_not_be_meant_is_refused_with_those_that_there_are(view: StackView, name: str, said: str) -> None:
-    chosen, problems = find_job.choose(view, name)
-    assert chosen == ""
-    assert said in str(problems[0])
 
 
 def test_what_has_to_be_built_needs_a_registry() -> None:

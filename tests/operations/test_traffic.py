@@ -94,6 +94,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_an_endpoint_that_is_off_is_left_as_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "Pulumi.dev.yaml"
+    file.write_text(off := FILE.replace("    digits:\n", "    digits:\n      enabled: false\n"))
+    assert off != FILE
+    assert main(["promote", "digits", "green", "--stack", "dev", "--config-folder", str(folder)]) == 2
+    assert "ml_endpoints.digits is switched off: enabled: false in Pulumi.dev.yaml" in capsys.readouterr().err
+    assert file.read_text() == off
+
+
 def test_the_difference_is_shown_then_the_preview_and_azure_is_left_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,20 @@ def served(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[Served]:
         assert made.endpoint.ask(client).status_code == 404
 
 
+def test_an_update_doesn_t_take_an_endpoint_away(served: Served) -> None:
+    served.become(TWO, traffic=SHARED)
+    served.say(TWO, traffic=SHARED, endpoint_name="another-name-of-it")
+    done = served.stack.operations("up")
+    assert done.returncode == 1, done.stdout
+    assert "  - ml_endpoints.colours: this up would replace the online endpoint " in done.stderr
+    assert "allowed: with --replace colours-endpoint; fix: undo this change, " in done.stderr
+    with served.stack.without("ml_endpoints"):
+        done = served.stack.operations("up")
+    assert done.returncode == 1, done.stdout
+    assert "  - ml_endpoints.colours: this up would delete the online endpoint " in done.stderr
+    assert served.endpoint.shown()["properties"]["traffic"] == SHARED
+
+
 def test_one_up_from_nothing_is_whole_and_nothing_is_left_to_do(served: Served) -> None:
     served.become(TWO, traffic=SHARED)
     assert served.stack.steps() == []

@@ -66,11 +66,11 @@ def stack(company: Path, azure: EmbeddedAzure, azure_gpu: Command) -> Iterator[s
     """A stack's name, with its file in the company's folder: a group that adds vectors in the image of a workload. It goes with
     the test."""
     name = f"t{uuid.uuid4().hex[:8]}"
-    said = {f"azure-gpu:{key}": value for key, value in with_gpu_group(azure).items()}
+    said = {f"azure-gpu:{key}": value for key, value in {**with_gpu_group(azure), "protect_data": False}.items()}
     config = {**connection_keys(azure), **said}
     (company / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump({"config": config}))
     yield name
-    done = azure_gpu("down", "--stack", name)
+    done = azure_gpu("down", "--yes", "--stack", name)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -97,7 +97,7 @@ def test_a_folder_with_a_stack_file_is_previewed_brought_up_explained_and_taken_
 
     before = yaml.safe_load((company / f"Pulumi.{stack}.yaml").read_text())
     assert set(before) == {"config", "encryptionsalt"}  # the engine's salt is in the company's own file
-    well(azure_gpu("down", "--stack", stack))
+    well(azure_gpu("down", "--yes", "--stack", stack))
     groups = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
     assert [each["id"] for each in groups if stack in each["id"]] == []
     assert [each.name for each in company.iterdir()] == [f"Pulumi.{stack}.yaml"]

@@ -64,6 +64,25 @@ def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, shared: 
 
 
 @pytest.mark.slow
+def test_a_part_that_is_switched_off_goes_by_itself_and_is_told_from_one_that_is_not_there(
+    azure: EmbeddedAzure, shared: ProgramStack
+) -> None:
+    stack = shared
+    stack.become(with_gpu_group(azure))
+    off = with_gpu_group(azure)
+    off["container_groups"]["adder"]["enabled"] = False
+    stack.configure(off)
+    parts = ("adder", "adder-group", "foundation-build-vector_add")  # nothing else runs the image that is built for it
+    assert {(step.operation, step.name) for step in stack.steps()} == {("delete", part) for part in parts}
+    stack.update()
+    explained = stack.operations("explain", "adder")
+    assert explained.returncode == 2, explained.stdout
+    assert f"container_groups.adder is switched off: enabled: false in Pulumi.{stack.name}.yaml" in explained.stderr
+    stack.configure(with_gpu_group(azure))
+    assert {(step.operation, step.name) for step in stack.steps()} == {("create", part) for part in parts}
+
+
+@pytest.mark.slow
 def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: EmbeddedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become({**with_gpu_group(azure), "container_groups": {}})

@@ -41,10 +41,14 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def make(folder: Path, *arguments: str) -> str:
+    return command(folder, "make", *arguments)
+
+
+def command(folder: Path, *words: str) -> str:
     inherited = {name: value for name, value in os.environ.items() if name not in OWN}
     path = [each for each in inherited["PATH"].split(":") if each != str(Path(sys.executable).parent)]
     done = subprocess.run(
-        ["make", *arguments],
+        words,
         cwd=folder,
         env={**inherited, "PATH": ":".join(path)},
         capture_output=True,
@@ -56,18 +60,32 @@ def make(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_up_ends_with_both_jobs_shown_a_second_up_changes_nothing_and_down_leaves_nothing(copy: Path) -> None:
+def test_up_ends_with_a_table_of_proved_services_a_second_up_changes_nothing_and_down_leaves_nothing(copy: Path) -> None:
     text = make(copy, "up")
     port = json.loads((copy / ".local" / "endpoint.json").read_text())["port"]
-    for job in ("vector-add", "mnist"):
-        assert f"\n{job}: Succeeded, exit code 0, " in text
-    results = [json.loads(line) for line in text.splitlines() if line.strip().startswith('{"workload"')]
-    assert {result["workload"]: result["passed"] for result in results} == {"vector_add": True, "mnist": True}
+    rows = [line.split("│")[1:] for line in text.splitlines() if line.startswith("│")]
+    services = [
+        "container group",
+        "Container Apps job",
+        "Batch pool",
+        "AKS cluster",
+        "Azure ML compute",
+        "Azure ML endpoint",
+    ]
+    assert [(row[0].strip(), row[3].strip()) for row in rows] == [(service, "yes") for service in services]
+    assert "10 of 10 digits" in rows[-1][5]
     assert git(copy, "status", "--porcelain") == ""
 
     assert "unchanged" in make(copy, "up")
     assert git(copy, "status", "--porcelain") == ""
 
+    text = command(
+        copy,
+        "sh",
+        "-c",
+        'eval "$(make -s env)" && pulumi destroy --yes --stack local --config-file .local/Pulumi.local.yaml --non-interactive',
+    )
+    assert "deleted" in text
     make(copy, "down")
     assert git(copy, "status", "--porcelain") == ""
     with socket.socket() as client:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.stack.attached_runs import is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
 from tests.support.stack import ProgramStack, standing
 
@@ -18,7 +19,7 @@ JOB = {"gpu": "T4", "cpu": 4, "memory_in_gib": 16, "timeout_minutes": 10, "expir
 CONFIG: dict[str, Any] = {
     "team": "tests",
     "location": "eastus",
-    "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace"], "create"),
+    "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
     "jobs": {"trainer": JOB},
 }
 SCRIPT = """\
@@ -157,3 +158,76 @@ def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStac
     text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
     assert "the program's own error" in text
     assert "    arguments" in text, "its last lines are shown"
+
+
+def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
+    is_followed_and_stopped(stack, tmp_path, "--on", "job")
+
+
+COUNTS = """\
+import pathlib, sys, time
+words = pathlib.Path("texts/words.txt").read_text().split() + pathlib.Path("more.txt").read_text().split()
+pathlib.Path("out/deep").mkdir(parents=True)
+pathlib.Path("out/deep/count.txt").write_text(str(len(words)))
+pathlib.Path("out/words.txt").write_text(" ".join(words))
+print("counted", flush=True)
+time.sleep(float(sys.argv[1]))
+sys.exit(int(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def counts(tmp_path: Path) -> tuple[str, ...]:
+    """A script with a folder and a file of inputs, and what it leaves."""
+    script, texts, more = tmp_path / "counts.py", tmp_path / "texts", tmp_path / "short"
+    texts.mkdir()
+    script.write_text(COUNTS)
+    (texts / "words.txt").write_text("one two three")
+    more.write_text("four")
+    return (str(script), "--input", str(texts), "--input", f"{more}=more.txt", "--output", "out")
+
+
+def test_files_go_with_a_script_and_what_it_leaves_comes_back_also_where_it_fails(
+    stack: ProgramStack, counts: tuple[str, ...], tmp_path: Path
+) -> None:
+    into = tmp_path / "back"
+    done = run(stack, *counts, "--into", str(into), "--", "0", "3")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.splitlines() == [
+        "azure-gpu: fetched 2 input files",
+        "counted",
+        "azure-gpu: uploaded 2 files",
+    ]  # the service has one log for both streams
+    assert f"fetched 2 files into {into}" in done.stderr
+    assert (into / "out" / "deep" / "count.txt").read_text() == "4"
+    assert (into / "out" / "words.txt").read_text() == "one two three four"
+
+
+def test_what_a_run_leaves_is_fetched_elsewhere_after_its_caller_was_killed(
+    stack: ProgramStack, counts: tuple[str, ...], tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        stack.line("run", "--on", "job", *counts, "--", "1", "0"),
+        cwd=CHECKOUT,
+        env=stack.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    told = next(line for line in process.stderr if "its files will be in" in line)
+    process.kill()
+    process.communicate()
+    name = told.split()[-1]
+    into = tmp_path / "elsewhere"
+    until(lambda: stack.operations("fetch", name, "--into", str(into)).returncode == 0, "its files are there", SECONDS)
+    assert (into / "out" / "words.txt").read_text() == "one two three four"
+    nothing = stack.operations("fetch", "run-nothing", "--into", str(into))
+    assert nothing.returncode == 2
+    assert "no file of such a run is kept" in nothing.stderr
+
+
+def test_only_what_is_built_can_have_files(stack: ProgramStack, counts: tuple[str, ...]) -> None:
+    done = run(stack, *counts[1:])
+    assert done.returncode == 2
+    assert "only what is built can have files" in done.stderr

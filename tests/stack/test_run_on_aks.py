@@ -13,6 +13,7 @@ import pytest
 
 from azure_gpu_operations.clusters import reach
 from azure_gpu_operations.clusters.api import ClusterApi
+from tests.stack.attached_runs import carries_files, is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
 from tests.support.stack import ProgramStack
 
@@ -24,7 +25,7 @@ VERSION = "2025-09-01"
 CONFIG: dict[str, Any] = {
     "team": "tests",
     "location": "eastus",
-    "foundation": dict.fromkeys(["resource_group", "identity", "registry"], "create"),
+    "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
     "clusters": {
         "gpu": {
             "gpu_pools": {"t4": {"size": GPU, "max_nodes": 1}, "cheap": {"size": GPU, "max_nodes": 1, "spot": {}}},
@@ -32,6 +33,7 @@ CONFIG: dict[str, Any] = {
             "expires_after": "2999-01-01",
         }
     },
+    "ml_workspace": "create",
 }
 SCRIPT = """\
 import os, pathlib, sys, time
@@ -43,6 +45,18 @@ if os.environ.get("UNTIL"):
     while not pathlib.Path(os.environ["UNTIL"]).exists():
         time.sleep(0.05)
 sys.exit(int(os.environ.get("CODE", "0")))
+"""
+WHO = """\
+import os, pathlib
+assert pathlib.Path(os.environ["AZURE_FEDERATED_TOKEN_FILE"]).is_file()
+pathlib.Path("who.txt").write_text(os.environ["AZURE_CLIENT_ID"])
+"""
+LEAVES = """\
+import pathlib
+folder = pathlib.Path("out/model/variables")
+folder.mkdir(parents=True)
+(folder / "variables.index").write_text("")
+(folder.parent / "saved_model.pb").write_bytes(b"")
 """
 
 
@@ -75,8 +89,8 @@ def _power(azure: EmbeddedAzure, cluster_id: str) -> str:
 @pytest.fixture
 def kubeconfig(stack: ProgramStack) -> Path:
     """An administrator's, as the owner of an edge has one."""
-    (found,) = (stack.azure.state / "clusters").glob("*/admin.kubeconfig")
-    return found
+    found = (stack.azure.state / "clusters").glob("*/admin.kubeconfig")
+    return max(found, key=lambda file: file.stat().st_mtime)  # clusters of other tests' stacks leave theirs
 
 
 @pytest.fixture
@@ -203,7 +217,8 @@ def test_ctrl_c_removes_the_job(stack: ProgramStack, script: Path, api: ClusterA
     code, said = running.end()
     assert code == 130, said
     name = job_of(said)
-    assert f"stopped at your word, the job {name} is removed" in said
+    assert f"the job {name} is removed" in said
+    assert "stopped by Ctrl-C" in said
     until(lambda: api.get(f"/apis/batch/v1/namespaces/gpu-jobs/jobs/{name}") is None, "the job is gone")
 
 
@@ -286,3 +301,34 @@ def test_an_edge_is_a_cluster_by_its_kubeconfig_and_gives_a_gpu_by_a_variable(
     refused = run(stack, str(script), *options[:2], "--namespace", "not-there", on="edge")
     assert refused.returncode == 2
     assert "has no such namespace" in refused.stderr
+
+
+def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
+    is_followed_and_stopped(stack, tmp_path, "--on", "aks", "--gpus", "0")
+
+
+def test_files_go_with_a_run_as_the_stacks_identity_and_come_back(stack: ProgramStack, tmp_path: Path, api: ClusterApi) -> None:
+    carries_files(stack, tmp_path, "--on", "aks", "--gpus", "0")
+    script = str(tmp_path / "counts.py")
+    (tmp_path / "who.py").write_text(WHO)
+    done = run(stack, str(tmp_path / "who.py"), "--gpus", "0", "--output", "who.txt", "--into", str(tmp_path / "who"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    account = api.get("/api/v1/namespaces/gpu-jobs/serviceaccounts/stack-identity")
+    assert account is not None
+    assert (tmp_path / "who" / "who.txt").read_text() == account["metadata"]["annotations"]["azure.workload.identity/client-id"]
+    blob = f"{stack.outputs()['storage']}/providers/Microsoft.Authorization/roleAssignments"
+    assert any(
+        "ba92f5b4" in each["properties"]["roleDefinitionId"] for each in stack.azure.get(blob, "2022-04-01").json()["value"]
+    )
+    elsewhere = run(stack, script, "--gpus", "0", "--output", "out", "--namespace", "default")
+    assert elsewhere.returncode == 2
+    assert "--namespace: files come and go as the stack's identity" in elsewhere.stderr
+
+
+def test_a_saved_model_that_a_run_leaves_is_a_model_of_the_workspace(stack: ProgramStack, tmp_path: Path) -> None:
+    script = tmp_path / "leaves.py"
+    script.write_text(LEAVES)
+    words = ("--gpus", "0", "--output", "out", "--model", "digits:1")
+    done = run(stack, str(script), *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"the model digits, version 1: python -m operations up --stack {stack.name} registers it" in done.stderr

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.stack.attached_runs import is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
 from tests.support.stack import ProgramStack, standing
 
@@ -206,7 +207,7 @@ def test_ctrl_c_ends_the_job_in_azure(stack: ProgramStack, script: Path) -> None
     finally:
         process.kill()
     assert process.returncode == 130, said
-    assert "stopped at your word" in said
+    assert "stopped by Ctrl-C" in said
     from tests.support.batch_clients import account_of  # here, as above
 
     job = account_of(stack).get_job(job_of(said))
@@ -229,6 +230,10 @@ def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStac
 
     text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
     assert "the program's own error" in text
+
+
+def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
+    is_followed_and_stopped(stack, tmp_path, "--on", "batch", "--pool", "plain")
 
 
 def test_a_program_that_is_not_there_is_told_and_is_no_exit_code_of_its_own(stack: ProgramStack) -> None:

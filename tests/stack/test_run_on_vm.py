@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.stack.attached_runs import carries_files, is_followed_and_stopped
 from tests.support.embedded import EmbeddedAzure
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack, standing
@@ -108,6 +109,17 @@ def test_a_run_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path)
     assert "trainer: stopped when its time was over" in done.stderr
 
 
+def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
+    is_followed_and_stopped(stack, tmp_path, "--on", "vm", "--way", "python")
+
+
+def test_files_go_with_a_container_on_the_machine_and_come_back(stack: ProgramStack, tmp_path: Path) -> None:
+    carries_files(stack, tmp_path, "--on", "vm")
+    plain = stack.operations("run", str(tmp_path / "counts.py"), "--on", "vm", "--way", "python", "--output", "out", "--", "0")
+    assert plain.returncode == 2
+    assert "--way: files go with a container only" in plain.stderr
+
+
 def test_a_deallocated_machine_is_started_and_deallocated_again_by_a_run_that_is_asked_to(
     stack: ProgramStack, script: Path
 ) -> None:
@@ -144,3 +156,11 @@ def test_a_workload_starts_on_the_cluster_as_its_dockerfile_says(stack: ProgramS
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[Vector addition of 100 elements]" in done.stdout
     assert "gpu: Completed, exit code 0; " in done.stderr
+
+
+def test_a_job_of_the_workspace_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
+    is_followed_and_stopped(stack, tmp_path, "--on", "cluster")
+
+
+def test_files_go_with_a_job_of_the_workspace_and_come_back(stack: ProgramStack, tmp_path: Path) -> None:
+    carries_files(stack, tmp_path, "--on", "cluster")

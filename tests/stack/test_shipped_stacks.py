@@ -26,8 +26,41 @@ def test_a_shipped_stack_previews_clean_with_its_connection_replaced(azure: Embe
 
 
 @pytest.mark.slow
+def test_the_dev_stack_names_what_is_off_and_creates_all_five_services_where_nothing_is(
+    azure: EmbeddedAzure, shipped: Shipped
+) -> None:
+    stack = shipped(azure, "dev")
+    done = stack.pulumi("preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "not declared: clusters.shared, ml_workspace.computes.gpu, ml_endpoints.embeddings" in done.stdout
+    for of_service in (":ManagedCluster", ":OnlineEndpoint"):
+        assert of_service not in done.stdout
+
+    text = stack.config_file.read_text()
+    assert text.count("enabled: false") == 3
+    stack.config_file.write_text(text.replace("enabled: false", "enabled: true"))
+    done = stack.pulumi("preview", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    steps = json.loads(done.stdout)["steps"]
+    assert {step["op"] for step in steps} == {"create"}
+    created = {step["newState"]["type"].removeprefix("azure-native:") for step in steps}
+    assert created > {
+        "containerinstance:ContainerGroup",
+        "app:Job",
+        "batch:Pool",
+        "containerservice:ManagedCluster",
+        "containerservice:AgentPool",
+        "machinelearningservices:Compute",
+        "machinelearningservices:OnlineEndpoint",
+        "machinelearningservices:OnlineDeployment",
+    }
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_documents_stack_runs_the_two_groups_of_the_first_source_document(azure: EmbeddedAzure, shipped: Shipped) -> None:
+def test_the_documents_stack_runs_the_groups_of_the_first_source_document_and_the_cluster_of_the_fifth(
+    azure: EmbeddedAzure, shipped: Shipped
+) -> None:
     stack = shipped(azure, "documents")
     done = stack.up()
     assert done.returncode == 0, done.stdout + done.stderr
@@ -52,8 +85,17 @@ def test_the_documents_stack_runs_the_two_groups_of_the_first_source_document(az
     result = json.loads(logs.splitlines()[-1])
     assert result["accuracy"] > 0.95
     assert result["dataset"] == "scikit-learn digits"
+    cluster = azure.get(stack.outputs()["clusters"]["aks-gpu"], "2025-09-01").json()
+    assert cluster["tags"]["as-of"] == "2019-05-02"
+    pools = {pool["vmSize"]: pool["count"] for pool in cluster["properties"]["agentPoolProfiles"] if pool["mode"] == "User"}
+    assert pools == {"Standard_NC6": 3}
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
-    assert stack.pulumi("refresh", "--yes", "--expect-no-changes").returncode == 0
+    refreshed = stack.pulumi("refresh", "--yes")
+    assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
+    # Azure shows every pool in the cluster's own body, also those that are resources of their own.
+    assert {(step.operation, step.type) for step in stack.steps()} <= {("update", "azure-native:containerservice:ManagedCluster")}
+    done = stack.pulumi("destroy", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow

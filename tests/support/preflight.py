@@ -7,6 +7,6 @@ from azure_gpu_operations.preflight import command
 
 def main(*arguments: str) -> int:
     parser = argparse.ArgumentParser()
-    command.register(parser.add_subparsers())
-    options = parser.parse_args(["preflight", *arguments])
+    command.add_arguments(parser)
+    options = parser.parse_args(arguments)
     return options.run(options)

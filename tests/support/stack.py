@@ -48,11 +48,25 @@ class ProgramStack:
             self.configure(config)
 
     def configure(self, config: dict[str, Any]) -> None:
-        """Writes the stack's configuration, keeping the salt of its secrets."""
+        """Writes the stack's configuration, keeping the salt of its secrets. It isn't protected, unless it says so."""
         earlier = yaml.safe_load(self.config_file.read_text()) if self.config_file.exists() else {}
-        keys = {f"azure-gpu:{key}": value for key, value in config.items()} | connection_keys(self.azure)
+        keys = {f"azure-gpu:{key}": value for key, value in {"protect_data": False, **config}.items()} | connection_keys(
+            self.azure
+        )
         self.config_file.write_text(yaml.safe_dump({**earlier, "config": keys}, sort_keys=False))
         self._configured, self._updated = deepcopy(config), None
+
+    @contextmanager
+    def without(self, section: str) -> Iterator[None]:
+        """With a configuration that leaves a section out; afterwards it is as before."""
+        text = self.config_file.read_text()
+        content = yaml.safe_load(text)
+        del content["config"][f"azure-gpu:{section}"]
+        self.config_file.write_text(yaml.safe_dump(content, sort_keys=False))
+        try:
+            yield
+        finally:
+            self.config_file.write_text(text)
 
     def become(self, config: dict[str, Any]) -> None:
         """Brings the stack, made where it isn't there yet, to this configuration, whatever it had."""
@@ -72,7 +86,12 @@ class ProgramStack:
         return self.operations("up")
 
     def down(self) -> "subprocess.CompletedProcess[str]":
-        return self.operations("down")
+        return self.operations("down", "--yes")
+
+    def let_go(self) -> None:
+        """Lets what is protected go, for a stack that ends."""
+        done = self._run(["pulumi", "state", "unprotect", "--all", "--yes", "--stack", self.name])
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def end(self) -> None:
         """Takes the stack down. One that nothing was brought up in is only removed, which fails where it has a resource."""

@@ -22,4 +22,4 @@ class Listening(Provider):
 
 
 if __name__ == "__main__":
-    serve(sys.stdout, lambda stop: Listening(stop=stop))
+    serve(sys.stdout, Listening())

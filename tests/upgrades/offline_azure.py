@@ -103,4 +103,4 @@ class OfflineAzure(Provider):
 
 
 if __name__ == "__main__":
-    serve(sys.stdout, lambda stop: OfflineAzure(stop=stop))
+    serve(sys.stdout, OfflineAzure())

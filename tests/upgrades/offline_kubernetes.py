@@ -44,4 +44,4 @@ class OfflineKubernetes(Provider):
 
 
 if __name__ == "__main__":
-    serve(sys.stdout, lambda stop: OfflineKubernetes(stop=stop))
+    serve(sys.stdout, OfflineKubernetes())

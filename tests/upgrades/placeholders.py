@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from azure_gpu.formats.build_context import context_hash
+from azure_gpu.shared.workloads import Workload
 from tests.components.recording import SECRET_SIGNATURE
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.upgrades.program import tag_of
@@ -31,9 +32,8 @@ def put(record: Record, azure: EmbeddedAzure) -> Record:
     there = (secret for secret in secrets if secret in text)
     for number, secret in enumerate(sorted(there, key=lambda each: (-len(each), text.find(each)))):
         text = text.replace(secret, f"secret-{number}")
-    for folder in (CHECKOUT / "workloads").iterdir():
-        if (folder / "Dockerfile").is_file():
-            text = text.replace(context_hash(folder), tag_of(folder))
+    for workload in Workload:
+        text = text.replace(context_hash(workload.context), tag_of(workload.context))
     text = text.replace(str(azure.state), "/state").replace(str(CHECKOUT), "/checkout")
     return json.loads(_PORT.sub(r"\1:8443", text))
 

@@ -84,6 +84,11 @@ cudaError_t cudaGetDeviceCount(int *count) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
   std::strcpy(properties->name, "Stand-in for a GPU");
+  properties->totalGlobalMem = std::size_t{16} << 30;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int *version) {
+  *version = 12090;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }

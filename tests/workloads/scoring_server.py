@@ -25,14 +25,14 @@ def free_port() -> int:
 
 
 @contextmanager
-def server(python: Path, model: Path, log: Path, **environment: str) -> Iterator[httpx.Client]:
+def server(python: Path, model: Path, log: Path, cwd: Path = SCORING, /, **environment: str) -> Iterator[httpx.Client]:
     """The image's entry point in its environment; a client of it once it is healthy. It ends with the block."""
     port = free_port()
     known = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     given = {"AZUREML_MODEL_DIR": str(model), "WORKER_COUNT": "1", "PYTHONDONTWRITEBYTECODE": "1", **environment}
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [python, "serve.py", "--port", str(port)], cwd=SCORING, env={**known, **given}, stdout=out, stderr=out
+            [python, "serve.py", "--port", str(port)], cwd=cwd, env={**known, **given}, stdout=out, stderr=out
         )
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:

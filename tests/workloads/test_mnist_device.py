@@ -1,11 +1,12 @@
 """The GPU's lines in the log. Without a GPU these tests show what is printed for one, not that TensorFlow uses it."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from workloads.mnist.mnist_training import __main__ as program, device
+from workloads.mnist.mnist_training import __main__ as program, device, gpu_absence
 from workloads.mnist.mnist_training.refusal import ExitCode, RefusedError
 
 
@@ -70,9 +71,43 @@ def test_a_required_gpu_that_is_missing_ends_with_3(monkeypatch: pytest.MonkeyPa
     assert int(ExitCode.NO_GPU) == 3
 
 
-def test_a_machine_without_a_gpu_says_plainly_that_the_cpu_trains(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+def test_a_machine_without_a_gpu_says_plainly_that_the_cpu_trains_and_why(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow([]))
+    monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow([]))
+    monkeypatch.setattr(gpu_absence, "explain", lambda environment: gpu_absence.Absence(True, "a reason"))
     assert program._device(require_gpu=False)["device"] == "cpu"
-    assert capsys.readouterr().out == "No GPU found: training runs on the CPU\n"
+    said = capfd.readouterr()
+    assert said.out == "No GPU found: training runs on the CPU (a reason)\n"
+    assert said.err == ""
+
+
+class NoisyTensorFlow(FakeTensorFlow):
+    """One whose native code writes when it is asked for GPUs."""
+
+    def __init__(self, gpus: list[str]) -> None:
+        super().__init__(gpus)
+        self.config.list_physical_devices = lambda kind: os.write(2, b"E0000 failed call to cuInit\n") and gpus
+
+
+@pytest.mark.parametrize(("require_gpu", "expected"), [(True, True), (False, False)])
+def test_what_the_driver_says_is_shown_where_a_gpu_is_there_or_required(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, require_gpu: bool, expected: bool
+) -> None:
+    absence = gpu_absence.Absence(expected, "a reason")
+    monkeypatch.setattr(gpu_absence, "explain", lambda environment: absence)
+    monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow([]))
+    if require_gpu:
+        with pytest.raises(RefusedError, match="--require-gpu: TensorFlow finds no GPU: a reason"):
+            program._device(require_gpu=True)
+    else:
+        program._device(require_gpu=False)
+    assert capfd.readouterr().err == "E0000 failed call to cuInit\n"
+
+
+def test_what_native_code_says_of_a_gpu_that_works_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow(["gpu"]))
+    assert program._device(require_gpu=True)["device"] == "gpu"
+    assert capfd.readouterr().err == ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.workloads.workload_runs import MNIST, Finished, run, write_data
+from workloads.mnist.mnist_training import gpu_absence
 
 ACCURACY = re.compile(r"Accuracy at step (\d+): (0\.\d{1,4}|1\.0)")
 # Reads a saved model and says how many of the held-out digits it tells right.
@@ -37,6 +38,9 @@ def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: P
     finished = train("--output-dir", tmp_path)
     assert finished.code == 0, finished.stderr
     report = finished.report
+    if report["device"] == "cpu":
+        assert finished.stderr == "", "what TensorFlow's native code says of a machine without a GPU is no news"
+        assert [line for line in finished.lines if "GPU" in line] == [gpu_absence.explain({}).line("training")]
     assert report["accuracy"] > 0.95
     assert (report["dataset"], report["examples"]) == ("scikit-learn digits", {"train": 1437, "held_out": 360})
     assert not any("MNIST" in line for line in finished.lines), "scikit-learn's digits are not MNIST"
@@ -137,6 +141,10 @@ def test_an_accuracy_that_is_not_reached_ends_with_1(tmp_path: Path, train: Call
     assert finished.code == 1
     assert finished.report["passed"] is False
     assert finished.report["accuracy"] < 0.99
+    said = (
+        f"accuracy {finished.report['accuracy']} on 360 held-out images of scikit-learn digits; required: 0.99 (--min-accuracy)"
+    )
+    assert finished.stderr == f"mnist_training: {said}\n"
 
 
 def test_a_batch_larger_than_the_data_is_refused_before_tensorflow_is_needed(

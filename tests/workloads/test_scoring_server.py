@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from tests.workloads.scoring_server import exchange, picture, server
+from workloads.scoring.image_scoring import gpu_absence
 
 RED = picture((255, 0, 51))
 RED_SCORES = [1.0, 0.0, 0.2]
@@ -303,6 +304,15 @@ def test_the_log_has_one_line_a_request_and_nothing_of_what_was_sent(scoring: ht
     scoring.post("/score", content=RED, headers=PNG)
     lines = log.read_text()[before:].splitlines()
     assert [line.split(" - ", 1)[1].split(" ")[:3] for line in lines] == [["POST", "/score", "400"], ["POST", "/score", "200"]]
+
+
+def test_the_log_says_once_that_the_cpu_runs_and_nothing_of_what_tensorflow_says_at_its_start(scoring: httpx.Client) -> None:
+    absence = gpu_absence.explain({})
+    if not absence.is_expected:
+        pytest.skip("this machine has an NVIDIA driver or device")
+    log = Path(scoring.headers["x-log"]).read_text()
+    assert [line for line in log.splitlines() if "GPU" in line] == [absence.line("the model")]
+    assert not re.search(r"^[IWEF]\d{4} |absl::|oneDNN|cuInit|cudart_stub", log, re.MULTILINE)
 
 
 def test_nothing_of_all_this_made_the_server_say_that_it_erred(scoring: httpx.Client) -> None:

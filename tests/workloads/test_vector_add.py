@@ -30,6 +30,7 @@ def test_the_articles_run_says_plainly_that_the_cpu_ran(cpu_build: Path) -> None
     report = finished.report
     assert (report["device"], report["elements"], report["threads"], report["blocks"]) == ("cpu", 50000, 256, 196)
     assert (report["mismatches"], report["passed"]) == (0, True)
+    assert (report["device_memory_mib"], report["cuda_driver"]) == (None, None)
     assert 0 < report["seconds"]["min"] <= report["seconds"]["median"]
     assert report["bandwidth_gb_per_s"] == pytest.approx(3 * 4 * 50000 / report["seconds"]["median"] / 1e9, rel=1e-3)
 

@@ -85,6 +85,7 @@ def test_the_articles_lines_are_printed_in_its_order(with_stand_in: Path) -> Non
     assert finished.stderr == "stand-in: all device memory was freed\n"
     report = finished.report
     assert (report["device"], report["device_name"], report["repeats"]) == ("cuda", "Stand-in for a GPU", 3)
+    assert (report["device_memory_mib"], report["cuda_driver"]) == (16384, "12.9")
     assert (report["seconds"], report["bandwidth_gb_per_s"]) == ({"min": 0.0005, "median": 0.0005}, 1.2)
 
 

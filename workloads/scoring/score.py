@@ -1,7 +1,8 @@
 """The scoring script: any TensorFlow SavedModel of one input behind Azure Machine Learning's inference server, or on the command
 line: `python score.py --model DIR image.png …`.
 
-In: `init` reads the folder that AZUREML_MODEL_DIR names, `run` gets each request. Out: JSON, as README.md describes it.
+In: `init` reads the model in the folder that AZUREML_MODEL_DIR names, else the one in the image; `run` gets each request. Out:
+JSON, as README.md describes it.
 """
 
 import argparse
@@ -16,8 +17,8 @@ from azureml_inference_server_http.api.aml_response import AMLResponse
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # the server loads this file by its path
 
-from image_scoring import answer, body, content, limits, log_lines
-from image_scoring.model import Model
+from image_scoring import answer, body, content, limits, log_lines, model_folder
+from image_scoring.model import Model, say_where_it_runs
 from image_scoring.refusal import RefusedError
 
 _AT_WORK = threading.BoundedSemaphore(2)  # requests that decode or run the model: one more than Python can run, not one a thread
@@ -28,10 +29,9 @@ def init() -> None:
     global model, allowed
     log_lines.one_a_request()
     allowed = limits.read(os.environ)
-    folder = os.environ.get("AZUREML_MODEL_DIR")
-    if not folder:
-        raise ValueError("AZUREML_MODEL_DIR is not set; expected the folder of a SavedModel")
-    model = Model(Path(folder))
+    folder = model_folder.choose(os.environ)
+    say_where_it_runs(os.environ)
+    model = Model(folder)
     model.warm_up()
     gc.collect()
     gc.freeze()  # what stays for good needn't be looked through again
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--model", required=True, metavar="DIR", help="folder with a SavedModel")
     parser.add_argument("files", nargs="+", metavar="FILE", help="PNG, JPEG, .npy or .json")
     given = parser.parse_args(arguments)
-    os.environ["AZUREML_MODEL_DIR"] = given.model
+    os.environ[model_folder.VARIABLE] = given.model
     try:
         init()
     except ValueError as error:

@@ -15,7 +15,7 @@ import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
 from azure_gpu.aks import kubeconfig as cluster_kubeconfig
-from azure_gpu.aks.args import GpuClusterArgs, Login
+from azure_gpu.aks.args import GpuClusterWiring, Login
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import SERVICE_PRINCIPAL, USER, Admin, GpuClusterSpec
 from azure_gpu.catalog import roles
@@ -35,9 +35,10 @@ class Cluster:
     name: pulumi.Output[str]
     group: pulumi.Input[str]
     declared: containerservice.ManagedCluster | None  # None: it exists
+    provider: pulumi.ProviderResource | None = None  # of the subscription that it is in, where that is another
 
 
-def id_of(spec: GpuClusterSpec, args: GpuClusterArgs) -> str:
+def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
     """The cluster's ARM id, said before it is there."""
     if spec.existing:
         return spec.existing.text
@@ -47,16 +48,20 @@ def id_of(spec: GpuClusterSpec, args: GpuClusterArgs) -> str:
     )
 
 
-def admins(spec: GpuClusterSpec) -> tuple[Admin, ...]:
+def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Admin, ...]:
     """Those who may do everything: those who are said, else whoever runs the program."""
     kind = USER if spec.access.login is Login.AZURE_CLI else SERVICE_PRINCIPAL
-    return spec.access.admins or (Admin(authorization.get_client_config().object_id, kind),)
+    return spec.access.admins or (
+        Admin(authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)).object_id, kind),
+    )
 
 
-def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster) -> pulumi.Output[str]:
+def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
     """The text of a kubeconfig; a secret where it lets its holder in, as that of a cluster without Entra."""
     answer = containerservice.list_managed_cluster_user_credentials_output(
-        resource_group_name=cluster.group, resource_name=cluster.name
+        resource_group_name=cluster.group,
+        resource_name=cluster.name,
+        opts=pulumi.InvokeOptions(parent=parent, provider=cluster.provider),
     )
 
     def written(kubeconfigs: Sequence[containerservice.outputs.CredentialResultResponse]) -> str:
@@ -77,7 +82,7 @@ def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster) -> p
 
 
 def assign(
-    name: str, spec: GpuClusterSpec, cluster: Cluster, config: pulumi.Output[str], opts: pulumi.ResourceOptions
+    name: str, spec: GpuClusterSpec, cluster: Cluster, config: pulumi.Output[str], parent: pulumi.Resource
 ) -> list[authorization.RoleAssignment]:
     """The role of each administrator on the cluster. The first is waited for, until it works for whoever runs the program."""
 
@@ -98,10 +103,12 @@ def assign(
             scope=cluster.resource_id,
             principal_id=admin.object_id,
             principal_type=admin.kind,
-            role_definition_id=roles.definition_id(spec.context.subscription_id, roles.AKS_RBAC_CLUSTER_ADMIN),
-            opts=pulumi.ResourceOptions.merge(opts, waiting),
+            role_definition_id=roles.definition_id(
+                spec.existing.subscription if spec.existing else spec.context.subscription_id, roles.AKS_RBAC_CLUSTER_ADMIN
+            ),
+            opts=pulumi.ResourceOptions.merge(pulumi.ResourceOptions(parent=parent), waiting),
         )
-        for admin in admins(spec)
+        for admin in admins(spec, parent)
     ]
 
 

@@ -8,14 +8,14 @@ jobs come with it. Left out: Windows pools, networks, ingress, Container insight
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict, Unpack, cast, overload
 
 import pulumi
 from pulumi_azure_native import authorization, containerservice, managedidentity
 
-from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, kubeconfig as cluster_kubeconfig
+from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, kubeconfig as cluster_kubeconfig, login
 from azure_gpu.aks.access import Cluster
-from azure_gpu.aks.args import GpuClusterArgs, PoolReplace
+from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
 from azure_gpu.aks.pools import GpuPoolSpec
@@ -23,14 +23,18 @@ from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import SERVICE_PRINCIPAL, GpuClusterSpec, may_speak
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
+from azure_gpu.catalog.services.aks import workload_identity
+from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.tags import NODE_POOL
+from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
-from azure_gpu.shared import log_settings, role_of_identity
-from azure_gpu.shared.attachable import ClusterOfWorkspace
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.shared import log_settings, overrides, program, role_of_identity
+from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
+from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.wired import Wired, together
 
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuCluster"]
 
@@ -39,20 +43,35 @@ HOW_REPLACED = "of the\ncluster with all that is in it, or of the one GPU pool a
 # What its API answers, why nodes came and went, and who logged in. Source: Microsoft Learn,
 # articles/aks/monitor-aks-reference.md, resource logs.
 LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
-SERVICE_ACCOUNT = "stack-identity"  # in the namespace of jobs: whoever runs as it speaks as the stack's identity
-_AUDIENCE = "api://AzureADTokenExchange"
 
 
-class GpuCluster(pulumi.ComponentResource):
+_Wired = Wired[GpuClusterWiring, tuple[GpuClusterSpec, ClusterFacts]]
+
+
+class PoolOfCluster(TypedDict):
+    """What work on a GPU pool needs."""
+
+    name: pulumi.Output[str]
+    """Name of the agent pool in Azure."""
+    resource: str
+    """What a pod requests for a GPU, such as nvidia.com/gpu."""
+    label: str
+    """The label that selects its nodes, `key=value`."""
+    tolerates: list[str]
+    """The taints that a pod has to tolerate."""
+
+
+class GpuCluster(AttachableCluster):
     """A cluster. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    cluster_id: pulumi.Output[str]
     """ARM id of the cluster."""
+    cluster_name: pulumi.Output[str]
+    """Its name in Azure."""
     namespace: str | None
     """The namespace that jobs run in; None where nothing is put onto the cluster."""
-    gpu_pools: dict[str, Any]
-    """By the pool's name here: `name` of the agent pool in Azure, `resource` that a pod asks for, `label` that selects its nodes,
-    and the taints that it `tolerates`."""
+    gpu_pools: dict[str, PoolOfCluster]
+    """What work on each pool needs, by the pool's name here."""
     expires_at: pulumi.Output[str] | None
     """The instant at which the cluster should be gone, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
@@ -61,33 +80,68 @@ class GpuCluster(pulumi.ComponentResource):
     idle_cost: pulumi.Output[float] | None
     """The same with the nodes that stay while nothing runs, of the system pool above all."""
     kubeconfig: pulumi.Output[str]
-    """A kubeconfig that logs in by kubelogin. Not an output."""
+    """A kubeconfig that logs in by kubelogin, which is known once those who may do everything in the cluster may; secret."""
+    oidc_issuer_url: pulumi.Output[str]
+    """What issues the tokens of the cluster's service accounts, for credentials that trust them."""
+    identity_principal_id: pulumi.Output[str] | None
+    """Object id of the cluster's own identity; None for an existing cluster."""
+    kubelet_principal_id: pulumi.Output[str]
+    """Object id of the identity that its nodes pull images as."""
     of_workspace: ClusterOfWorkspace
     """The cluster as an Azure Machine Learning workspace attaches it. Not an output."""
+
+    @overload
+    def __init__(self, name: str, args: GpuClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[GpuClusterArgs]) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        name: str,
+        args: _Wired,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None: ...
 
     def __init__(
         self,
         name: str,
-        args: GpuClusterArgs,
+        args: GpuClusterArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: tuple[GpuClusterSpec, ClusterFacts] | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec, facts = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:GpuCluster", name, None, opts)
-        spec, facts = planned or _decided(name, args)
-        self._speaks = _speaks(spec, args)
+        wiring = wired.args
+        self._speaks = _speaks(spec, wiring)
 
         self._name = name
         self._spec = spec
-        self._args = args
+        self._args = wiring
         self._child = pulumi.ResourceOptions(parent=self)
-        cluster = self._existing() if spec.existing else self._cluster()
+        self.identity_principal_id = None
+        cluster = self._existing(wired.asked_by) if spec.existing else self._cluster()
         pools = {pool: self._pool(each, cluster) for pool, each in spec.pools.items()}
-        self.kubeconfig = cluster_access.kubeconfig(spec, facts, cluster)
-        self.resource_id = cluster.resource_id
+        self._config = cluster_access.kubeconfig(spec, facts, cluster, self)
+        self.cluster_id = cluster.resource_id
+        self.cluster_name = cluster.name
         self.namespace = spec.objects.namespace if spec.on_cluster else None
         self.gpu_pools = {pool: _said_of(spec.pools[pool], declared) for pool, declared in pools.items()}
-        before: list[pulumi.Resource] = [*pools.values(), *self._roles(facts, cluster)]
+        if cluster.declared is None:
+            self.oidc_issuer_url = pulumi.Output.from_input(facts.issuer_url)
+            self.kubelet_principal_id = pulumi.Output.from_input(facts.kubelet_object_id)
+        else:
+            found = self._read(cluster)
+            self.oidc_issuer_url = found.apply(cluster_existing.issuer_url)
+            self.kubelet_principal_id = found.apply(cluster_existing.kubelet_object_id)
+        assigned = self._roles(facts, cluster)
+        before: list[pulumi.Resource] = [*pools.values(), *assigned]
+        # Who is given it may use it: the role is there, and works.
+        entered = pulumi.Output.all(self._config, *(each.urn for each in assigned)).apply(lambda values: str(values[0]))
+        self.kubeconfig = pulumi.Output.secret(entered)
         on_it = self._on_cluster(cluster, before) if spec.on_cluster else []
         ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in [*before, *on_it])).apply(lambda values: values[0])
         self.of_workspace = {
@@ -102,7 +156,12 @@ class GpuCluster(pulumi.ComponentResource):
         self._announce()
         self.register_outputs(
             {
-                "resource_id": self.resource_id,
+                "cluster_id": self.cluster_id,
+                "cluster_name": self.cluster_name,
+                "kubeconfig": self.kubeconfig,
+                "oidc_issuer_url": self.oidc_issuer_url,
+                "identity_principal_id": self.identity_principal_id,
+                "kubelet_principal_id": self.kubelet_principal_id,
                 "namespace": self.namespace,
                 "gpu_pools": self.gpu_pools,
                 "expires_at": self.expires_at,
@@ -111,7 +170,7 @@ class GpuCluster(pulumi.ComponentResource):
             }
         )
 
-    def _existing(self) -> Cluster:
+    def _existing(self, asked_by: AskedBy) -> Cluster:
         found = self._spec.existing
         assert found is not None
         return Cluster(
@@ -119,6 +178,7 @@ class GpuCluster(pulumi.ComponentResource):
             name=pulumi.Output.from_input(found.name),
             group=found.resource_group,
             declared=None,
+            provider=asked_by.provider_at(found, self._spec.context.subscription_id),
         )
 
     def _cluster(self) -> Cluster:
@@ -128,13 +188,14 @@ class GpuCluster(pulumi.ComponentResource):
             f"{self._name}-identity",
             resource_name_=spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, f"cluster-{self._name}"),
             resource_group_name=group,
-            location=spec.location,
+            location=declared(spec.location, self._args.get("location")),
             tags=spec.tags,
             opts=self._child,
         )
+        self.identity_principal_id = identity.principal_id
         cluster = containerservice.ManagedCluster(
             f"{self._name}-cluster",
-            resource_name_=spec.name,
+            resource_name_=declared(spec.name, self._args.get("cluster_name")),
             resource_group_name=group,
             **inputs.cluster(spec, self._args, identity.id),
             tags=spec.tags,
@@ -144,6 +205,7 @@ class GpuCluster(pulumi.ComponentResource):
                 replace_on_changes=REPLACING_CLUSTER,
                 # Its name is fixed, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
+                transformations=overrides.applied(self._args.get("overrides"), self),
             ),
         )
         for config, window in inputs.windows(spec).items():
@@ -188,6 +250,8 @@ class GpuCluster(pulumi.ComponentResource):
                 # Said either way: the provider would delete a pool of a name that is said before it makes another.
                 delete_before_replace=spec.replace is PoolReplace.DRAIN_FIRST,
                 deleted_with=cluster.declared,
+                provider=cluster.provider,
+                transformations=overrides.applied(self._args.get("gpu_pools", {})[spec.name].get("overrides"), self),
             ),
         )
 
@@ -199,16 +263,10 @@ class GpuCluster(pulumi.ComponentResource):
             self._print_commands(facts)
             return assigned
         if "registry" in self._args and (cluster.declared is not None or facts.kubelet_object_id):
-            assigned += self._assigned("pull-role", roles.ACR_PULL, self._args["registry"]["id"], self._kubelet(facts, cluster))
+            assigned += self._assigned("pull-role", roles.ACR_PULL, self._args["registry"]["id"], self.kubelet_principal_id)
         if facts.azure_rbac:
-            assigned += cluster_access.assign(self._name, spec, cluster, self.kubeconfig, self._child)
+            assigned += cluster_access.assign(self._name, spec, cluster, self._config, self)
         return assigned
-
-    def _kubelet(self, facts: ClusterFacts, cluster: Cluster) -> pulumi.Output[str]:
-        """The identity that nodes pull images as, which AKS makes with the cluster."""
-        if cluster.declared is None:
-            return pulumi.Output.from_input(facts.kubelet_object_id)
-        return _read(cluster).apply(cluster_existing.kubelet_object_id)
 
     def _assigned(
         self, suffix: str, role: str, scope: pulumi.Input[str], principal_id: pulumi.Input[str]
@@ -226,6 +284,13 @@ class GpuCluster(pulumi.ComponentResource):
         )
         return [assigned]
 
+    def _read(self, cluster: Cluster) -> pulumi.Output[containerservice.GetManagedClusterResult]:
+        """The cluster as Azure has it. A preview of a change knows this, and none of the changed resource's own outputs but its
+        name: by those it would change whatever follows from them, too."""
+        return containerservice.get_managed_cluster_output(
+            resource_group_name=cluster.group, resource_name=cluster.name, opts=pulumi.InvokeOptions(parent=self)
+        )
+
     def _print_commands(self, facts: ClusterFacts) -> None:
         """What an administrator runs once the cluster is there."""
         cluster_id = cluster_access.id_of(self._spec, self._args)
@@ -233,10 +298,12 @@ class GpuCluster(pulumi.ComponentResource):
         if facts.azure_rbac:
             commands += [
                 cluster_kubeconfig.role_command(roles.AKS_RBAC_CLUSTER_ADMIN, cluster_id, admin.object_id, admin.kind)
-                for admin in cluster_access.admins(self._spec)
+                for admin in cluster_access.admins(self._spec, self)
             ]
         if "registry" in self._args:
-            registry = f"$(az acr show --name {self._args['registry']['name']} --query id --output tsv)"
+            elsewhere = self._args["registry"].get("subscription_id")
+            of_registry = f"{self._args['registry']['name']}{f' --subscription {elsewhere}' if elsewhere else ''}"
+            registry = f"$(az acr show --name {of_registry} --query id --output tsv)"
             kubelet = f"$(az aks show --ids {cluster_id} --query identityProfile.kubeletidentity.objectId --output tsv)"
             commands.append(cluster_kubeconfig.role_command(roles.ACR_PULL, registry, kubelet, SERVICE_PRINCIPAL))
         subnet = self._args.get("subnet_id")
@@ -249,7 +316,7 @@ class GpuCluster(pulumi.ComponentResource):
     def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> list[pulumi.Resource]:
         """Device plugin, labels, metrics, namespace, jobs, and the identity that pods can speak as."""
         images = self._args["registry"]["workload_images"] if "registry" in self._args else {}
-        provider = cluster_access.provider(self._name, cluster, self.kubeconfig, before, self)
+        provider = cluster_access.provider(self._name, cluster, self._config, before, self)
         opts = pulumi.ResourceOptions(parent=self, provider=provider)
         declared = gpu_objects_declare.declare(
             self._name,
@@ -276,9 +343,9 @@ class GpuCluster(pulumi.ComponentResource):
             federated_identity_credential_resource_name=spec.name,
             resource_name_=found.apply(lambda identity: identity.name if identity else ""),
             resource_group_name=found.apply(lambda identity: identity.resource_group if identity else ""),
-            issuer=_read(cluster).apply(lambda found: found.oidc_issuer_profile.issuer_url if found.oidc_issuer_profile else ""),
-            subject=f"system:serviceaccount:{spec.objects.namespace}:{SERVICE_ACCOUNT}",
-            audiences=[_AUDIENCE],
+            issuer=self.oidc_issuer_url,
+            subject=workload_identity.subject(spec.objects.namespace, SERVICE_ACCOUNT),
+            audiences=[workload_identity.AUDIENCE],
             opts=self._child,
         )
         account = {
@@ -287,7 +354,7 @@ class GpuCluster(pulumi.ComponentResource):
             "metadata": {
                 "name": SERVICE_ACCOUNT,
                 "namespace": spec.objects.namespace,
-                "annotations": {"azure.workload.identity/client-id": args.get("identity_client_id", "")},
+                "annotations": {workload_identity.CLIENT_ID_ANNOTATION: args.get("identity_client_id", "")},
             },
         }
         objects.declare(f"{self._name}-service-account-{SERVICE_ACCOUNT}", account, opts)
@@ -299,32 +366,34 @@ class GpuCluster(pulumi.ComponentResource):
             pulumi.log.info(f"while nothing runs it costs {idle}, disks and addresses aside", self)
 
 
-def _speaks(spec: GpuClusterSpec, args: GpuClusterArgs) -> bool:
+def _speaks(spec: GpuClusterSpec, args: GpuClusterWiring) -> bool:
     return may_speak(spec) and args.get("identity_is_own", False)
 
 
-def _decided(name: str, args: GpuClusterArgs) -> tuple[GpuClusterSpec, ClusterFacts]:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes. It logs in as the configuration and the environment let the provider log in."""
+    described = program.describe(GpuCluster, name, GpuClusterArgs, given, opts)
+    described.args.update(login.with_login(cast(GpuClusterSettings, described.args), login.configured()))
+    return common.wire(described)
+
+
+def _decided(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
     images = args["registry"]["workload_images"] if "registry" in args else {}
     of_services = gpu_objects_declare.missing_of_services(spec.objects, identity=_speaks(spec, args), storage="storage" in args)
-    refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
-    facts, problems = cluster_existing.look_up(spec)
-    refuse(problems)
+    wired.refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
+    facts, problems = cluster_existing.look_up(spec, wired.asked_by)
+    wired.refuse(problems)
     return spec, facts
 
 
-def _said_of(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> dict[str, Any]:
-    return {
-        "name": declared.name,
-        "resource": gpu_objects_rules.resource_of(spec.objects),
-        "label": f"{NODE_POOL}={spec.name}",
-        "tolerates": list(spec.taints),
-    }
-
-
-def _read(cluster: Cluster) -> pulumi.Output[containerservice.GetManagedClusterResult]:
-    """The cluster as Azure has it. A preview of a change knows this, and none of the changed resource's own outputs but its name:
-    by those it would change whatever follows from them, too."""
-    return containerservice.get_managed_cluster_output(resource_group_name=cluster.group, resource_name=cluster.name)
+def _said_of(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:
+    return PoolOfCluster(
+        name=declared.name.apply(lambda name: name or ""),
+        resource=gpu_objects_rules.resource_of(spec.objects),
+        label=f"{NODE_POOL}={spec.name}",
+        tolerates=list(spec.taints),
+    )

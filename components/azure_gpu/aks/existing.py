@@ -17,6 +17,7 @@ from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import existing
+from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,19 +26,22 @@ class ClusterFacts:
 
     entra: bool = True  # logins are Entra's
     azure_rbac: bool = True  # role assignments in Azure say what they may do
+    issuer_url: str = ""  # of the tokens of its service accounts; empty: none, or not known before it is there
     kubelet_object_id: str = ""  # of the identity that its nodes pull images as; empty: none, or not known before it is there
 
 
-def look_up(spec: GpuClusterSpec) -> tuple[ClusterFacts, list[Problem]]:
+def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:
     """What there is to know of an existing cluster."""
     if spec.existing is None:
         return ClusterFacts(), []
     path = f"{spec.path}.existing"
     found, problems = existing.read(
-        lambda group, name: containerservice.get_managed_cluster(resource_group_name=group, resource_name=name),
+        lambda group, name, opts: containerservice.get_managed_cluster(resource_group_name=group, resource_name=name, opts=opts),
         azure_types.MANAGED_CLUSTER,
         spec.existing,
         path,
+        asked_by,
+        spec.context.subscription_id,
     )
     if found is None:
         return ClusterFacts(), problems
@@ -52,6 +56,7 @@ def look_up(spec: GpuClusterSpec) -> tuple[ClusterFacts, list[Problem]]:
     facts = ClusterFacts(
         entra=found.aad_profile is not None,
         azure_rbac=found.aad_profile is not None and bool(found.aad_profile.enable_azure_rbac),
+        issuer_url=issuer_url(found),
         kubelet_object_id=kubelet_object_id(found),
     )
     return facts, problems
@@ -61,6 +66,11 @@ def kubelet_object_id(cluster: containerservice.GetManagedClusterResult) -> str:
     """Of the identity that the cluster's nodes pull images as; empty where it has none."""
     kubelet = (cluster.identity_profile or {}).get("kubeletidentity")
     return (kubelet.object_id or "") if kubelet is not None else ""
+
+
+def issuer_url(cluster: containerservice.GetManagedClusterResult) -> str:
+    """What issues the tokens of its service accounts; empty where nothing does."""
+    return (cluster.oidc_issuer_profile.issuer_url if cluster.oidc_issuer_profile else "") or ""
 
 
 def _elsewhere(spec: GpuClusterSpec, location: str, path: str) -> Problem:

@@ -11,20 +11,21 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import containerservice
 
-from azure_gpu.aks.args import AccessArgs, ClusterNetwork, GpuClusterArgs, NetworkPolicy, NodeImageChannel, UpgradeChannel
+from azure_gpu.aks.args import AccessArgs, ClusterNetwork, GpuClusterWiring, NetworkPolicy, NodeImageChannel, UpgradeChannel
 from azure_gpu.aks.pools import GpuPoolSpec
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.services.aks import clusters, maintenance, network, system_pools
 from azure_gpu.catalog.services.aks.sizes import INSTALL
+from azure_gpu.shared.context import declared
 
 SYSTEM_POOL = "system"
 SCALE_SET = "VirtualMachineScaleSets"
 
 
-def cluster(spec: GpuClusterSpec, args: GpuClusterArgs, identity_id: pulumi.Input[str]) -> dict[str, Any]:
+def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.Input[str]) -> dict[str, Any]:
     """Everything about the cluster but its name, group and tags."""
     return {
-        "location": spec.location,
+        "location": declared(spec.location, args.get("location")),
         "kubernetes_version": spec.kubernetes_version or None,
         "dns_prefix": spec.dns_prefix,
         # AKS's own name for it, MC_<group>_<cluster>_<region>, soon has more than the 80 characters that it may have.
@@ -50,7 +51,7 @@ def cluster(spec: GpuClusterSpec, args: GpuClusterArgs, identity_id: pulumi.Inpu
     }
 
 
-def _system_pool(spec: GpuClusterSpec, args: GpuClusterArgs) -> containerservice.ManagedClusterAgentPoolProfileArgs:
+def _system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservice.ManagedClusterAgentPoolProfileArgs:
     """The one pool inside the cluster's own body, without which ARM makes none."""
     pool = spec.system
     return containerservice.ManagedClusterAgentPoolProfileArgs(

@@ -5,7 +5,7 @@ is known to `catalog.services.aks`; how GPUs are shared is judged with what stan
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -26,8 +26,9 @@ from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, node_labels
 from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
-from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.context import Tags, check_tags, known
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu.shared.validation import written
 
 LONGEST_DRAIN_MINUTES = 1440
 DISK_GB = (30, 2048)
@@ -53,7 +54,7 @@ class OfCluster(NamedTuple):
     location_path: str
     kubernetes_version: str  # empty: not known
     long_term_support: bool
-    tags: Mapping[str, str]
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class GpuPoolSpec:
     os_disk_gb: int | None
     max_pods: int | None
     objects: GpuPool  # the same for what stands on the cluster
-    tags: dict[str, str]
+    tags: Tags
 
     @property
     def kept(self) -> dict[str, object]:
@@ -136,7 +137,7 @@ def resolve(name: str, said: GpuPoolArgs, cluster: OfCluster, day: date) -> tupl
 
 def _request(name: str, said: GpuPoolArgs, path: str, size: Size | None, cluster: OfCluster) -> PoolRequest:
     """The pool in the words of the catalog's rules."""
-    of_spot = said.get("spot")
+    of_spot = written(said["spot"]) if "spot" in said else None
     bid = None
     if of_spot is not None and of_spot.get("enabled", True):
         bid = Spot(
@@ -165,7 +166,7 @@ def _request(name: str, said: GpuPoolArgs, path: str, size: Size | None, cluster
         mig_profile=said.get("sharing", SharingArgs()).get("profile", ""),
         spot=bid,
         max_surge=said.get("max_surge", ""),
-        tags=said.get("tags", {}),
+        tags={key: known(value) or "" for key, value in said.get("tags", {}).items()},
         features=frozenset(said.get("features", [])),
     )
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from azure_gpu.aks import pools as cluster_pools, rules as cluster_rules
 from azure_gpu.aks.args import (
+    DEFAULT_ON_CLUSTER,
     DEFAULT_SYSTEM_NODES,
     DEFAULT_SYSTEM_SIZE,
+    DEFAULT_WORKLOAD_IDENTITY,
     AccessArgs,
     AdminsArgs,
     ClusterNetwork,
@@ -24,7 +26,6 @@ from azure_gpu.aks.args import (
 from azure_gpu.aks.pools import GpuPoolSpec, OfCluster
 from azure_gpu.aks.rules import cluster_problems
 from azure_gpu.aks.spec import GROUP, SERVICE_PRINCIPAL, USER, Access, Admin, GpuClusterSpec, Maintenance, SystemPool
-from azure_gpu.catalog import regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
 from azure_gpu.catalog.problems import Problem, errors
@@ -34,7 +35,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.shared import existing
-from azure_gpu.shared.context import Context, check_tags, resolve_day
+from azure_gpu.shared.context import Context, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import resolve_end
 
 TIERS = {Tier.FREE: clusters.FREE, Tier.STANDARD: clusters.STANDARD, Tier.PREMIUM: clusters.PREMIUM}
@@ -42,18 +43,18 @@ TIERS = {Tier.FREE: clusters.FREE, Tier.STANDARD: clusters.STANDARD, Tier.PREMIU
 
 def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuClusterSpec, list[Problem]]:
     """What is declared for the cluster that the stack file calls `name`, and what is wrong with the arguments. Pure."""
-    path = f"clusters.{name}"
+    path = context.path("clusters", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     expires_at, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU nodes")
     found, id_problems = _existing(args, context, path)
-    location = regions.normalise(args.get("location", context.location))
+    location = context.region(args.get("location"))
     tags = {**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
     version = args.get("kubernetes_version", "")
     of_cluster = OfCluster(
         path=path,
         location=location,
-        location_path=f"{path}.location" if "location" in args else "location",
+        location_path=f"{path}.location" if "location" in args else context.location_path,
         # Of an existing cluster nothing is known before it is looked up.
         kubernetes_version=version or ("" if "existing" in args else kubernetes_versions.default(day)),
         long_term_support=args.get("long_term_support", False),
@@ -70,7 +71,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     spec = GpuClusterSpec(
         context=context,
         path=path,
-        name=found.name if found else args.get("cluster_name") or context.name(azure_types.MANAGED_CLUSTER.arm_type, name),
+        name=found.name if found else known(args.get("cluster_name")) or context.name(azure_types.MANAGED_CLUSTER.arm_type, name),
         existing=found,
         location=location,
         location_path=of_cluster.location_path,
@@ -87,8 +88,8 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         idle_minutes=int(args["idle_minutes"]) if "idle_minutes" in args else None,
         maintenance=_maintenance(args.get("maintenance", MaintenanceArgs())),
         logs=Monitoring(args.get("monitoring", Monitoring.LOGS)) is Monitoring.LOGS,
-        workload_identity=args.get("workload_identity", True),
-        on_cluster=args.get("on_cluster", True),
+        workload_identity=args.get("workload_identity", DEFAULT_WORKLOAD_IDENTITY),
+        on_cluster=args.get("on_cluster", DEFAULT_ON_CLUSTER),
         objects=objects,
         tags=tags,
         expires_at=expires_at,

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import date
 from typing import cast
 
-from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, Outbound, UpgradeChannel
+from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, Outbound, SpotArgs, UpgradeChannel
 from azure_gpu.aks.spec import GpuClusterSpec
-from azure_gpu.catalog import names, regions
+from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.aks import (
     access,
@@ -28,6 +28,8 @@ from azure_gpu.catalog.services.aks.azure_ml import extension_problems
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.shared.context import check_region
+from azure_gpu.shared.validation import written
 
 MOST_IDLE_MINUTES = 24 * 60
 SUBNET = "Microsoft.Network/virtualNetworks/subnets"
@@ -49,6 +51,7 @@ _OF_A_NEW_CLUSTER = (
     "idle_minutes",
     "maintenance",
     "monitoring",
+    "overrides",
     "workload_identity",
     "ml_extension",
 )
@@ -77,8 +80,8 @@ def _existing(said: GpuClusterSettings, path: str) -> Iterator[Problem]:
 
 def _system_pool(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
     path, pool = f"{spec.path}.system_pool", spec.system
-    of_spot = said.get("system_pool", {}).get("spot")
-    if of_spot is not None and of_spot.get("enabled", True):
+    of_spot = written(said.get("system_pool", {}).get("spot", SpotArgs(enabled=False)))
+    if of_spot.get("enabled", True):
         yield Problem(
             path=f"{path}.spot",
             message="a Spot pool can't be the cluster's system pool",
@@ -244,8 +247,7 @@ def _ml_extension(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pr
 def cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) -> list[Problem]:
     """What the catalog says of the cluster itself."""
     problems: list[Problem] = []
-    if "location" in args:
-        problems += regions.check(args["location"], spec.location_path)
+    problems += check_region(args.get("location"), spec.location_path)
     if "existing" in args:
         return problems
     if "cluster_name" in args:

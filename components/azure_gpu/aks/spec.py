@@ -8,7 +8,7 @@ from azure_gpu.aks.pools import GpuPoolSpec
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
-from azure_gpu.shared.context import Context
+from azure_gpu.shared.context import Context, Tags
 
 LONGEST_DNS_PREFIX = 54
 USER = "User"
@@ -92,7 +92,7 @@ class GpuClusterSpec:
     workload_identity: bool
     on_cluster: bool
     objects: ClusterObjectsSpec
-    tags: dict[str, str]
+    tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     cost: HourlyCost  # with all nodes that there can be
     idle_cost: HourlyCost  # with those that stay

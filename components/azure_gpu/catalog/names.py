@@ -104,6 +104,7 @@ RULES: dict[str, NameRule] = {
         r"[A-Za-z0-9_-][A-Za-z0-9_.-]*",
         _TYPES,
     ),
+    "Microsoft.Storage/storageAccounts/blobServices": _rule(7, 7, "default", r"default"),
     "Microsoft.Storage/storageAccounts/blobServices/containers": _rule(
         3,
         63,

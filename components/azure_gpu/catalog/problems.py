@@ -64,11 +64,11 @@ def errors(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.severity is Severity.ERROR]
 
 
-def render(problems: Iterable[Problem]) -> str:
-    """All problems as one text: a heading with their number, then one line each."""
+def render(problems: Iterable[Problem], where: str) -> str:
+    """All problems as one text: a heading with their number and `where` they are, then one line each."""
     lines = [f"  - {problem}" for problem in problems]
     heading = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
-    return "\n".join([f"{heading} in the configuration, nothing was created:", *lines])
+    return "\n".join([f"{heading} {where}:", *lines])
 
 
 def as_data(problem: Problem) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.sizes.model import Driver
 
@@ -35,6 +35,9 @@ TAKES_SIZES = (
 class OperatingSystem(StrEnum):
     LINUX = "Linux"
     WINDOWS = "Windows"
+
+
+OperatingSystemName = OperatingSystem | Literal["Linux", "Windows"]
 
 
 class SizeUse(NamedTuple):

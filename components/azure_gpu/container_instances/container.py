@@ -4,7 +4,7 @@ In: `ContainerSettings` or `InitContainerSettings`. Out: a `ContainerSpec` or an
 several containers is for the group's own modules to say.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
@@ -16,7 +16,9 @@ from azure_gpu.container_instances import probes
 from azure_gpu.container_instances.probes import ProbeArgs, ProbeSpec
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
-from azure_gpu.shared.workloads import Workload, image_problems
+from azure_gpu.shared.context import known
+from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.workloads import Workload, WorkloadName, image_problems
 
 
 class GpuArgs(TypedDict):
@@ -40,18 +42,18 @@ class MountArgs(TypedDict):
 class InitContainerSettings(TypedDict):
     """A container that runs to its end before the others start. Plain, but for what is called wired."""
 
-    image: NotRequired[str]
+    image: NotRequired[OpenInput[str]]
     """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is needed."""
-    workload: NotRequired[Workload]
+    workload: NotRequired[WorkloadName]
     """Workload of this repository to run, built by the stack's registry."""
-    command: NotRequired[list[str]]
+    command: NotRequired[Sequence[str]]
     """Program and arguments in place of the image's own. Default: the image's."""
-    environment: NotRequired[dict[str, str]]
+    environment: NotRequired[Mapping[str, OpenInput[str]]]
     """Environment variables that everybody may read. Default: none."""
-    secret_environment: NotRequired[dict[str, pulumi.Input[str]]]
+    secret_environment: NotRequired[Mapping[str, pulumi.Input[str]]]
     """Wired: environment variables that nobody may read: encrypted in the stack file by `pulumi config set --secret --path`,
     encrypted in the state, never shown by Azure. Default: none."""
-    mounts: NotRequired[dict[str, MountArgs]]
+    mounts: NotRequired[Mapping[str, MountArgs]]
     """Where the group's volumes appear in this container, by the volume's name. Default: none."""
 
 
@@ -73,7 +75,7 @@ class ContainerBasics(InitContainerSettings):
 class ContainerSettings(ContainerBasics):
     """One container of several. Plain, but for what is called wired."""
 
-    ports: NotRequired[list[int]]
+    ports: NotRequired[Sequence[int]]
     """Ports that the container opens, to the other containers too. Default: none."""
 
 
@@ -104,7 +106,7 @@ class InitContainerSpec:
     image: ImageReference | None  # None where a workload is run
     workload: Workload | None
     command: tuple[str, ...]  # empty: the image's own
-    environment: dict[str, str]
+    environment: Mapping[str, pulumi.Input[str]]
     mounts: tuple[Mount, ...]
 
 
@@ -126,10 +128,10 @@ def resolve_init(name: str, said: InitContainerSettings, path: str) -> tuple[Ini
         name=name,
         path=path,
         said=said,
-        image=image_reference.parse(said.get("image", "")),
+        image=image_reference.parse(known(said.get("image")) or ""),
         workload=Workload(said["workload"]) if "workload" in said else None,
         command=tuple(said.get("command", [])),
-        environment=said.get("environment", {}),
+        environment=dict(said.get("environment", {})),
         mounts=tuple(
             Mount(volume=volume, path=mount["path"], read_only=mount.get("read_only", False))
             for volume, mount in said.get("mounts", {}).items()

@@ -6,16 +6,20 @@ an own key, standby pools, security contexts.
 
 from __future__ import annotations
 
+from typing import Any, Unpack, overload
+
 import pulumi
 from pulumi_azure_native import containerinstance
 
 from azure_gpu.catalog import facts
 from azure_gpu.container_instances import inputs
-from azure_gpu.container_instances.args import ContainerGroupArgs
+from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGroupWiring
 from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.foundation import common
+from azure_gpu.shared import overrides, renewal
+from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.wired import Wired, together
 
 # What the service can't change on a group that exists; everything else it updates in place, by starting the containers again:
 # image, command, variables, volumes, ports and DNS label, tags. How many containers there are changes CPU and memory too, and has
@@ -27,11 +31,16 @@ REPLACING = ["containers[*].resources", "location", "osType", "restartPolicy", "
 REPLACING_WITHOUT_PATH = ["the number of containers, without those that run before the others"]
 
 
+_Wired = Wired[ContainerGroupWiring, ContainerGroupSpec]
+
+
 class ContainerGroup(pulumi.ComponentResource):
     """One container group. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    group_id: pulumi.Output[str]
     """ARM id of the group."""
+    group_name: pulumi.Output[str]
+    """Its name in Azure."""
     expires_at: pulumi.Output[str] | None
     """The instant at which the group should be gone, RFC 3339 in UTC; None where it has no end."""
     hourly_cost: pulumi.Output[float] | None
@@ -39,30 +48,42 @@ class ContainerGroup(pulumi.ComponentResource):
     group: containerinstance.ContainerGroup
     """The group itself, for what this component doesn't offer. Not an output."""
 
+    @overload
+    def __init__(self, name: str, args: ContainerGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[ContainerGroupArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
     def __init__(
         self,
         name: str,
-        args: ContainerGroupArgs,
+        args: ContainerGroupArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: ContainerGroupSpec | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:ContainerGroup", name, None, opts)
-        spec = planned or _decided(name, args)
-
+        wiring = wired.args
+        count = f"{len(spec.containers)} containers"
+        renewed = renewal.declare(f"{name}-group", count, self, in_program=bool(wired.component))
         self.group = containerinstance.ContainerGroup(
             f"{name}-group",
-            container_group_name=spec.group_name,
-            resource_group_name=args["resource_group_name"],
-            location=spec.location,
+            container_group_name=renewed.through(declared(spec.group_name, wiring.get("group_name"))),
+            resource_group_name=wiring["resource_group_name"],
+            location=declared(spec.location, wiring.get("location")),
             os_type=spec.os_type,
             restart_policy=spec.restart_policy,
-            containers=[inputs.container(container, spec.network, args) for container in spec.containers],
-            init_containers=[inputs.init_container(container, args) for container in spec.init_containers] or None,
+            containers=[inputs.container(container, spec.network, wiring) for container in spec.containers],
+            init_containers=[inputs.init_container(container, wiring) for container in spec.init_containers] or None,
             volumes=inputs.volumes(spec.volumes),
-            identity=inputs.identity(args),
-            image_registry_credentials=inputs.credentials(spec, args),
-            diagnostics=inputs.diagnostics(args.get("logs")),
+            identity=inputs.identity(wiring),
+            image_registry_credentials=inputs.credentials(spec, wiring),
+            diagnostics=inputs.diagnostics(wiring.get("logs")),
             ip_address=inputs.address(spec.network),
             dns_config=inputs.dns_config(spec.network),
             subnet_ids=_subnets(spec),
@@ -73,15 +94,24 @@ class ContainerGroup(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 replace_on_changes=REPLACING,
-                replacement_trigger=f"{len(spec.containers)} containers",
+                replacement_trigger=renewed.trigger,
                 delete_before_replace=True,  # its name is fixed, so the old one has to be gone before its replacement comes
+                transformations=overrides.applied(wiring.get("overrides"), self),
             ),
         )
-        self.resource_id = self.group.id
+        self.group_id = self.group.id
+        self.group_name = self.group.name.apply(lambda name: name or "")
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self._announce(spec)
-        self.register_outputs({"resource_id": self.resource_id, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost})
+        self.register_outputs(
+            {
+                "group_id": self.group_id,
+                "group_name": self.group_name,
+                "expires_at": self.expires_at,
+                "hourly_cost": self.hourly_cost,
+            }
+        )
 
     def _announce(self, spec: ContainerGroupSpec) -> None:
         """What a preview can't show of a group with GPUs: how long it takes, and from when on it costs. In a preview alone, as an
@@ -95,11 +125,21 @@ class ContainerGroup(pulumi.ComponentResource):
             )
 
 
-def _decided(name: str, args: ContainerGroupArgs) -> ContainerGroupSpec:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    wired = common.take(ContainerGroup, name, ContainerGroupArgs, given, opts)
+    logs = wired.args.get("logs")
+    if logs is not None and "workspace_key" not in logs:
+        wired.args["logs"] = common.with_key(logs, wired.asked_by, wired.args["stack"]["subscription_id"])
+    return wired
+
+
+def _decided(name: str, wired: _Wired) -> ContainerGroupSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
-    refuse([*stack_problems, *problems, *inputs.missing(spec, args, f"container_groups.{name}")])
+    wired.refuse([*stack_problems, *problems, *inputs.missing(spec, args, context.path("container_groups", name))])
     return spec
 
 

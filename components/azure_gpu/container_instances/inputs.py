@@ -80,7 +80,7 @@ def _workload_images(around: Surroundings) -> Mapping[str, pulumi.Input[str]]:
 
 
 def _variables(
-    said: InitContainerSettings, environment: Mapping[str, str]
+    said: InitContainerSettings, environment: Mapping[str, pulumi.Input[str]]
 ) -> Sequence[containerinstance.EnvironmentVariableArgs]:
     """In the order of their names, so that writing them in another order changes nothing."""
     plain = {name: containerinstance.EnvironmentVariableArgs(name=name, value=value) for name, value in environment.items()}

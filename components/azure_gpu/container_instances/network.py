@@ -7,14 +7,13 @@ asked for; what runs in it reaches others all the same.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NotRequired, TypedDict
-
-import pulumi
+from typing import Literal, NotRequired, TypedDict
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_instances_parts
 from azure_gpu.container_instances.container import ContainerSpec
+from azure_gpu.shared.validation import OpenInput
 
 
 class Network(StrEnum):
@@ -25,11 +24,17 @@ class Network(StrEnum):
     PRIVATE = "private"  # whoever is in the virtual network
 
 
+NetworkName = Network | Literal["none", "public", "private"]
+
+
 class Protocol(StrEnum):
     """What is spoken at a port."""
 
     TCP = "TCP"
     UDP = "UDP"
+
+
+ProtocolName = Protocol | Literal["TCP", "UDP"]
 
 
 class DnsLabelScope(StrEnum):
@@ -42,19 +47,22 @@ class DnsLabelScope(StrEnum):
     NO_REUSE = "Noreuse"
 
 
+DnsLabelScopeName = DnsLabelScope | Literal["Unsecure", "TenantReuse", "SubscriptionReuse", "ResourceGroupReuse", "Noreuse"]
+
+
 class PortArgs(TypedDict):
     """A port of the group's address. All of it is plain."""
 
     port: int
     """Its number, the same as in the container: the service maps none."""
-    protocol: NotRequired[Protocol]
+    protocol: NotRequired[ProtocolName]
     """What is spoken there. Default: TCP."""
 
 
 class DnsConfigArgs(TypedDict):
     """Where containers look names up. All of it is plain."""
 
-    name_servers: list[str]
+    name_servers: Sequence[str]
     """Addresses of name servers."""
     search_domains: NotRequired[str]
     """Domains that are tried behind a short name, with spaces between them. Default: none."""
@@ -65,19 +73,19 @@ class DnsConfigArgs(TypedDict):
 class NetworkSettings(TypedDict):
     """Who reaches a group. Plain, but for what is called wired."""
 
-    network: NotRequired[Network]
+    network: NotRequired[NetworkName]
     """Who reaches the group: nobody, everybody (`public`), or whoever is in the virtual network of `subnet_id` (`private`). What
     runs in the group reaches others all the same. Default: none, so that nothing is on the internet by mistake."""
-    ports: NotRequired[list[PortArgs]]
+    ports: NotRequired[Sequence[PortArgs]]
     """Ports of the group's address, at most 5. Where the group has one container, it opens them. Default: none."""
     dns_label: NotRequired[str]
     """First part of the group's name on the internet, behind which the region and azurecontainer.io follow. Default: none."""
-    dns_label_scope: NotRequired[DnsLabelScope]
+    dns_label_scope: NotRequired[DnsLabelScopeName]
     """Who may have the same label later; all but Unsecure put a hash into the name, so that nobody else takes it over. Default:
     TenantReuse."""
     dns_config: NotRequired[DnsConfigArgs]
     """Where containers look names up, in a virtual network. Default: Azure's own name servers."""
-    subnet_id: NotRequired[pulumi.Input[str]]
+    subnet_id: NotRequired[OpenInput[str]]
     """Wired: ARM id of a subnet that is delegated to container groups; impossible with a GPU. Default: no virtual network."""
 
 

@@ -3,9 +3,10 @@
 In: `ProbeArgs`. Out: a `ProbeSpec`, and problems.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_instances_parts
@@ -18,6 +19,9 @@ class Scheme(StrEnum):
     HTTPS = "https"  # the certificate isn't checked
 
 
+SchemeName = Scheme | Literal["http", "https"]
+
+
 class HttpProbeArgs(TypedDict):
     """A request to the container; an answer from 200 to 399 is good. All of it is plain."""
 
@@ -25,14 +29,14 @@ class HttpProbeArgs(TypedDict):
     """Port that the container listens on."""
     path: NotRequired[str]
     """Path of the request. Default: /."""
-    scheme: NotRequired[Scheme]
+    scheme: NotRequired[SchemeName]
     """How the request is made; the certificate of https isn't checked. Default: http."""
 
 
 class ProbeArgs(TypedDict):
     """One check of a container. Exactly one of `command` and `http`. All of it is plain."""
 
-    command: NotRequired[list[str]]
+    command: NotRequired[Sequence[str]]
     """Program and arguments, run inside the container; 0 is good."""
     http: NotRequired[HttpProbeArgs]
     """A request to the container; an answer from 200 to 399 is good."""

@@ -9,6 +9,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared.wording import give_secret
 
 
 class RegistryLoginArgs(TypedDict):
@@ -64,7 +65,7 @@ def _missing(registry: RegistryLoginArgs, path: str) -> list[Problem]:
                 path=f"{path}.password",
                 message="the password is needed and not given",
                 allowed="a secret",
-                fix=f"pulumi config set --secret --path '{path}.password'",
+                fix=give_secret(f"{path}.password"),
             )
         )
     return problems

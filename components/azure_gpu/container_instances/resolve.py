@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import cast
 
-from azure_gpu.catalog import names, regions
+from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_instances import (
     container as group_container,
@@ -20,7 +20,7 @@ from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared import files
-from azure_gpu.shared.context import Context, check_tags, resolve_day
+from azure_gpu.shared.context import Context, check_region, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import resolve_end
 from azure_gpu.shared.files import Reader
 from azure_gpu.shared.naming import physical_name
@@ -38,14 +38,14 @@ def resolve(
 ) -> tuple[ContainerGroupSpec, list[Problem]]:
     """What is declared for the group that the stack file calls `name`, and what is wrong with the arguments. Pure, but for
     `read`, which is asked for the text of the group's `file` where the arguments name one."""
-    path = f"container_groups.{name}"
+    path = context.path("container_groups", name)
     filled = group_file.fill(args, ContainerGroupSettings, path, context, read)
     spec, problems = _resolve(name, cast(ContainerGroupSettings, filled.said), context)
     return spec, filled.together(problems, path)
 
 
 def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple[ContainerGroupSpec, list[Problem]]:
-    path = f"container_groups.{name}"
+    path = context.path("container_groups", name)
     as_of, problems = resolve_day(said.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     containers, container_problems = _containers(name, said, path)
@@ -55,7 +55,7 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
     end_tag = {EXPIRES_AT: expires_at} if expires_at else {}
     spec = ContainerGroupSpec(
         said=said,
-        group_name=said.get("group_name") or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
+        group_name=known(said.get("group_name")) or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
         containers=containers,
         init_containers=init_containers,
         network=group_network.resolve(said),
@@ -64,7 +64,8 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
         zones=tuple(said.get("zones", [])),
         priority=Priority(said.get("priority", Priority.REGULAR)),
         sku=Sku(said.get("sku", Sku.STANDARD)),
-        location=regions.normalise(said.get("location", context.location)),
+        location=context.region(said.get("location")),
+        location_path=f"{path}.location" if "location" in said else context.location_path,
         tags={**context.tags(as_of), **own_tags, **end_tag},
         expires_at=expires_at,
         hourly_cost=None,  # prices of container groups aren't known to the catalog
@@ -81,7 +82,7 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
         *group_registries.problems_of(said.get("registries", []), path),
         *group_service.zone_problems(spec.zones, path),
         *check_tags(own_tags, f"{path}.tags"),
-        *(regions.check(said["location"], f"{path}.location") if "location" in said else []),
+        *check_region(said.get("location"), f"{path}.location"),
         *group_service.problems_of(spec, path, day),
     ]
     return spec, problems
@@ -163,8 +164,9 @@ def _end(said: ContainerGroupSettings, has_gpu: bool, day: date, path: str) -> t
 
 def _name_problems(said: ContainerGroupSettings, path: str) -> list[Problem]:
     problems: list[Problem] = []
-    if "group_name" in said:
-        problems += names.check(azure_types.CONTAINER_GROUP.arm_type, said["group_name"], f"{path}.group_name")
+    group_name = known(said.get("group_name"))
+    if group_name is not None:
+        problems += names.check(azure_types.CONTAINER_GROUP.arm_type, group_name, f"{path}.group_name")
     if "container_name" in said:
         problems += names.check(names.CONTAINER, said["container_name"], f"{path}.container_name")
     return problems

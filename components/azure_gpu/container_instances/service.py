@@ -13,6 +13,7 @@ from azure_gpu.catalog.services.container_instances import ContainerRequest, Gro
 from azure_gpu.container_instances.args import Priority
 from azure_gpu.container_instances.container import ContainerSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
+from azure_gpu.shared.context import known
 
 ZONES = ("1", "2", "3")
 
@@ -20,7 +21,7 @@ ZONES = ("1", "2", "3")
 def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> list[Problem]:
     """What the service refuses of the group at `path` on that day."""
     # Of a workload's image no CUDA version is known.
-    images = [container_groups.Image(one.said.get("image", ""), f"{one.path}.image") for one in spec.containers]
+    images = [container_groups.Image(known(one.said.get("image")) or "", f"{one.path}.image") for one in spec.containers]
     problems = container_groups.check(_request(spec, path), images, day, packaged())
     if spec.location in regions.known():
         return problems
@@ -33,7 +34,7 @@ def _request(spec: ContainerGroupSpec, path: str) -> GroupRequest:
         os_type=spec.os_type.value,
         in_virtual_network="subnet_id" in spec.said,
         containers=tuple(_container_request(container) for container in spec.containers),
-        location_path=f"{path}.location" if "location" in spec.said else "location",
+        location_path=spec.location_path,
         os_type_path=f"{path}.os_type",
         network_path=f"{path}.subnet_id",
         spot=spec.priority is Priority.SPOT,

@@ -1,5 +1,6 @@
 """What is decided of a container group: `ContainerGroupSpec`, from which the component declares."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from azure_gpu.container_instances import container as group_container
@@ -7,6 +8,8 @@ from azure_gpu.container_instances.args import ContainerGroupSettings, OsType, P
 from azure_gpu.container_instances.container import ContainerSpec, InitContainerSpec
 from azure_gpu.container_instances.network import NetworkSpec
 from azure_gpu.container_instances.volumes import VolumeArgs
+from azure_gpu.shared.context import Tags
+from azure_gpu.shared.validation import written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,8 @@ class ContainerGroupSpec:
     priority: Priority
     sku: Sku
     location: str
-    tags: dict[str, str]
+    location_path: str  # where it is written
+    tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     hourly_cost: float | None  # in USD; None: not known
 
@@ -44,8 +48,8 @@ class ContainerGroupSpec:
         return group_container.Gpu(count=sum(one.count for one in found), sku=found[0].sku) if found else None
 
     @property
-    def volumes(self) -> dict[str, VolumeArgs]:
-        return self.said.get("volumes", {})
+    def volumes(self) -> Mapping[str, VolumeArgs]:
+        return {name: written(volume) for name, volume in self.said.get("volumes", {}).items()}
 
 
 def gpus(spec: ContainerGroupSpec) -> tuple[GpusOfContainer, ...]:

@@ -13,6 +13,7 @@ import pulumi
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.container_instances.container import InitContainerSpec
+from azure_gpu.shared.wording import give_secret
 
 
 class AzureFileArgs(TypedDict):
@@ -45,7 +46,7 @@ class VolumeArgs(TypedDict):
 
     empty_dir: NotRequired[bool]
     """Plain: true makes an empty folder that lives as long as the group, so that containers can pass files on."""
-    secret: NotRequired[dict[str, pulumi.Input[str]]]
+    secret: NotRequired[Mapping[str, pulumi.Input[str]]]
     """Wired: files that nobody may read outside of the containers, by the file's name, each with its text. They are kept in
     memory; encrypted in the stack file and in the state, never shown by Azure."""
     azure_file: NotRequired[AzureFileArgs]
@@ -101,7 +102,7 @@ def _share_problems(share: AzureFileArgs, path: str) -> list[Problem]:
                 path=f"{path}.key",
                 message="a share is mounted with a key of its storage account, and there is none",
                 allowed="a secret",
-                fix=f"pulumi config set --secret --path '{path}.key'; `az storage account keys list` shows the keys",
+                fix=f"{give_secret(f'{path}.key')}; `az storage account keys list` shows the keys",
                 source="Microsoft Learn, container-instances-volume-azure-files: no mount as an identity, 2024-08-29",
             )
         )

@@ -3,10 +3,12 @@
 `EdgeSharingSettings`. What becomes of it is in `edge.resolve`, what is refused in `edge.rules`.
 """
 
+from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import pulumi
 
+from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.kubernetes.job_args import JobSettings
 from azure_gpu.kubernetes.sharing_args import SharingArgs
 from azure_gpu.shared.context import OfStack
@@ -82,9 +84,13 @@ class EdgeSharingSettings(TypedDict):
     pull_from: NotRequired[PullArgs]
     """The login at the registry that images are pulled from. Default: none; images are what anybody may pull, or the
     cluster's own nodes may."""
-    jobs: NotRequired[dict[str, EdgeJobSettings]]
+    jobs: NotRequired[Mapping[str, EdgeJobSettings]]
     """Jobs by name. Default: none."""
 
 
-class EdgeSharingArgs(EdgeSharingSettings, OfStack):
-    """A cluster at the edge, and what its jobs stand on."""
+class EdgeSharingArgs(EdgeSharingSettings, CommonArgs):
+    """A cluster at the edge, and what its jobs share with others."""
+
+
+class EdgeSharingWiring(EdgeSharingSettings, OfStack):
+    """The same, wired to what it needs."""

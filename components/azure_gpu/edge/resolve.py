@@ -19,6 +19,7 @@ from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.files import Reader, read_text
 from azure_gpu.shared.validation import check as check_type
+from azure_gpu.shared.wording import give_secret
 from azure_gpu.shared.workloads import Workload
 
 
@@ -26,7 +27,7 @@ def resolve(
     name: str, said: EdgeSharingSettings, context: Context, read: Reader = read_text
 ) -> tuple[EdgeSharingSpec, list[Problem]]:
     """What is declared for the cluster that the stack file calls `name`, and what is wrong with the settings."""
-    path = f"edges.{name}"
+    path = context.path("edges", name)
     sharing = sharing_request(said.get("sharing", {}), f"{path}.sharing")
     device = rules.device_request(said["device"], f"{path}.device") if "device" in said else None
     text, problems = _kubeconfig(said, path, read)
@@ -135,7 +136,7 @@ def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> 
             path=f"{path}.secret_environment.{variable}",
             message=f"there is a secret in {file}, and none is taken from a file",
             allowed="a secret of the stack file",
-            fix=f"pulumi config set --secret --path '{path}.secret_environment.{variable}'",
+            fix=give_secret(f"{path}.secret_environment.{variable}"),
         )
         for variable in job.secrets
         if variable not in own.get("secret_environment", {}) and variable not in own.get("environment", {})

@@ -9,20 +9,25 @@ modules.
 from __future__ import annotations
 
 import json
+from typing import Any, Unpack, overload
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from azure_gpu.edge.args import EdgeSharingArgs, PullArgs
+from azure_gpu.edge.args import EdgeSharingArgs, EdgeSharingWiring, PullArgs
 from azure_gpu.edge.resolve import resolve
 from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec, announcement
+from azure_gpu.foundation import common
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.declare import JOBS_LEVEL, SERVING_LEVEL
 from azure_gpu.kubernetes.jobs import MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest
+from azure_gpu.shared import program
 from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.shared.wired import Wired, together
+
+_Wired = Wired[EdgeSharingWiring, EdgeSharingSpec]
 
 
 class EdgeSharing(pulumi.ComponentResource):
@@ -37,21 +42,32 @@ class EdgeSharing(pulumi.ComponentResource):
     provider: kubernetes.Provider
     """The login, for what this component doesn't offer. Not an output."""
 
+    @overload
+    def __init__(self, name: str, args: EdgeSharingArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[EdgeSharingArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
     def __init__(
         self,
         name: str,
-        args: EdgeSharingArgs,
+        args: EdgeSharingArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: EdgeSharingSpec | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:EdgeSharing", name, None, opts)
-        spec = planned or _decided(name, args)
-        images = args["registry"]["workload_images"] if "registry" in args else {}
+        wiring = wired.args
+        images = wiring["registry"]["workload_images"] if "registry" in wiring else {}
 
         self.provider = kubernetes.Provider(
             f"{name}-kubernetes",
-            kubeconfig=pulumi.Output.secret(spec.kubeconfig if spec.kubeconfig is not None else args.get("kubeconfig", "")),
+            kubeconfig=pulumi.Output.secret(spec.kubeconfig if spec.kubeconfig is not None else wiring.get("kubeconfig", "")),
             context=spec.context or None,
             # A kubeconfig that was fetched anew is the same cluster; one of another address is another.
             cluster_identifier=spec.server or name,
@@ -71,13 +87,19 @@ class EdgeSharing(pulumi.ComponentResource):
         self.register_outputs({"namespace": self.namespace, "context": self.context, "jobs": self.jobs})
 
 
-def _decided(name: str, args: EdgeSharingArgs) -> EdgeSharingSpec:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes. Nothing of it is in a resource group."""
+    return common.wire(program.describe(EdgeSharing, name, EdgeSharingArgs, given, opts), needs_group=False)
+
+
+def _decided(name: str, wired: _Wired) -> EdgeSharingSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context)
-    images = args["registry"]["workload_images"] if "registry" in args else {}
+    wiring = wired.args
+    context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, wiring, context)
+    images = wiring["registry"]["workload_images"] if "registry" in wiring else {}
     missing = kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images)
-    refuse([*stack_problems, *problems, *missing])
+    wired.refuse([*stack_problems, *problems, *missing])
     return spec
 
 

@@ -76,6 +76,9 @@ BATCH_APPLICATION_PACKAGE = _in_group(
     "applicationName",
     "versionName",
 )
+BLOB_SERVICE = _in_group(
+    "storage:BlobServiceProperties", "Microsoft.Storage/storageAccounts/blobServices", "accountName", "blobServicesName"
+)
 BLOB_CONTAINER = AzureType(  # the blob service above it has one name only
     "azure-native:storage:BlobContainer",
     "Microsoft.Storage/storageAccounts/blobServices/containers",
@@ -171,6 +174,7 @@ ALL = (
     BATCH_POOL,
     BATCH_APPLICATION,
     BATCH_APPLICATION_PACKAGE,
+    BLOB_SERVICE,
     BLOB_CONTAINER,
     GALLERY,
     GALLERY_IMAGE,

@@ -5,7 +5,7 @@ that are encrypted can't be read here; a stand-in takes their place.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
 from datetime import date
 from typing import Any, cast
 
@@ -14,20 +14,73 @@ import yaml
 SECRET = "[secret]"  # noqa: S105 - it stands where a secret is, and is none
 
 
+_FORM = "a stack file is a mapping with the key `config`, which is a mapping too"
+Steps = tuple[str | int, ...]  # to a value: keys, and numbers of entries in lists
+
+
 class StackFileError(Exception):
     """The text is no stack file. The message says what is wrong with it."""
 
 
 def configuration(text: str) -> dict[str, str]:
     """The keys under `config`, such as `azure-gpu:location`. StackFileError where the text is no YAML, or no mapping."""
+    return {str(key): _as_text(_readable(value)) for key, value in _config(text).items()}
+
+
+def _config(text: str) -> dict[object, object]:
+    config: Any = _content(text).get("config") or {}
+    if not isinstance(config, dict):
+        raise StackFileError(_FORM)
+    return cast(dict[object, object], config)
+
+
+def _content(text: str) -> dict[object, object]:
     try:
         content: Any = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
+    except (
+        yaml.YAMLError,
+        ValueError,
+        TypeError,
+        RecursionError,
+    ) as error:  # PyYAML lets a day that is none through as a ValueError
         raise StackFileError(f"not YAML: {' '.join(str(error).split())}") from None
-    config: Any = cast(Mapping[str, Any], content).get("config") or {} if isinstance(content, dict) else None
-    if not isinstance(config, dict):
-        raise StackFileError("a stack file is a mapping with the key `config`, which is a mapping too")
-    return {str(key): _as_text(_readable(value)) for key, value in cast(dict[object, object], config).items()}
+    if not isinstance(content, dict):
+        raise StackFileError(_FORM)
+    return cast(dict[object, object], content)
+
+
+def encrypted(text: str) -> list[Steps]:
+    """Where the encrypted values are: `("azure-gpu:jobs", "train", "environment", "TOKEN")`. StackFileError as above."""
+    return list(_encrypted(_config(text), ()))
+
+
+def decoded(text: str) -> object:
+    """The value of a text that `configuration` or the engine wrote: JSON for what isn't text.
+
+    A text that is no JSON stays text; so do a number of thousands of digits, and lists in lists without end.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def imports_environments(text: str) -> bool:
+    """Whether the file takes values from environments of Pulumi ESC. StackFileError as above."""
+    return bool(_content(text).get("environment"))
+
+
+def _encrypted(value: object, steps: Steps) -> Iterator[Steps]:
+    if isinstance(value, dict):
+        mapping = cast(dict[object, object], value)
+        if set(mapping) == {"secure"}:
+            yield steps
+            return
+        for key, inner in mapping.items():
+            yield from _encrypted(inner, (*steps, str(key)))
+    elif isinstance(value, list):
+        for index, inner in enumerate(cast(list[object], value)):
+            yield from _encrypted(inner, (*steps, index))
 
 
 def _readable(value: object) -> object:

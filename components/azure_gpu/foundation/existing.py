@@ -4,14 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import pulumi
 from pulumi_azure_native import containerregistry, managedidentity, operationalinsights, resources, storage
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError, context_hash
-from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.foundation.spec import PATH, FoundationSpec
 from azure_gpu.shared import existing
+from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.part import Part
 from azure_gpu.shared.workloads import Workload
 
@@ -22,34 +24,43 @@ T = TypeVar("T")
 class Found:
     """What had to be read: Azure's answers for the existing parts, None where there is none, and the state of the sources."""
 
-    image_tags: dict[Workload, str]  # the hash of each workload's folder
+    image_tags: dict[Workload, str]  # the hash of each workload's sources
     identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
     registry: "containerregistry.GetRegistryResult | None" = None
     log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
 
 
-def look_up(spec: FoundationSpec) -> tuple[Found, list[Problem]]:
-    """Azure's answers for the existing parts and the hashes of the workloads' folders, with a problem for what isn't there."""
+def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, list[Problem]]:
+    """Azure's answers for the existing parts and the hashes of the workloads' sources, with a problem for what isn't there."""
     problems: list[Problem] = []
 
-    def read(key: str, azure_type: AzureType, part: Part | None, lookup: Callable[[str, str], T]) -> T | None:
+    def read(
+        key: str, azure_type: AzureType, part: Part | None, lookup: Callable[[str, str, pulumi.InvokeOptions], T]
+    ) -> T | None:
         if part is None or part.existing is None:
             return None
-        found, more = existing.read(lookup, azure_type, part.existing, f"foundation.{key}.existing")
+        found, more = existing.read(
+            lookup,
+            azure_type,
+            part.existing,
+            f"{spec.context.path(PATH)}.{key}.existing",
+            asked_by,
+            spec.context.subscription_id,
+        )
         problems.extend(more)
         return found
 
     read(
         "resource_group",
         azure_types.RESOURCE_GROUP,
-        spec.resource_group,
-        lambda _, name: resources.get_resource_group(resource_group_name=name),
+        spec.resource_group if spec.group_is_within else None,
+        lambda _, name, opts: resources.get_resource_group(resource_group_name=name, opts=opts),
     )
     read(
         "storage",
         azure_types.STORAGE_ACCOUNT,
         spec.storage,
-        lambda group, name: storage.get_storage_account(resource_group_name=group, account_name=name),
+        lambda group, name, opts: storage.get_storage_account(resource_group_name=group, account_name=name, opts=opts),
     )
     tags, tag_problems = _image_tags(spec.workloads)
     found = Found(
@@ -58,19 +69,23 @@ def look_up(spec: FoundationSpec) -> tuple[Found, list[Problem]]:
             "identity",
             azure_types.USER_ASSIGNED_IDENTITY,
             spec.identity,
-            lambda group, name: managedidentity.get_user_assigned_identity(resource_group_name=group, resource_name=name),
+            lambda group, name, opts: managedidentity.get_user_assigned_identity(
+                resource_group_name=group, resource_name=name, opts=opts
+            ),
         ),
         registry=read(
             "registry",
             azure_types.REGISTRY,
             spec.registry,
-            lambda group, name: containerregistry.get_registry(resource_group_name=group, registry_name=name),
+            lambda group, name, opts: containerregistry.get_registry(resource_group_name=group, registry_name=name, opts=opts),
         ),
         log_workspace=read(
             "log_workspace",
             azure_types.LOG_WORKSPACE,
             spec.log_workspace,
-            lambda group, name: operationalinsights.get_workspace(resource_group_name=group, workspace_name=name),
+            lambda group, name, opts: operationalinsights.get_workspace(
+                resource_group_name=group, workspace_name=name, opts=opts
+            ),
         ),
     )
     return found, [*problems, *tag_problems]
@@ -81,7 +96,7 @@ def _image_tags(workloads: Sequence[Workload]) -> tuple[dict[Workload, str], lis
     problems: list[Problem] = []
     for workload in workloads:
         try:
-            tags[workload] = context_hash(workload.folder)
+            tags[workload] = context_hash(workload.context)
         except BuildContextError as error:
-            problems.append(Problem(path=f"workloads/{workload}", message=f"this folder can't be built: {error}"))
+            problems.append(Problem(path=workload.source, message=f"this folder can't be built: {error}"))
     return tags, problems

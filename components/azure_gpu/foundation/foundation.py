@@ -7,23 +7,45 @@ Left out: key vault, network, budget. One foundation a stack: its parts are name
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from typing import Any, Literal, Unpack, overload
 
 import pulumi
 from pulumi_azure_native import authorization, containerregistry, managedidentity, operationalinsights, resources, storage
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import azure_types
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import Found, look_up
 from azure_gpu.foundation.spec import FoundationSpec, resolve
-from azure_gpu.shared import role_of_identity
-from azure_gpu.shared.context import LogsArgs, RegistryArgs, StorageArgs, Surroundings, resolve_stack
+from azure_gpu.shared import overrides, program, role_of_identity
+from azure_gpu.shared.context import (
+    ComponentOfProgram,
+    LogsArgs,
+    RegistryArgs,
+    StorageArgs,
+    Surroundings,
+    declared,
+    resolve_stack,
+)
 from azure_gpu.shared.part import Part
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.shared.program import Around
+from azure_gpu.shared.validation import written
+from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import Workload
 
+# Deleted blobs and containers can be restored for as long; of overwritten ones the older versions stay. Microsoft Learn,
+# articles/storage/blobs/soft-delete-blob-overview.md (1 to 365 days, 7 where the portal turns it on) and versioning-overview.md,
+# which recommends both together.
+BLOB_RETENTION_DAYS = 7
 LOG_RETENTION_DAYS = 30  # the service's own default, said so that nobody has to look it up
+
+
+_OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # what becomes arguments of the stack
+_Part = Literal["resource_group", "identity", "registry", "log_workspace", "storage"]
+_Wired = Wired[FoundationWiring, tuple[FoundationSpec, Found]]
 
 
 class Foundation(pulumi.ComponentResource):
@@ -33,6 +55,10 @@ class Foundation(pulumi.ComponentResource):
     """The resource group that everything of the stack is in."""
     identity_id: pulumi.Output[str] | None
     """ARM id of the identity; None without one."""
+    identity_principal_id: pulumi.Output[str] | None
+    """Object id of the identity, which roles are assigned to; None without one."""
+    identity_client_id: pulumi.Output[str] | None
+    """Client id of the identity, by which programs that run as it name it; None without one."""
     registry_id: pulumi.Output[str] | None
     """ARM id of the registry; None without one."""
     registry_server: pulumi.Output[str] | None
@@ -43,21 +69,35 @@ class Foundation(pulumi.ComponentResource):
     """ARM id of the storage account; None without one."""
     surroundings: Surroundings
     """The same as arguments of the components that stand on this foundation. Not an output."""
+    around: Around
+    """What the components share that a program gives this foundation. Not an output."""
+
+    @overload
+    def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[FoundationArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     def __init__(
         self,
         name: str,
-        args: FoundationArgs,
+        args: FoundationArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: tuple[FoundationSpec, Found] | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec, found = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:Foundation", name, None, opts)
-        spec, found = planned or _decided(args)
-
+        wiring = wired.args
         self._name = name
+        self._args = wiring
         self._spec = spec
         self._image_tags = found.image_tags
+        self._asked_by = wired.asked_by
         self._child = pulumi.ResourceOptions(parent=self)
         self.resource_group_name = self._resource_group()
         self.surroundings = {
@@ -65,11 +105,13 @@ class Foundation(pulumi.ComponentResource):
             "resource_group": spec.resource_group.name,
             "assign_roles": spec.assign_roles,
         }
-        self.identity_id = self.registry_id = self.registry_server = None
+        self.identity_id = self.identity_principal_id = self.identity_client_id = None
+        self.registry_id = self.registry_server = None
         self.log_workspace_id = self.storage_account_id = None
         principal_id = pulumi.Output.from_input("")
         if spec.identity:
             self.identity_id, principal_id, client_id = self._identity(spec.identity, found.identity)
+            self.identity_principal_id, self.identity_client_id = principal_id, client_id
             self.surroundings["identity_id"] = self.identity_id
             self.surroundings["identity_name"] = spec.identity_name
             self.surroundings["identity_client_id"] = client_id
@@ -80,6 +122,7 @@ class Foundation(pulumi.ComponentResource):
             self.log_workspace_id = self._log_workspace(spec.log_workspace, found.log_workspace)
         if spec.storage:
             self.storage_account_id = self._storage(spec.storage, principal_id)
+        self.around = Around(context=spec.context, surroundings=self.surroundings)
         commands = [] if spec.assign_roles else role_commands(spec)
         if commands:
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
@@ -87,12 +130,19 @@ class Foundation(pulumi.ComponentResource):
             {
                 "resource_group_name": self.resource_group_name,
                 "identity_id": self.identity_id,
+                "identity_principal_id": self.identity_principal_id,
+                "identity_client_id": self.identity_client_id,
                 "registry_id": self.registry_id,
                 "registry_server": self.registry_server,
                 "log_workspace_id": self.log_workspace_id,
                 "storage_account_id": self.storage_account_id,
             }
         )
+
+    def _with(self, part: _Part) -> pulumi.ResourceOptions:
+        """The options of a part that is created, with its overrides."""
+        said: Mapping[str, Any] = written(self._args.get(part, {}))
+        return pulumi.ResourceOptions(parent=self, transformations=overrides.applied(said.get("overrides"), self))
 
     def _resource_group(self) -> pulumi.Output[str]:
         part = self._spec.resource_group
@@ -101,9 +151,9 @@ class Foundation(pulumi.ComponentResource):
         group = resources.ResourceGroup(
             f"{self._name}-resource-group",
             resource_group_name=part.name,
-            location=self._spec.context.location,
+            location=declared(self._spec.context.location, self._args.get("location")),
             tags=self._spec.context.tags(),
-            opts=self._child,
+            opts=self._with("resource_group"),
         )
         return group.name
 
@@ -121,9 +171,9 @@ class Foundation(pulumi.ComponentResource):
             f"{self._name}-identity",
             resource_name_=part.name,
             resource_group_name=self.resource_group_name,
-            location=self._spec.context.location,
+            location=declared(self._spec.context.location, self._args.get("location")),
             tags=self._spec.context.tags(),
-            opts=self._child,
+            opts=self._with("identity"),
         )
         return identity.id, identity.principal_id, identity.client_id
 
@@ -139,14 +189,14 @@ class Foundation(pulumi.ComponentResource):
                 f"{self._name}-registry",
                 registry_name=part.name,
                 resource_group_name=self.resource_group_name,
-                location=self._spec.context.location,
+                location=declared(self._spec.context.location, self._args.get("location")),
                 sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest
                 admin_user_enabled=False,  # one password for everybody; the identity pulls instead
                 tags=self._spec.context.tags(),
-                opts=self._child,
+                opts=self._with("registry"),
             )
             registry_id, server, name = registry.id, registry.login_server, registry.name
-        assigned = self._assigned("pull-role", roles.ACR_PULL, registry_id, principal_id)
+        assigned = self._assigned("pull-role", roles.ACR_PULL, registry_id, principal_id, part)
         before_pulling = [assignment.urn for assignment in assigned]
         images: dict[str, pulumi.Input[str]] = {}
         for workload in self._spec.workloads:
@@ -155,13 +205,16 @@ class Foundation(pulumi.ComponentResource):
             images[workload] = pulumi.Output.all(server, run.urn, *before_pulling).apply(
                 lambda values, image=image: f"{values[0]}/{image}"
             )
-        self.surroundings["registry"] = RegistryArgs(name=part.name, id=registry_id, server=server, workload_images=images)
+        offered = RegistryArgs(name=part.name, id=registry_id, server=server, workload_images=images)
+        if part.existing and part.existing.subscription.lower() != self._spec.context.subscription_id.lower():
+            offered["subscription_id"] = part.existing.subscription
+        self.surroundings["registry"] = offered
         return registry_id, server
 
     def _assigned(
-        self, suffix: str, role: str, scope: pulumi.Output[str], principal_id: pulumi.Output[str]
+        self, suffix: str, role: str, scope: pulumi.Output[str], principal_id: pulumi.Output[str], part: Part
     ) -> list[authorization.RoleAssignment]:
-        """The identity's role on `scope`; none where an administrator assigns roles."""
+        """The identity's role on a part, whose id is `scope`; none where an administrator assigns roles."""
         if not self._spec.assign_roles:
             return []
         assigned = role_of_identity.assign(
@@ -169,13 +222,13 @@ class Foundation(pulumi.ComponentResource):
             role=role,
             scope=scope,
             principal_id=principal_id,
-            subscription_id=self._spec.context.subscription_id,
+            subscription_id=part.existing.subscription if part.existing else self._spec.context.subscription_id,
             opts=self._child,
         )
         return [assigned]
 
     def _build(self, workload: Workload, registry_name: pulumi.Output[str]) -> tuple[containerregistry.TaskRun, str]:
-        """The registry's build of one workload, and its repository and tag. It runs again when the workload's folder changes."""
+        """The registry's build of one workload, and its repository and tag. It runs again when the workload's sources change."""
         tag = self._image_tags[workload]
         image = f"{workload}:{tag}"
         run = containerregistry.TaskRun(
@@ -183,12 +236,12 @@ class Foundation(pulumi.ComponentResource):
             task_run_name=self._spec.context.name(azure_types.TASK_RUN.arm_type, workload),
             registry_name=registry_name,
             resource_group_name=self.resource_group_name,
-            location=self._spec.context.location,
+            location=declared(self._spec.context.location, self._args.get("location")),
             force_update_tag=tag,
             run_request=containerregistry.DockerBuildRequestArgs(
                 type="DockerBuildRequest",
-                source_location=f"{self._spec.image_source}:workloads/{workload}",
-                docker_file_path="Dockerfile",
+                source_location=f"{self._spec.image_source}:{workload.source}",
+                docker_file_path=workload.dockerfile,
                 image_names=[image],
                 is_push_enabled=True,
                 platform=containerregistry.PlatformPropertiesArgs(
@@ -211,17 +264,20 @@ class Foundation(pulumi.ComponentResource):
                 f"{self._name}-logs",
                 workspace_name=part.name,
                 resource_group_name=self.resource_group_name,
-                location=self._spec.context.location,
+                location=declared(self._spec.context.location, self._args.get("location")),
                 sku=operationalinsights.WorkspaceSkuArgs(name=operationalinsights.WorkspaceSkuNameEnum.PER_GB2018),
                 retention_in_days=LOG_RETENTION_DAYS,
                 tags=self._spec.context.tags(),
-                opts=self._child,
+                opts=self._with("log_workspace"),
             )
             workspace_id, customer_id, name = workspace.id, workspace.customer_id, workspace.name
             group = self.resource_group_name
         logs = LogsArgs(workspace_arm_id=workspace_id, workspace_id=customer_id)
         if self._spec.read_log_key:
-            keys = operationalinsights.get_shared_keys_output(workspace_name=name, resource_group_name=group)
+            elsewhere = self._asked_by.provider_at(part.existing, self._spec.context.subscription_id)
+            keys = operationalinsights.get_shared_keys_output(
+                workspace_name=name, resource_group_name=group, opts=pulumi.InvokeOptions(parent=self, provider=elsewhere)
+            )
             logs["workspace_key"] = pulumi.Output.secret(keys.primary_shared_key)
         self.surroundings["logs"] = logs
         return workspace_id
@@ -231,7 +287,7 @@ class Foundation(pulumi.ComponentResource):
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
         assigned: list[authorization.RoleAssignment] = []
         if self._spec.identity_writes_blobs:
-            assigned = self._assigned("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage_id, principal_id)
+            assigned = self._assigned("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage_id, principal_id, part)
         ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
         self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
         return storage_id
@@ -241,26 +297,65 @@ class Foundation(pulumi.ComponentResource):
             f"{self._name}-storage",
             account_name=part.name,
             resource_group_name=self.resource_group_name,
-            location=self._spec.context.location,
+            location=declared(self._spec.context.location, self._args.get("location")),
             kind=storage.Kind.STORAGE_V2,
-            sku=storage.SkuArgs(name=storage.SkuName.STANDARD_LRS),  # the cheapest; what is stored here can be made again
+            sku=storage.SkuArgs(name=storage.SkuName.STANDARD_LRS),  # the cheapest
             allow_shared_key_access=False,  # a key opens everything to whoever holds it; identities are used instead
             allow_blob_public_access=False,  # nobody makes a container public by mistake
             minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
             enable_https_traffic_only=True,  # Azure's own default, kept where somebody looks for it
             tags=self._spec.context.tags(),
-            opts=self._child,
+            opts=pulumi.ResourceOptions.merge(self._with("storage"), pulumi.ResourceOptions(protect=self._spec.context.protect)),
         )
+        self._blob_service(account)
         return account.id
 
+    def _blob_service(self, account: storage.StorageAccount) -> None:
+        """Declared either way: what is protected can be switched off, and not be left out."""
+        keeps = self._spec.context.protect_data
+        kept = storage.DeleteRetentionPolicyArgs(enabled=keeps, days=BLOB_RETENTION_DAYS if keeps else None)
+        storage.BlobServiceProperties(
+            f"{self._name}-blob-service",
+            blob_services_name="default",  # the only name there is
+            account_name=account.name,
+            resource_group_name=self.resource_group_name,
+            is_versioning_enabled=keeps,  # an overwritten blob stays as an older version
+            delete_retention_policy=kept,
+            container_delete_retention_policy=kept,
+            opts=pulumi.ResourceOptions(parent=self, protect=self._spec.context.protect),
+        )
 
-def _decided(args: FoundationArgs) -> tuple[FoundationSpec, Found]:
+
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    described = program.describe(Foundation, name, FoundationArgs, given, opts)
+    group = arm_ids.parse(described.args.get("resource_group", {}).get("existing", ""))
+    stack = program.stack_of(described, None, program.location_of(group.name if group else None, described.asked_by))
+    if "tags" in described.args:
+        stack["tags"] = described.args["tags"]
+    if not stack["location"] and "location" not in described.args and group is None:
+        described.problems.append(_no_location(described.component))
+    writes = {"write_blobs": described.args.get("write_blobs", True)}
+    return program.wired(described, _OF_STACK, writes, stack)
+
+
+def _no_location(component: ComponentOfProgram) -> Problem:
+    return Problem(
+        path=f"{component}.location",
+        message="a resource group is created, and its region isn't set",
+        allowed="a region, such as westeurope, or resource_group: {existing: <id>}",
+        fix="add location",
+    )
+
+
+def _decided(wired: _Wired) -> tuple[FoundationSpec, Found]:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context)
-    refuse([*stack_problems, *problems])
-    found, problems = look_up(spec)
-    refuse(problems)
+    wired.refuse([*stack_problems, *problems])
+    found, problems = look_up(spec, wired.asked_by)
+    wired.refuse(problems)
     return spec, found
 
 

@@ -5,15 +5,18 @@ Existing parts are read in `existing`.
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.shared.context import Context
-from azure_gpu.shared.part import Part, PartArgs, resolve_part
+from azure_gpu.shared.part import Part, PartArgs, not_changed, resolve_part
+from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
 
+PATH = "foundation"  # where a stack file describes it
 _IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
 
 
@@ -34,6 +37,12 @@ class FoundationSpec:
     write_blobs: bool
 
     @property
+    def group_is_within(self) -> bool:
+        """Whether the resource group lies in the subscription that everything is created in."""
+        group = self.resource_group.existing
+        return group is None or group.subscription.lower() == self.context.subscription_id.lower()
+
+    @property
     def identity_name(self) -> str:
         """What tells the identity from another: its group and its name, or its whole id where the stack didn't make it."""
         if self.identity is None:
@@ -51,17 +60,17 @@ class FoundationSpec:
         return self.identity is not None and self.storage is not None and self.write_blobs
 
 
-def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, list[Problem]]:
+def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, list[Problem]]:
     """What is declared, and what is wrong with the arguments. Pure; whether existing parts are there is for `look_up` to say."""
     problems: list[Problem] = []
     create: PartArgs = {"create": True}
 
-    def part(key: str, azure_type: AzureType, what: str, given: PartArgs) -> Part:
-        found, more = resolve_part(given, azure_type, what, context, f"foundation.{key}")
-        problems.extend(more)
+    def part(key: str, azure_type: AzureType, what: str, given: PartArgs | Literal["create"]) -> Part:
+        found, more = resolve_part(written(given), azure_type, what, context, f"{context.path(PATH)}.{key}")
+        problems.extend([*more, *not_changed(written(given), f"{context.path(PATH)}.{key}")])
         return found
 
-    def optional(key: str, azure_type: AzureType, what: str, given: PartArgs | None) -> Part | None:
+    def optional(key: str, azure_type: AzureType, what: str, given: PartArgs | Literal["create"] | None) -> Part | None:
         return part(key, azure_type, what, given) if given is not None else None
 
     spec = FoundationSpec(
@@ -77,7 +86,22 @@ def resolve(args: FoundationArgs, context: Context) -> tuple[FoundationSpec, lis
         read_log_key=args.get("read_log_key", False),
         write_blobs=args.get("write_blobs", False),
     )
-    return spec, [*problems, *_registry_problems(spec), *_image_source_problems(spec)]
+    return spec, [*problems, *_group_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
+
+
+def _group_problems(spec: FoundationSpec) -> list[Problem]:
+    group = spec.resource_group.existing
+    if group is None or spec.group_is_within:
+        return []
+    return [
+        Problem(
+            path=f"{spec.context.path(PATH)}.resource_group.existing",
+            message="this resource group lies in another subscription than everything that is created in it",
+            value=group.text,
+            allowed=f"a resource group of subscription {spec.context.subscription_id}, which is the provider's",
+            fix="name one of that subscription, or set azure-native:subscriptionId to the group's",
+        )
+    ]
 
 
 def _registry_problems(spec: FoundationSpec) -> list[Problem]:
@@ -85,7 +109,7 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
     if spec.registry and not spec.identity:
         problems.append(
             Problem(
-                path="foundation.identity",
+                path=f"{spec.context.path(PATH)}.identity",
                 message="a registry is pulled from as an identity, and there is none",
                 allowed="create, or existing: <id>",
                 fix="add identity: create",
@@ -95,7 +119,7 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
     if spec.workloads and not spec.registry:
         problems.append(
             Problem(
-                path="foundation.registry",
+                path=f"{spec.context.path(PATH)}.registry",
                 message=f"there is no registry to build the workloads in that groups or jobs use: {names}",
                 allowed="create",
                 fix="add registry: create, or give these an image instead of a workload",
@@ -104,7 +128,7 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
     if spec.workloads and spec.registry and spec.registry.existing:
         problems.append(
             Problem(
-                path="foundation.registry",
+                path=f"{spec.context.path(PATH)}.registry",
                 message=f"the program doesn't build into a registry that it didn't create; groups or jobs use: {names}",
                 value=spec.registry.existing.text,
                 allowed="create, where a workload is used",

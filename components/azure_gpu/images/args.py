@@ -1,12 +1,17 @@
 """The arguments of a gallery image, with their defaults, and what it offers to pools and machines."""
 
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import VmGeneration
+from azure_gpu.catalog.size_use import OperatingSystem, OperatingSystemName
+from azure_gpu.catalog.sizes.model import VmGeneration, VmGenerationName
+from azure_gpu.formats import azure_types
+from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.overrides import Overrides, OverridesOf
+from azure_gpu.shared.validation import OpenInput
 
 DEFAULT_VERSION = "1.0.0"
 DEFAULT_GENERATION = VmGeneration.GEN2
@@ -22,24 +27,44 @@ class GalleryImageSettings(TypedDict):
     managed image, or a version in another gallery. Default: none, and no version yet: gallery and definition alone."""
     version: NotRequired[str]
     """The version's name, three numbers. A new one beside a new `source_id` makes a new version. Default: 1.0.0."""
-    os_type: NotRequired[OperatingSystem]
+    os_type: NotRequired[OperatingSystemName]
     """The operating system in it. Default: Linux."""
-    generation: NotRequired[VmGeneration]
+    generation: NotRequired[VmGenerationName]
     """The generation of virtual machines that boot it. Default: Gen2."""
     node_agent: NotRequired[str]
     """The node agent of Batch that fits what runs in it, in any letter case. Default: none; then each pool says its own."""
-    regions: NotRequired[list[str]]
+    regions: NotRequired[Sequence[str]]
     """Azure regions that the version is copied to, beside the stack's. Default: none."""
     replicas: NotRequired[int]
     """Copies of the version in each region; more let more machines start at once. Default: 1."""
     description: NotRequired[str]
     """What people read. Default: none."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags beside the stack's, over which they win. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.GALLERY_IMAGE)]]
+    """azure-native properties of the image's definition, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class GalleryImageArgs(GalleryImageSettings, OfStack):
-    """An image of one's own, and what it stands on."""
+class GalleryImageArgs(GalleryImageSettings, CommonArgs):
+    """An image of one's own, and where it belongs."""
+
+    location: NotRequired[OpenInput[str]]
+    """Azure region of gallery and version. Needed where the resource group's isn't known before it is there. Default: that."""
+
+
+class GalleryImageWiring(GalleryImageSettings, OfStack):
+    """The same, wired to what it needs."""
+
+    location: NotRequired[OpenInput[str]]
+    """Azure region of gallery and version. Default: the stack's."""
+
+
+class ImageComponent(pulumi.ComponentResource):
+    """A component that is an image: a `GalleryImage`."""
+
+    KIND = "GalleryImage"
+    of_pool: "ImageOfPool"
+    """The image as pools and machines use it. Not an output."""
 
 
 class ImageOfPool(TypedDict):
@@ -57,3 +82,12 @@ class ImageOfPool(TypedDict):
     """Plain: the generation of virtual machines that boot it."""
     node_agent: str
     """Plain: the node agent that fits; empty where that isn't said."""
+
+
+def images_of(args: dict[str, Any]) -> dict[str, ImageOfPool]:
+    """The image that the arguments of a program name as a component, by a name that then stands in its place."""
+    image = args.get("gallery_image")
+    if not isinstance(image, ImageComponent):
+        return {}
+    args["gallery_image"] = image.of_pool["name"]
+    return {image.of_pool["name"]: image.of_pool}

@@ -14,7 +14,7 @@ from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.images.args import ImageOfPool
+from azure_gpu.images.args import ImageComponent, ImageOfPool
 
 LATEST = "latest"
 KEYS = ("image", "image_id", "gallery_image")
@@ -31,7 +31,7 @@ class NamedImage(TypedDict):
 
     image: NotRequired[str]
     image_id: NotRequired[str]
-    gallery_image: NotRequired[str]
+    gallery_image: NotRequired[ImageComponent | str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def choose(said: NamedImage, images: Mapping[str, ImageOfPool], path: str) -> tu
     if "image_id" in said:
         return _by_id(said["image_id"], f"{path}.image_id")
     if "gallery_image" in said:
-        return _of_stack(said["gallery_image"], images, f"{path}.gallery_image")
+        return _of_stack(str(said["gallery_image"]), images, f"{path}.gallery_image")
     return ImageChoice(key="image"), []
 
 

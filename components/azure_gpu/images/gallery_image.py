@@ -7,15 +7,21 @@ take.
 
 from __future__ import annotations
 
+from typing import Any, Unpack, overload
+
 import pulumi
 from pulumi_azure_native import compute
 
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.images.args import GalleryImageArgs, ImageOfPool
+from azure_gpu.foundation import common
+from azure_gpu.images.args import GalleryImageArgs, GalleryImageWiring, ImageComponent, ImageOfPool
 from azure_gpu.images.spec import DISKS, VIRTUAL_MACHINE, GalleryImageSpec, of_pool, resolve
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.shared import overrides
+from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.overrides import Overrides
+from azure_gpu.shared.wired import Wired, together
 
 # What makes a new definition and a new version. Source: hashicorp/terraform-provider-azurerm, the documentation of
 # azurerm_shared_image and azurerm_shared_image_version, which name what forces a new one.
@@ -28,7 +34,10 @@ REPLACING = [
 _GENERATIONS = {VmGeneration.GEN1: "V1", VmGeneration.GEN2: "V2"}
 
 
-class GalleryImage(pulumi.ComponentResource):
+_Wired = Wired[GalleryImageWiring, GalleryImageSpec]
+
+
+class GalleryImage(ImageComponent):
     """An image of one's own. Raises `Refused` where its arguments can't be had."""
 
     version_id: pulumi.Output[str] | None
@@ -38,24 +47,36 @@ class GalleryImage(pulumi.ComponentResource):
     of_pool: ImageOfPool
     """The same as an argument of pools. Not an output."""
 
+    @overload
+    def __init__(self, name: str, args: GalleryImageArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[GalleryImageArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
     def __init__(
         self,
         name: str,
-        args: GalleryImageArgs,
+        args: GalleryImageArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: GalleryImageSpec | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:GalleryImage", name, None, opts)
-        spec = planned or _decided(name, args)
-
+        wiring = wired.args
         self._name = name
-        self._group = args["resource_group_name"]
+        self._group = wiring["resource_group_name"]
+        self._location = declared(spec.location, wiring.get("location"))
+        self._overrides = wiring.get("overrides")
         gallery = compute.Gallery(
             f"{name}-gallery",
             gallery_name=spec.gallery_name,
             resource_group_name=self._group,
-            location=spec.location,
+            location=self._location,
             description=spec.description,
             tags=spec.tags,
             opts=self._options(["location"]),
@@ -66,9 +87,19 @@ class GalleryImage(pulumi.ComponentResource):
         self.of_pool = of_pool(spec, self.version_id or "")
         self.register_outputs({"version_id": self.version_id, "definition_id": self.definition_id})
 
-    def _options(self, replacing: list[str]) -> pulumi.ResourceOptions:
-        """All names are fixed, so an old one has to be gone before its replacement comes."""
-        return pulumi.ResourceOptions(parent=self, replace_on_changes=replacing, delete_before_replace=True)
+    def _regions(self, spec: GalleryImageSpec) -> list[pulumi.Input[str]]:
+        """Its own region is among those of a version."""
+        own = [self._location] if self._location is not None and not spec.location else []
+        return [*own, *spec.regions]
+
+    def _options(self, replacing: list[str], given: Overrides | None = None) -> pulumi.ResourceOptions:
+        """All names are fixed, so an old one has to be gone before its replacement comes. `given`: overrides."""
+        return pulumi.ResourceOptions(
+            parent=self,
+            replace_on_changes=replacing,
+            delete_before_replace=True,
+            transformations=overrides.applied(given, self),
+        )
 
     def _definition(self, spec: GalleryImageSpec, gallery: compute.Gallery) -> compute.GalleryImage:
         return compute.GalleryImage(
@@ -76,7 +107,7 @@ class GalleryImage(pulumi.ComponentResource):
             gallery_image_name=spec.image_name,
             gallery_name=gallery.name,
             resource_group_name=self._group,
-            location=spec.location,
+            location=self._location,
             identifier=compute.GalleryImageIdentifierArgs(publisher=spec.publisher, offer=spec.offer, sku=spec.sku),
             os_type=compute.OperatingSystemTypes(spec.os_type.value),
             os_state=compute.OperatingSystemStateTypes.GENERALIZED,  # Batch takes no other
@@ -84,20 +115,20 @@ class GalleryImage(pulumi.ComponentResource):
             architecture=compute.Architecture.X64,  # as every size with a GPU that Batch is known to take
             description=spec.description,
             tags=spec.tags,
-            opts=self._options(REPLACING_DEFINITION),
+            opts=self._options(REPLACING_DEFINITION, self._overrides),
         )
 
     def _image_version(
         self, spec: GalleryImageSpec, source: ArmId, gallery: compute.Gallery, definition: compute.GalleryImage
     ) -> compute.GalleryImageVersion:
-        regions = [compute.TargetRegionArgs(name=region, regional_replica_count=spec.replicas) for region in spec.regions]
+        regions = [compute.TargetRegionArgs(name=region, regional_replica_count=spec.replicas) for region in self._regions(spec)]
         return compute.GalleryImageVersion(
             f"{self._name}-version",
             gallery_image_version_name=spec.version,
             gallery_image_name=definition.name,
             gallery_name=gallery.name,
             resource_group_name=self._group,
-            location=spec.location,
+            location=self._location,
             storage_profile=_storage_profile(source),
             publishing_profile=compute.GalleryImageVersionPublishingProfileArgs(target_regions=regions),
             tags=spec.tags,
@@ -105,11 +136,19 @@ class GalleryImage(pulumi.ComponentResource):
         )
 
 
-def _decided(name: str, args: GalleryImageArgs) -> GalleryImageSpec:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    return common.take(GalleryImage, name, GalleryImageArgs, given, opts)
+
+
+def _decided(name: str, wired: _Wired) -> GalleryImageSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
-    refuse([*stack_problems, *problems])
+    if not context.location and "location" not in args:
+        problems.append(_no_location(context.location_path))
+    wired.refuse([*stack_problems, *problems])
     return spec
 
 
@@ -122,3 +161,12 @@ def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfile
         machine = compute.GalleryArtifactVersionFullSourceArgs(virtual_machine_id=source.text)
         return compute.GalleryImageVersionStorageProfileArgs(source=machine)
     return compute.GalleryImageVersionStorageProfileArgs(source=compute.GalleryArtifactVersionFullSourceArgs(id=source.text))
+
+
+def _no_location(path: str) -> Problem:
+    return Problem(
+        path=path,
+        message="a version is kept in regions by name, and that of the resource group isn't known before it is there",
+        allowed="a region, such as westeurope, or an output",
+        fix="add location",
+    )

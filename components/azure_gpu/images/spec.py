@@ -19,7 +19,7 @@ from azure_gpu.images.args import (
     GalleryImageSettings,
     ImageOfPool,
 )
-from azure_gpu.shared.context import Context, check_tags
+from azure_gpu.shared.context import Context, Tags, check_tags
 
 VIRTUAL_MACHINE = "Microsoft.Compute/virtualMachines"
 DISKS = ("Microsoft.Compute/snapshots", "Microsoft.Compute/disks")
@@ -45,7 +45,7 @@ class GalleryImageSpec:
     regions: tuple[str, ...]  # the stack's first
     replicas: int
     description: str | None
-    tags: dict[str, str]
+    tags: Tags
 
 
 def of_pool(spec: GalleryImageSpec, version_id: pulumi.Input[str] = "") -> ImageOfPool:
@@ -62,7 +62,7 @@ def of_pool(spec: GalleryImageSpec, version_id: pulumi.Input[str] = "") -> Image
 
 def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[GalleryImageSpec, list[Problem]]:
     """What is declared for the image that the stack file calls `name`, and what is wrong with the arguments. Pure."""
-    path = f"gallery_images.{name}"
+    path = context.path("gallery_images", name)
     problems: list[Problem] = []
     source = None
     if "source_id" in args:
@@ -77,6 +77,7 @@ def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[Ga
     replicas = int(args.get("replicas", DEFAULT_REPLICAS))
     if replicas < 1:
         problems.append(_replicas(replicas, f"{path}.replicas"))
+    location = context.location
     elsewhere = [regions.normalise(region) for region in args.get("regions", [])]
     spec = GalleryImageSpec(
         gallery_name=context.name(azure_types.GALLERY.arm_type, name),
@@ -86,11 +87,11 @@ def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[Ga
         os_type=OperatingSystem(args.get("os_type", DEFAULT_SYSTEM)),
         generation=VmGeneration(args.get("generation", DEFAULT_GENERATION)),
         node_agent=args.get("node_agent", ""),
-        publisher=context.team,
+        publisher=context.team or context.project,
         offer=context.project,
         sku=name,
-        location=context.location,
-        regions=tuple(dict.fromkeys([context.location, *elsewhere])),
+        location=location,
+        regions=tuple(dict.fromkeys(each for each in [location, *elsewhere] if each)),
         replicas=replicas,
         description=args.get("description"),
         tags={**context.tags(), **args.get("tags", {})},

@@ -4,11 +4,13 @@
 `kubernetes.jobs`.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_RETRIES = 0
 
@@ -17,17 +19,17 @@ class JobSettings(TypedDict):
     """A Job: one container that runs to its end. It runs when it is declared, and again when something below changes, since
     Kubernetes never changes what a Job runs. Plain, but for what is called wired."""
 
-    image: NotRequired[str]
+    image: NotRequired[OpenInput[str]]
     """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is needed."""
-    workload: NotRequired[Workload]
+    workload: NotRequired[WorkloadName]
     """Workload of this repository to run, built by the stack's registry."""
-    command: NotRequired[list[str]]
+    command: NotRequired[Sequence[str]]
     """Program to run in place of the image's own. Default: the image's."""
-    args: NotRequired[list[str]]
+    args: NotRequired[Sequence[str]]
     """Arguments of that program. Default: the image's."""
-    environment: NotRequired[dict[str, str]]
+    environment: NotRequired[Mapping[str, OpenInput[str]]]
     """Environment variables that everybody may read. Default: none."""
-    secret_environment: NotRequired[dict[str, pulumi.Input[str]]]
+    secret_environment: NotRequired[Mapping[str, pulumi.Input[str]]]
     """Wired: environment variables that nobody may read, kept as a Secret beside the Job: encrypted in the stack file by
     `pulumi config set --secret --path`, encrypted in the state. Default: none."""
     active_thread_percentage: NotRequired[float]

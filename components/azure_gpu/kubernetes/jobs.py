@@ -54,11 +54,11 @@ class JobSpec:
     """What is declared. Secrets stay in the settings."""
 
     name: str
-    image: str  # empty where a workload is run
+    image: pulumi.Input[str]  # empty where a workload is run
     workload: Workload | None
     command: tuple[str, ...]
     args: tuple[str, ...]
-    environment: dict[str, str]
+    environment: Mapping[str, pulumi.Input[str]]
     secret_names: tuple[str, ...]
     retries: int
     timeout_seconds: int | None

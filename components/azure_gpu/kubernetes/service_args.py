@@ -3,14 +3,16 @@
 `ClusterServiceSettings` and its defaults. What becomes of it is in `kubernetes.services`.
 """
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import pulumi
 
 from azure_gpu.catalog.services.machine_learning import scoring
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_PORT = scoring.PORT
 DEFAULT_ROUTE = scoring.LIVENESS_ROUTE  # answers "Healthy" there
@@ -26,6 +28,9 @@ class Reach(StrEnum):
 
     CLUSTER = "cluster"
     NETWORK = "network"
+
+
+ReachName = Reach | Literal["cluster", "network"]
 
 
 class ServiceModelArgs(TypedDict):
@@ -66,17 +71,17 @@ class ClusterServiceSettings(TypedDict):
     """A program that answers requests: pods that are replaced one by one, one address inside the cluster, and a budget for
     drains. Plain, but for what is called wired."""
 
-    image: NotRequired[str]
+    image: NotRequired[OpenInput[str]]
     """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is needed."""
-    workload: NotRequired[Workload]
+    workload: NotRequired[WorkloadName]
     """Workload of this repository to run, such as scoring, built by the stack's registry."""
-    command: NotRequired[list[str]]
+    command: NotRequired[Sequence[str]]
     """Program to run in place of the image's own. Default: the image's."""
-    args: NotRequired[list[str]]
+    args: NotRequired[Sequence[str]]
     """Arguments of that program. Default: the image's."""
-    environment: NotRequired[dict[str, str]]
+    environment: NotRequired[Mapping[str, OpenInput[str]]]
     """Environment variables that everybody may read. Default: none."""
-    secret_environment: NotRequired[dict[str, pulumi.Input[str]]]
+    secret_environment: NotRequired[Mapping[str, pulumi.Input[str]]]
     """Wired: environment variables that nobody may read, kept as a Secret: encrypted in the stack file by
     `pulumi config set --secret --path`, encrypted in the state. Default: none."""
     model: NotRequired[ServiceModelArgs]
@@ -99,6 +104,6 @@ class ClusterServiceSettings(TypedDict):
     """How Kubernetes finds out whether a pod is well. Default: requests to / every 5 seconds, and 10 minutes to start."""
     max_unavailable: NotRequired[int]
     """How many pods a drained node, such as in an upgrade, may take away at a time. Default: 1."""
-    reach: NotRequired[Reach]
+    reach: NotRequired[ReachName]
     """Who can ask it. cluster: what runs there alone; network: the cluster's virtual network too, by an internal load balancer.
     There is no address for everybody: a service has neither sign-on nor TLS of its own. Default: cluster."""

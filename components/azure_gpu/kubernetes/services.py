@@ -11,6 +11,7 @@ from typing import Any, cast
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.aks.workload_identity import USES_IDENTITY
 from azure_gpu.catalog.services.machine_learning.scoring import MODEL_FOLDER_VARIABLE
 from azure_gpu.kubernetes import jobs
 from azure_gpu.kubernetes.job_args import JobSettings
@@ -39,8 +40,6 @@ _FETCH = (
     "az storage blob download-batch --auth-mode login --no-progress --output none "
     '--account-name "$MODEL_ACCOUNT" --source "$MODEL_CONTAINER" --pattern "$MODEL_PATH/*" --destination "$MODEL_FOLDER"'
 )
-# Microsoft Learn, aks/workload-identity-overview: a pod with this label gets the variables and the token.
-USES_IDENTITY = {"azure.workload.identity/use": "true"}
 # Microsoft Learn, aks/internal-lb.
 INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
 _DEFAULT_PERIOD, _DEFAULT_FAILURES = 5, 3
@@ -141,12 +140,12 @@ def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool) 
             yield Problem(
                 path=f"{path}.model",
                 message=f"the stack has no {'storage' if identity else 'identity of its own that pods may speak as'}",
-                allowed="foundation: {identity: create, storage: create}, and workload_identity",
+                allowed="an identity of its own, a storage account, and workload_identity",
                 fix="add it, or put the model into the image",
             )
 
 
-def manifests(spec: ServiceSpec, image: pulumi.Input[str], account: str, identity: str) -> Iterator[Manifest]:
+def manifests(spec: ServiceSpec, image: pulumi.Input[str], account: pulumi.Input[str], identity: str) -> Iterator[Manifest]:
     """Deployment, Service, budget, autoscaler. `account`: the storage's; `identity`: the service account that is the stack's."""
     yield _deployment(spec, image, account, identity)
     yield _service(spec)
@@ -194,7 +193,7 @@ def _service(spec: ServiceSpec) -> Manifest:
     }
 
 
-def _deployment(spec: ServiceSpec, image: pulumi.Input[str], account: str, identity: str) -> Manifest:
+def _deployment(spec: ServiceSpec, image: pulumi.Input[str], account: pulumi.Input[str], identity: str) -> Manifest:
     template = jobs.manifest(spec.job, image)["spec"]["template"]
     pod: dict[str, Any] = {key: value for key, value in template["spec"].items() if key != "restartPolicy"}
     [container] = pod["containers"]
@@ -236,7 +235,7 @@ def _deployment(spec: ServiceSpec, image: pulumi.Input[str], account: str, ident
     }
 
 
-def _with_model(spec: ServiceSpec, account: str, identity: str) -> dict[str, Any]:
+def _with_model(spec: ServiceSpec, account: pulumi.Input[str], identity: str) -> dict[str, Any]:
     """What fetches the model before the server starts, and the folder that both see."""
     variables = {
         "MODEL_ACCOUNT": account,
@@ -263,7 +262,7 @@ def _mounted(*, read_only: bool) -> dict[str, Any]:
     return {"name": "model", "mountPath": MODEL_FOLDER, **({"readOnly": True} if read_only else {})}
 
 
-def _is(name: str, value: str) -> dict[str, str]:
+def _is(name: str, value: pulumi.Input[str]) -> dict[str, pulumi.Input[str]]:
     return {"name": name, "value": value}
 
 

@@ -6,13 +6,13 @@ In: `SharingArgs`, as a stack file says them. Out: a `SharingRequest`, for the r
 from typing import NotRequired, TypedDict
 
 from azure_gpu.catalog.services.aks.mig import SINGLE
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy, StrategyName
 
 
 class SharingArgs(TypedDict):
     """How programs share a GPU. All of it is plain."""
 
-    strategy: NotRequired[Strategy]
+    strategy: NotRequired[StrategyName]
     """none gives every program a GPU of its own; time-slicing lets them take turns, with nothing kept apart; mps runs them at
     once and can limit threads and memory; mig cuts the GPU into instances that the hardware keeps apart. Default: none."""
     replicas: NotRequired[int]

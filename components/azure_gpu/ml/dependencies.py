@@ -56,6 +56,8 @@ class EnvironmentOfEndpoint(TypedDict):
     """Plain: true where its image answers requests by itself, by routes that it names; then there is no code."""
     port: int
     """Plain: the port that it is asked at; 0: it doesn't serve by itself."""
+    needs_model: bool
+    """Plain: true where its image serves by itself and is known to have no model, so that a deployment has to name one."""
 
 
 class CodeOfEndpoint(TypedDict):
@@ -77,9 +79,13 @@ class WorkspaceOfEndpoint(TypedDict):
     resource_group_name: pulumi.Input[str]
     """Wired: the resource group that it is in."""
     location: str
-    """Plain: its region."""
+    """Plain: its region; empty where it isn't known yet."""
+    located: NotRequired[pulumi.Input[str]]
+    """Wired: its region. Default: `location`."""
     existing: bool
     """Plain: true where it isn't the stack's own and others may have endpoints in it."""
+    provider: NotRequired[pulumi.ProviderResource | None]
+    """Wired: the provider of the subscription that it is in, where that is another. Default: the endpoint's own."""
     public: bool
     """Plain: false where the workspace is reached through private endpoints alone."""
     reached_privately: bool

@@ -5,6 +5,22 @@ from typing import TypedDict
 import pulumi
 
 
+class AttachableVm(pulumi.ComponentResource):
+    """A component that is a virtual machine: a `GpuVm`."""
+
+    KIND = "GpuVm"
+    of_workspace: "VmOfWorkspace"
+    """The machine as an Azure Machine Learning workspace attaches it. Not an output."""
+
+
+class AttachableCluster(pulumi.ComponentResource):
+    """A component that is a cluster: a `GpuCluster`."""
+
+    KIND = "GpuCluster"
+    of_workspace: "ClusterOfWorkspace"
+    """The cluster as an Azure Machine Learning workspace attaches it. Not an output."""
+
+
 class VmOfWorkspace(TypedDict):
     """A virtual machine that the workspace may attach."""
 

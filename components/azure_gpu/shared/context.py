@@ -3,10 +3,10 @@
 In: `StackArgs`, as the program passes them to every component. Out: `Context`, resolved once per component, and problems.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pulumi
 
@@ -14,8 +14,11 @@ from azure_gpu.catalog import regions, tags
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import tags as keys
 from azure_gpu.formats.dates import SPELLING, parse_day
+from azure_gpu.shared import wording
 from azure_gpu.shared.naming import physical_name
 
+Tags = Mapping[str, pulumi.Input[str]]
+"""Tags of a resource by key."""
 _OWN_KEYS = (keys.AS_OF, keys.EXPIRES_AT, keys.PROJECT, keys.STACK, keys.TEAM)
 
 
@@ -25,15 +28,32 @@ class StackArgs(TypedDict):
     subscription_id: str
     """The Azure subscription that everything is created in. It is part of the names that are unique in all of Azure."""
     team: str
-    """Who owns the stack; part of every name, and the tag `team`."""
+    """Who owns the stack; part of every name, and the tag `team`. Empty, for a component of a program alone: nobody is named."""
     location: str
-    """Azure region of everything that isn't given its own: `westeurope` or `West Europe`."""
-    tags: NotRequired[dict[str, str]]
+    """Azure region of everything that isn't given its own: `westeurope` or `West Europe`. Empty, for a component of a program
+    alone: the resource group's, which isn't known yet."""
+    tags: NotRequired[Tags]
     """Tags on everything that takes tags, beside the program's own. Default: none."""
     as_of: NotRequired[str]
     """The day at which services, sizes and dates are judged, YYYY-MM-DD, and the tag `as-of`. Default: `today`, and no tag."""
     today: str
     """The day on which the program runs, YYYY-MM-DD."""
+    protect_data: NotRequired[bool]
+    """Whether storage account, key vault and workspace are protected from deletion and replacement, and deleted blobs are kept
+    for 7 days. Default: true."""
+    component: NotRequired["ComponentOfProgram"]
+    """The component that a program describes. Default: a stack file describes it."""
+
+
+class ComponentOfProgram(NamedTuple):
+    """A component that a program describes."""
+
+    kind: str  # such as BatchPool
+    name: str  # its logical name
+
+    def __str__(self) -> str:
+        """Where problems of it are."""
+        return f'{self.kind}("{self.name}")'
 
 
 class RegistryArgs(TypedDict):
@@ -45,6 +65,8 @@ class RegistryArgs(TypedDict):
     """Wired: its ARM id."""
     server: pulumi.Input[str]
     """Wired: its login server, `name.azurecr.io`."""
+    subscription_id: NotRequired[str]
+    """Plain: the subscription that it lies in, where that is another. Default: the component's own."""
     workload_images: dict[str, pulumi.Input[str]]
     """Wired: the image of each workload that the stack has built, by the workload's name."""
 
@@ -63,8 +85,8 @@ class LogsArgs(TypedDict):
 class StorageArgs(TypedDict):
     """A storage account for data."""
 
-    name: str
-    """Plain: its name."""
+    name: pulumi.Input[str]
+    """Its name. A stack's plan knows it; of an account that an output is the id of nothing is named or judged by it."""
     id: pulumi.Input[str]
     """Wired: its ARM id."""
     is_own: NotRequired[bool]
@@ -97,6 +119,11 @@ class Surroundings(TypedDict):
     """Where logs go. Default: they stay with the service that runs the container."""
 
 
+def surroundings_of(args: Mapping[str, Any]) -> Surroundings:
+    """Those among the arguments of a component."""
+    return cast(Surroundings, {key: args[key] for key in Surroundings.__annotations__ if key in args})
+
+
 class OfStack(Surroundings):
     """What every component of a stack shares."""
 
@@ -112,25 +139,61 @@ class Context:
     stack: str
     subscription_id: str
     team: str
-    location: str  # as ARM spells it
-    user_tags: dict[str, str]
+    location: str  # as ARM spells it; empty where it isn't known yet
+    user_tags: Tags
     as_of: date | None  # None where the settings don't give one
     today: date
+    protect_data: bool = True
+    component: ComponentOfProgram | None = None  # None: a stack file describes it
+
+    @property
+    def protect(self) -> bool | None:
+        """The resource option of what holds data. None leaves it to the options that a component was given."""
+        return True if self.protect_data else None
 
     @property
     def day(self) -> date:
         """The day at which everything is judged."""
         return self.as_of or self.today
 
+    def region(self, given: pulumi.Input[str] | None) -> str:
+        """The region of what may have a `location` of its own, as ARM spells it; empty where it isn't known yet."""
+        return regions.normalise(known(given) or "") if given is not None else self.location
+
+    def path(self, section: str, name: str = "") -> str:
+        """Where a component is described: `pools.train` in a stack file, `BatchPool("train")` in a program."""
+        if self.component is not None:
+            return str(self.component)
+        return f"{section}.{name}" if name else section
+
+    @property
+    def location_path(self) -> str:
+        """Where the region is described of what has none of its own."""
+        return f"{self.component}.location" if self.component is not None else "location"
+
+    def part_path(self, part: str) -> str:
+        """Where a part of the foundation, such as `storage`, is described that a component needs."""
+        return f"{self.component}.{wording.PART_IDS[part]}" if self.component is not None else f"foundation.{part}"
+
+    def missing_part(self, part: str, message: str) -> Problem:
+        """The problem of a component that needs a part of a foundation and has none."""
+        path = self.part_path(part)
+        allowed = "create, or existing: <id>" if self.component is None else f"an ARM id, or a foundation with {part}"
+        return Problem(path=path, message=message, allowed=allowed, fix=wording.give_part(path, part))
+
     def name(self, arm_type: str, what: str) -> str:
-        """Physical name of the stack's resource of this type; `what` tells it from the others of its type."""
-        words = [self.project, self.team, self.stack, what] if what else [self.project, self.team, self.stack]
+        """Physical name of the stack's resource of this type; `what` tells it from the others of its type. Two components of a
+        program have two names: the logical one is among the words."""
+        own = self.component.name if self.component is not None else ""
+        inside = what == own or what.startswith(f"{own}-") or what.endswith(f"-{own}")
+        of_stack = [self.project, self.team, self.stack] if self.team or self.component is None else [self.project, self.stack]
+        words = [*of_stack, *(word for word in ("" if inside else own, what) if word)]
         return physical_name(arm_type, words, subscription_id=self.subscription_id)
 
-    def tags(self, as_of: date | None = None, **more: str) -> dict[str, str]:
+    def tags(self, as_of: date | None = None, **more: str) -> Tags:
         """Tags of one resource: the user's and the program's. `as_of` stands in for the stack's where a resource has its own."""
         given = as_of or self.as_of
-        own = {keys.PROJECT: self.project, keys.STACK: self.stack, keys.TEAM: self.team}
+        own = {keys.PROJECT: self.project, keys.STACK: self.stack, **({keys.TEAM: self.team} if self.team else {})}
         return {**self.user_tags, **own, **({keys.AS_OF: given.isoformat()} if given else {}), **more}
 
 
@@ -146,18 +209,20 @@ def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, l
                 fix="pulumi config set azure-native:subscriptionId <id>; `az account list` shows yours",
             )
         )
-    if not any(character.isalnum() for character in args["team"]):
+    component = args.get("component")
+    if not any(character.isalnum() for character in args["team"]) and (args["team"] or component is None):
         problems.append(
             Problem(
-                path="team",
+                path="team" if component is None else f"{component}.team",
                 message="the team is part of every name and has no letter or digit",
                 value=args["team"],
                 allowed="a short word, such as vision",
-                fix="pulumi config set team <word>",
+                fix="pulumi config set team <word>" if component is None else "give another, or leave it out",
             )
         )
-    problems += regions.check(args["location"], "location")
-    user_tags = dict(args.get("tags", {}))
+    if component is None:
+        problems += regions.check(args["location"], "location")
+    user_tags = args.get("tags", {})
     problems += check_tags(user_tags, "tags")
     as_of, as_of_problems = resolve_day(args.get("as_of"), "as_of")
     today, today_problems = resolve_day(args["today"], "today")
@@ -170,24 +235,44 @@ def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, l
         user_tags=user_tags,
         as_of=as_of,
         today=today or date.min,
+        protect_data=args.get("protect_data", True),
+        component=component,
     )
     return context, [*problems, *as_of_problems, *today_problems]
 
 
-def check_tags(user_tags: dict[str, str], path: str) -> list[Problem]:
+def check_tags(user_tags: Tags, path: str) -> list[Problem]:
     """Problems of tags that a user gives: Azure's own limits, and the keys that the program writes."""
     taken: Sequence[Problem] = [
         Problem(
             path=f"{path}.{key}",
             message="the program writes this tag itself",
-            value=user_tags[key],
+            value=known(user_tags[key]),
             allowed=f"any key but {', '.join(_OWN_KEYS)}",
             fix="choose another key",
         )
         for key in user_tags
         if key.lower() in _OWN_KEYS  # Azure takes a tag's key in any letter case for the same key
     ]
-    return [*taken, *tags.check(user_tags, path, most=tags.MOST_TAGS - len(_OWN_KEYS))]
+    shown = {key: known(value) or "" for key, value in user_tags.items()}
+    return [*taken, *tags.check(shown, path, most=tags.MOST_TAGS - len(_OWN_KEYS))]
+
+
+def declared(decided: str, given: pulumi.Input[str] | None) -> pulumi.Input[str] | None:
+    """What is declared for a value: the output that was given, or what was decided; None where that isn't known, which leaves a
+    location to the provider, who takes the resource group's."""
+    return given if given is not None and known(given) is None else decided or None
+
+
+def check_region(given: pulumi.Input[str] | None, path: str) -> list[Problem]:
+    """The problem of a `location` that is no region; none where it isn't given, or not known yet."""
+    region = known(given)
+    return regions.check(region, path) if region is not None else []
+
+
+def known(value: pulumi.Input[str] | None) -> str | None:
+    """A value that was given; None where there is none, or one that is known only while resources are created."""
+    return value if isinstance(value, str) else None
 
 
 def resolve_day(text: str | None, path: str) -> tuple[date | None, list[Problem]]:

@@ -8,12 +8,17 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
+import pulumi
+
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.shared.look_up import AskedBy
 
 T = TypeVar("T")
+LookUp = Callable[[str, str, pulumi.InvokeOptions], T]
+"""What Azure answers for a resource group, a name and options of the call."""
 _NOUNS = {
     azure_types.RESOURCE_GROUP: "resource group",
     azure_types.USER_ASSIGNED_IDENTITY: "user-assigned identity",
@@ -30,35 +35,52 @@ _NOUNS = {
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # how lookups say that Azure answered 404
 
 
-def resolve_id(text: str, wanted: AzureType, subscription_id: str, path: str) -> tuple[ArmId | None, list[Problem]]:
-    """The id that `text` spells; None with a problem where it isn't one, is of another type or of another subscription."""
+def parts(given: pulumi.Input[str]) -> pulumi.Output[ArmId]:
+    """What an id is made of, which may be an output; all of it empty where it is no id."""
+    return pulumi.Output.from_input(given).apply(lambda text: arm_ids.parse(text) or ArmId(text, "", "", "", "", ""))
+
+
+def check_id(text: str, wanted: AzureType, path: str, subscription_id: str = "") -> list[Problem]:
+    """The problem of a text that is no id, or one of another type."""
     example = wanted.path.replace("{subscriptionId}", subscription_id or "<subscription>").replace("{", "<").replace("}", ">")
     found = arm_ids.parse(text)
     if found is None:
-        return None, [
-            Problem(path=path, message="this is no Azure resource id", value=text, allowed=example, fix="copy the id whole")
-        ]
+        return [Problem(path=path, message="this is no Azure resource id", value=text, allowed=example, fix="copy the id whole")]
     if not found.is_type(wanted.arm_type):
         message = f"this id is of type {found.type}, {wanted.arm_type} is wanted"
-        return None, [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of a {_NOUNS[wanted]}")]
-    if found.subscription.lower() != subscription_id.lower():
-        problem = Problem(
-            path=path,
-            message="this lies in another subscription than the stack",
-            value=text,
-            allowed=f"ids in subscription {subscription_id}, from azure-native:subscriptionId",
-            fix="use one of the stack's subscription, or create one",
-        )
-        return None, [problem]
-    return found, []
+        return [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of a {_NOUNS[wanted]}")]
+    return []
 
 
-def read(lookup: Callable[[str, str], T], wanted: AzureType, resource_id: ArmId, path: str) -> tuple[T | None, list[Problem]]:
-    """What `lookup` answers for a resource group and a name, or None with one problem where it answers nothing."""
+def resolve_id(text: str, wanted: AzureType, subscription_id: str, path: str) -> tuple[ArmId | None, list[Problem]]:
+    """The id that `text` spells; None with a problem where it isn't one or is of another type. `subscription_id`: for the example
+    of one."""
+    problems = check_id(text, wanted, path, subscription_id)
+    return (None if problems else arm_ids.parse(text)), problems
+
+
+def reason_of(error: Exception) -> str:
+    """Why a look-up failed: the last line of what the SDK says."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
+
+
+def read(
+    lookup: LookUp[T],
+    wanted: AzureType,
+    resource_id: ArmId,
+    path: str,
+    asked_by: AskedBy,
+    own: str,
+) -> tuple[T | None, list[Problem]]:
+    """What `lookup` answers for a resource group and a name, or None with one problem where it answers nothing. `own`: the
+    subscription of the component that asks."""
+    problems = asked_by.unreachable(resource_id, own, path)
+    if problems:
+        return None, problems
     try:
-        return lookup(resource_id.resource_group, resource_id.name), []
+        return lookup(resource_id.resource_group, resource_id.name, asked_by.at(resource_id, own)), []
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed lookup
-        reason = str(error).strip().splitlines()[-1]
+        reason = reason_of(error)
         missing = _MISSING.search(reason) is not None
     return None, [
         Problem(

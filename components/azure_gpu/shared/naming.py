@@ -42,8 +42,15 @@ def _fits(rule: NameRule, name: str) -> bool:
 def _with_hash(rule: NameRule, separator: str, cleaned: Sequence[str], hashed: Sequence[str]) -> str:
     digest = hashlib.sha256("\0".join(hashed).encode()).hexdigest()[:HASH_LENGTH]
     room = rule.longest - len(separator) - len(digest)
-    name = _joined(separator, cleaned, room, digest)
-    return name if rule.pattern.fullmatch(name) else LETTER_FIRST + _joined(separator, cleaned, room - 1, digest)
+    # Of 43 hashes one is of digits alone, which some types don't take after the last hyphen.
+    ends = (digest, LETTER_FIRST + digest[1:])
+    names = [name for end in ends for name in _variants(separator, cleaned, room, end)]
+    return next((name for name in names if rule.pattern.fullmatch(name)), names[1])
+
+
+def _variants(separator: str, cleaned: Sequence[str], room: int, digest: str) -> tuple[str, str]:
+    """The name, and the same with a letter first."""
+    return _joined(separator, cleaned, room, digest), LETTER_FIRST + _joined(separator, cleaned, room - 1, digest)
 
 
 def _joined(separator: str, cleaned: Sequence[str], room: int, digest: str) -> str:

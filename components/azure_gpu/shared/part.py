@@ -1,5 +1,6 @@
 """A part that a stack creates or that a company already has."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
@@ -16,7 +17,7 @@ class PartArgs(TypedDict):
     create: NotRequired[bool]
     """Plain: true creates the part and deletes it with the stack."""
     existing: NotRequired[str]
-    """Plain: ARM id of the one to use, in the stack's subscription. It is looked up, never changed and never deleted."""
+    """Plain: ARM id of the one to use, in any subscription. It is looked up, never changed and never deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,20 @@ class Part:
 
     name: str
     existing: ArmId | None
+
+
+def not_changed(said: Mapping[str, object], path: str) -> list[Problem]:
+    """The problem of a part that exists and is given overrides."""
+    if not {"existing", "overrides"} <= said.keys():
+        return []
+    return [
+        Problem(
+            path=f"{path}.overrides",
+            message="an existing part is never changed",
+            allowed="overrides of what is created",
+            fix="remove it, or have the owner of the part set it",
+        )
+    ]
 
 
 def resolve_part(given: PartArgs, azure_type: AzureType, what: str, context: Context, path: str) -> tuple[Part, list[Problem]]:

@@ -1,4 +1,4 @@
-"""How the program refuses: all problems at once, as one message without a traceback, before anything is declared."""
+"""How a component refuses: all problems at once, as one message without a traceback, before anything is declared."""
 
 from collections.abc import Sequence
 
@@ -6,24 +6,35 @@ import pulumi
 
 from azure_gpu.catalog.problems import Problem, Severity, errors, render
 
+IN_A_STACK_FILE = "in the configuration, nothing was created"
+
 
 class Refused(pulumi.RunError):  # the engine prints a RunError's message alone; any other exception comes with a traceback
-    """What the settings ask for can't be had. `problems` holds every reason, the message all of them."""
+    """What is described can't be had. `problems` holds every reason, the message all of them."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(render(problems))
+    def __init__(self, problems: Sequence[Problem], component: str = "") -> None:
+        """`component`: the one that a program describes, such as `BatchPool("train")`."""
+        where = f"in {component}, nothing of it was declared" if component else IN_A_STACK_FILE
+        super().__init__(render(problems, where))
         self.problems = tuple(problems)
 
 
-def refuse(problems: Sequence[Problem]) -> None:
+def refuse(problems: Sequence[Problem], component: str = "") -> None:
     """Raises `Refused` where one of the problems forbids going on."""
     forbidding = errors(problems)
     if forbidding:
-        raise Refused(forbidding)
+        raise Refused(forbidding, component)
 
 
-def warn(problems: Sequence[Problem]) -> None:
+def without_explained(of_shape: Sequence[Problem], found: Sequence[Problem]) -> list[Problem]:
+    """All problems of one component, without those that one of its arguments' shape explains: at the same place, and about
+    something missing where a key was misspelt or of a wrong type."""
+    paths = {problem.path for problem in of_shape}
+    return [*of_shape, *(each for each in found if each.path not in paths and not (of_shape and each.value is None))]
+
+
+def warn(problems: Sequence[Problem], resource: pulumi.Resource | None = None) -> None:
     """Shows the warnings among the problems in the engine's output."""
     for problem in problems:
         if problem.severity is Severity.WARNING:
-            pulumi.log.warn(str(problem))
+            pulumi.log.warn(str(problem), resource)

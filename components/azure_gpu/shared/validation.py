@@ -1,10 +1,12 @@
-"""Values against type annotations: what is wrong with a configuration value, and the JSON Schema of what is right.
+"""Values against type annotations: what is wrong with an argument, and the JSON Schema of what is right.
 
-In: a value made of JSON's types, and an annotation: a TypedDict, `dict[str, …]`, `list[…]`, a `str` enum, `str`, `int`, `float`,
-`bool`, `Any`, which takes everything, or `pulumi.Input[…]` of one of them. Out: the value without what is wrong in it, and one
-problem for each thing left out.
-What is annotated `pulumi.Input[…]` is wired: it may hold a secret, so no problem shows its value, nor that of an object, a map or
-a list around it, in whatever shape it was written.
+In: a value as a stack file or a program gives it, and an annotation: a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a `str` enum,
+`str`, `int`, `float`, `bool`, `Any`, which takes everything, a component, `pulumi.Input[…]` or `OpenInput[…]` of one of them, a
+union of them, or `Annotated[…]` with a check of its own, which takes a value and its path and returns problems. Out: the value
+without what is wrong in it, and one problem for each thing left out.
+An output is taken where the annotation is an input. Everywhere else the value decides what is declared, and has to be known.
+What is annotated `pulumi.Input[…]` may hold a secret, so no problem shows its value, nor that of an object, a map or a list
+around it, in whatever shape it was written. What is annotated `OpenInput[…]` is kept in plain text and may be shown.
 """
 
 import ast
@@ -14,16 +16,33 @@ import inspect
 import itertools
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
 
 T = TypeVar("T")
+_OPEN = "kept in plain text"
+OpenInput = Annotated[pulumi.Input[T], _OPEN]
+"""An input that everybody may read: a tag, a name, an image. A stack file gives it in plain text."""
 _WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -38,46 +57,187 @@ class Checked:
 
 def check(value: object, annotation: Any, path: str) -> Checked:
     """`value` against `annotation`. `path` is where the user wrote it."""
-    inner = unwired(annotation)
+    checked = _check(value, annotation, path)
+    own = [problem for each in _own_checks(annotation) for problem in each.check(value, path)]
+    if own:
+        return Checked(None, [*checked.problems, *own], usable=False)
+    return checked
+
+
+def _own_checks(annotation: Any) -> list[Any]:
+    """What an annotation says that a value of it has to be beside its form: objects with a method `check`."""
+    return [each for each in get_args(annotation)[1:] if hasattr(each, "check")] if get_origin(annotation) is Annotated else []
+
+
+def _check(value: object, annotation: Any, path: str) -> Checked:
+    if is_output(value):
+        return Checked(value) if _takes_outputs(annotation) else _unknown_value(path, annotation)
+    kind = form(annotation)
     shown = None if _may_hold_secrets(annotation) else value
-    if inner is Any:
+    if isinstance(value, pulumi.Resource):
+        return Checked(value) if isinstance(value, _components(annotation)) else _wrong_resource(path, value, annotation)
+    if kind is Any:
         return Checked(value)
-    if is_typeddict(inner):
-        return _check_object(_written_out(value, inner), shown, inner, path)
-    if get_origin(inner) is dict:
-        return _check_map(value, shown, get_args(inner)[1], path)
-    if get_origin(inner) is list:
-        return _check_list(value, shown, get_args(inner)[0], path)
-    if issubclass(inner, Enum):
-        return _check_choice(value, inner, path)
-    if _is_a(value, inner):
+    if is_typeddict(kind):
+        return _check_object(_written_out(value, kind), shown, kind, path)
+    if get_origin(kind) in _MAPS:
+        return _check_map(value, shown, get_args(kind)[1], path)
+    if get_origin(kind) in _LISTS:
+        return _check_list(value, shown, get_args(kind)[0], path)
+    if issubclass(kind, Enum):
+        return _check_choice(value, shown, kind, path)
+    if issubclass(kind, pulumi.Resource):
+        return _wrong_type(path, shown, value, f"a {kind_name(kind)}")
+    if _is_a(value, kind):
         return Checked(value)
-    return _wrong_type(path, shown, value, _WORDS[inner])
+    wanted = " or ".join([f"a {kind_name(each)}" for each in _components(annotation)] + [_WORDS[kind]])
+    return _wrong_type(path, shown, value, wanted)
+
+
+_MAPS, _LISTS = (dict, Mapping), (list, Sequence)
+
+
+Object = TypeVar("Object", bound=Mapping[str, object])
+
+
+def written(given: Object | bool | str) -> Object:
+    """An object that may be given as a shorthand, such as `true`. `check` has written it out before anything reads it."""
+    return cast(Any, given)
+
+
+def is_map(annotation: Any) -> bool:
+    """Whether a map by names of the user's own is wanted."""
+    return get_origin(form(annotation)) in _MAPS
+
+
+def below(annotation: Any, step: str | int) -> Any:
+    """The annotation of a key or an entry; `Any` where there is none."""
+    kind = form(annotation)
+    if kind is Any:
+        return annotation
+    if is_typeddict(kind):
+        return key_hints(kind).get(str(step), Any)
+    arguments = get_args(kind)
+    return arguments[-1] if get_origin(kind) in (*_MAPS, *_LISTS) and arguments else Any
+
+
+def is_output(value: object) -> bool:
+    """Whether a value is known only while resources are created."""
+    return isinstance(value, pulumi.Output | Awaitable)
+
+
+def form(annotation: Any) -> Any:
+    """The form in which a stack file gives what is annotated, and to which the other forms of a union are short or beside it:
+    `T` of `pulumi.Input[T]`, the object of `Object | bool`, the enum of `Enum | Literal[…]`, the text of `Component | str`."""
+    kinds = [each for each in _alternatives(annotation) if not _is_output_type(each) and get_origin(each) is not Literal]
+    plain = [each for each in kinds if not _is_class(each, pulumi.Resource)]
+    return next((each for each in plain if each is Any or not _is_scalar(each)), (plain or kinds)[0])
+
+
+def may_be_secret(annotation: Any) -> bool:
+    """Whether it is a `pulumi.Input`, whose value is kept secret where it is one."""
+    return annotation is not Any and _takes_outputs(annotation) and not _is_open(annotation)
+
+
+def _alternatives(annotation: Any) -> list[Any]:
+    """What a union is made of, at any depth; anything else by itself."""
+    if get_origin(annotation) is Annotated:
+        return _alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return [kind for each in get_args(annotation) for kind in _alternatives(each)]
+    return [annotation]
+
+
+def _is_open(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _OPEN in get_args(annotation)[1:]
+    return get_origin(annotation) in (Union, UnionType) and any(_is_open(each) for each in get_args(annotation))
+
+
+def _is_output_type(annotation: Any) -> bool:
+    named = getattr(annotation, "__forward_arg__", "")  # as `pulumi.Input` holds it, which is evaluated in a TypedDict alone
+    return named.startswith("Output[") or get_origin(annotation) in (pulumi.Output, Awaitable)
+
+
+def _is_class(annotation: Any, of: type) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, of)
+
+
+def _is_scalar(annotation: Any) -> bool:
+    return annotation in _WORDS
+
+
+@functools.cache
+def _takes_outputs(annotation: Any) -> bool:
+    return any(each is Any or _is_output_type(each) for each in _alternatives(annotation))
+
+
+@functools.cache
+def _components(annotation: Any) -> tuple[type, ...]:
+    """The components that an annotation takes."""
+    return tuple(each for each in _alternatives(annotation) if _is_class(each, pulumi.Resource))
+
+
+def kind_name(component: type) -> str:
+    """What people call a component. One that is taken by a class below it says so."""
+    return getattr(component, "KIND", component.__name__)
+
+
+def _unknown_value(path: str, annotation: Any) -> Checked:
+    wanted = _description(form(annotation))
+    problem = Problem(
+        path=path,
+        message="this decides what is declared and has to be known, and an output isn't",
+        allowed=wanted,
+        fix="give the value itself, such as one of pulumi.Config",
+    )
+    return Checked(None, [problem], usable=False)
+
+
+def _wrong_resource(path: str, value: pulumi.Resource, annotation: Any) -> Checked:
+    words = [f"a {kind_name(each)}" for each in _components(annotation)]
+    if _takes_outputs(annotation) or not words:
+        words.append(_description(form(annotation)))
+    fix = "give its id" if _takes_outputs(annotation) else ""
+    problem = Problem(path=path, message=f"a {type(value).__name__} isn't taken here", allowed=" or ".join(words), fix=fix)
+    return Checked(None, [problem], usable=False)
+
+
+def _description(kind: Any) -> str:
+    if is_typeddict(kind):
+        return f"an object with {', '.join(key_hints(kind))}"
+    if get_origin(kind) in _MAPS:
+        return "an object"
+    if get_origin(kind) in _LISTS:
+        return "a list"
+    if _is_class(kind, Enum):
+        return ", ".join(str(member.value) for member in kind)
+    return _WORDS.get(kind, "any value")
 
 
 @functools.cache
 def key_hints(wanted: Any) -> dict[str, Any]:
     """The annotation of each key of a TypedDict."""
-    return get_type_hints(wanted, localns={"Output": pulumi.Output, "T": T})  # names that `pulumi.Input` holds as text
+    names = {"Output": pulumi.Output, "T": T}  # names that `pulumi.Input` holds as text
+    hints = get_type_hints(wanted, localns=names, include_extras=True)
+    return {key: _of_key(hint) for key, hint in hints.items()}
+
+
+def _of_key(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) in (NotRequired, Required) else annotation
 
 
 @functools.cache
 def _may_hold_secrets(annotation: Any) -> bool:
-    """Whether something wired, or anything at all, may stand there or below."""
-    inner = unwired(annotation)
-    if inner is not annotation or inner is Any:
+    """Whether something secret, or anything at all, may stand there or below."""
+    if may_be_secret(annotation):
         return True
-    if is_typeddict(inner):
-        return any(_may_hold_secrets(hint) for hint in key_hints(inner).values())
-    return any(_may_hold_secrets(argument) for argument in get_args(inner))
-
-
-def unwired(annotation: Any) -> Any:
-    """The `T` of `pulumi.Input[T]`, or the annotation itself."""
-    arguments = get_args(annotation)
-    if get_origin(annotation) is Union and any(get_origin(argument) is pulumi.Output for argument in arguments):
-        return arguments[0]
-    return annotation
+    kind = form(annotation)
+    if kind is Any:
+        return not _is_open(annotation)
+    if is_typeddict(kind):
+        return any(_may_hold_secrets(hint) for hint in key_hints(kind).values())
+    return any(_may_hold_secrets(argument) for argument in get_args(kind))
 
 
 def _is_a(value: object, wanted: type) -> bool:
@@ -102,7 +262,7 @@ def _wrong_type(path: str, shown: object, value: object, wanted: str) -> Checked
 def _kind(value: object) -> str:
     if isinstance(value, Mapping):
         return "an object"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "a list"
     if isinstance(value, int | float) and not _is_counted(value):
         return "one that nobody counts to"
@@ -163,41 +323,24 @@ def _check_map(value: object, shown: object, wanted: Any, path: str) -> Checked:
 
 
 def _check_list(value: object, shown: object, wanted: Any, path: str) -> Checked:
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):
         return _wrong_type(path, shown, value, "a list")
     entries = [check(entry, wanted, f"{path}[{index}]") for index, entry in enumerate(cast(list[object], value))]
     kept = [entry.value for entry in entries if entry.usable]
     return Checked(kept, [problem for entry in entries for problem in entry.problems])
 
 
-def _check_choice(value: object, wanted: type[Enum], path: str) -> Checked:
+def _check_choice(value: object, shown: object, wanted: type[Enum], path: str) -> Checked:
     choices = [str(member.value) for member in wanted]
     if value in choices:
         return Checked(value)
     close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.5)
     fix = f"did you mean {close[0]}?" if close else f"write one of {', '.join(choices)}"
-    problem = Problem(path=path, message="this isn't one of the choices", value=value, allowed=", ".join(choices), fix=fix)
+    problem = Problem(path=path, message="this isn't one of the choices", value=shown, allowed=", ".join(choices), fix=fix)
     return Checked(None, [problem], usable=False)
 
 
-def schema(annotation: Any) -> dict[str, Any]:
-    """The JSON Schema of an annotation. Docstrings of a TypedDict's keys become descriptions."""
-    inner = unwired(annotation)
-    if inner is Any:
-        return {}
-    if is_typeddict(inner):
-        return _object_schema(inner)
-    if get_origin(inner) is dict:
-        return {"type": "object", "additionalProperties": schema(get_args(inner)[1])}
-    if get_origin(inner) is list:
-        return {"type": "array", "items": schema(get_args(inner)[0])}
-    if issubclass(inner, Enum):
-        return {"enum": [member.value for member in inner]}
-    names = {str: "string", int: "integer", float: "number", bool: "boolean"}
-    plain = {"type": names[inner]}
-    return plain if inner is annotation else {"anyOf": [plain, _ENCRYPTED]}
-
-
+OUTPUT = "output"  # the title of what only a program can give
 _ENCRYPTED = {  # how the engine writes a secret into a stack file
     "type": "object",
     "properties": {"secure": {"type": "string", "description": "Written by `pulumi config set --secret`."}},
@@ -206,13 +349,39 @@ _ENCRYPTED = {  # how the engine writes a secret into a stack file
 }
 
 
-def _object_schema(wanted: Any) -> dict[str, Any]:
+def schema(annotation: Any, *, in_program: bool = False) -> dict[str, Any]:
+    """The JSON Schema of an annotation, as a stack file is written; `in_program`: of what a program gives, where components and
+    outputs, which no JSON is, are named by a title. Docstrings of a TypedDict's keys become descriptions."""
+    kind = form(annotation)
+    if kind is Any:
+        return {}
+    if is_typeddict(kind):
+        return _object_schema(kind, in_program)
+    if get_origin(kind) in _MAPS:
+        return {"type": "object", "additionalProperties": schema(get_args(kind)[1], in_program=in_program)}
+    if get_origin(kind) in _LISTS:
+        return {"type": "array", "items": schema(get_args(kind)[0], in_program=in_program)}
+    if issubclass(kind, Enum):
+        return {"enum": [member.value for member in kind]}
+    names = {str: "string", int: "integer", float: "number", bool: "boolean"}
+    forms: list[dict[str, Any]] = [{"type": names[kind]}] if kind in names else []
+    if in_program:
+        forms = [*({"title": kind_name(each)} for each in _components(annotation)), *forms]
+        forms += [{"title": OUTPUT}] if _takes_outputs(annotation) else []
+    elif may_be_secret(annotation):
+        forms.append(_ENCRYPTED)
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
+
+
+def _object_schema(wanted: Any, in_program: bool) -> dict[str, Any]:
     hints = key_hints(wanted)
     descriptions = key_docstrings(wanted)
     written = {
         "type": "object",
         "description": inspect.cleandoc(wanted.__doc__ or ""),
-        "properties": {key: {**schema(hint), "description": descriptions[key]} for key, hint in hints.items()},
+        "properties": {
+            key: {**schema(hint, in_program=in_program), "description": descriptions[key]} for key, hint in hints.items()
+        },
         "required": sorted(wanted.__required_keys__),
         "additionalProperties": False,
     }

@@ -1,12 +1,18 @@
 """The workloads that this repository holds, as components name them, and where their sources lie."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import image_reference
 from azure_gpu.shared.installation import WORKLOADS
+
+if TYPE_CHECKING:
+    import pulumi
 
 
 class Workload(StrEnum):
@@ -15,25 +21,46 @@ class Workload(StrEnum):
     MNIST = "mnist"
     VECTOR_ADD = "vector_add"
     SCORING = "scoring"
+    DIGITS = "digits"
 
     @property
     def folder(self) -> Path:
         return WORKLOADS / self.value
 
+    @property
+    def context(self) -> Path:
+        """The folder whose files its image is built from, and whose hash is the image's tag."""
+        return WORKLOADS if self in _OF_SEVERAL else self.folder
 
-def image_problems(image: str | None, workload: Workload | None, path: str) -> list[Problem]:
+    @property
+    def source(self) -> str:
+        """The same folder in the repository."""
+        return "workloads" if self in _OF_SEVERAL else f"workloads/{self}"
+
+    @property
+    def dockerfile(self) -> str:
+        """Its path in the context."""
+        # Not called Dockerfile, which would mean that its folder is the whole context.
+        return f"{self}/image.Dockerfile" if self in _OF_SEVERAL else "Dockerfile"
+
+
+_OF_SEVERAL = (Workload.DIGITS,)  # built from the code of other workloads too; workloads/.dockerignore says from which files
+WorkloadName = Workload | Literal["mnist", "vector_add", "scoring", "digits"]
+
+
+def image_problems(image: pulumi.Input[str] | None, workload: WorkloadName | None, path: str) -> list[Problem]:
     """What is wrong with the image of a container at `path`, which is said itself or as a workload; None: not said."""
     if (image is None) == (workload is None):
         return [
             Problem(
                 path=f"{path}.image",
                 message="exactly one of image and workload has to be said",
-                value=image,
+                value=image if isinstance(image, str) else None,
                 allowed=f"an image reference, or one of the workloads {', '.join(Workload)}",
                 fix="remove one of the two" if image is not None else "add image: <reference> or workload: <name>",
             )
         ]
-    return image_reference.check(image, f"{path}.image") if image is not None else []
+    return image_reference.check(image, f"{path}.image") if isinstance(image, str) else []
 
 
 def not_built(workload: Workload, built: Iterable[str], path: str) -> Problem:

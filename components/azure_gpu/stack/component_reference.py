@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast, get_type_hints
+from typing import Any, cast, get_args, get_type_hints, is_typeddict
 
 import pulumi
 
@@ -22,13 +22,33 @@ from azure_gpu.shared.validation import schema
 from azure_gpu.stack.settings_reference import TABLE, rows_below
 
 LIBRARY = Path(__file__).parents[1]
+EXAMPLES = LIBRARY.parents[1] / "docs" / "components" / "programs"
 INDEX = "README.md"
-WIRED = "or an output of another resource"
 _INDEX_HEAD = """# The components
 
-What `__main__.py` declares is made of these. Each takes its arguments as a dictionary, checks all of them before it declares
-anything, and can be used in a Pulumi program of your own. The pages are made from the docstrings of the components by
-`make docs`. What a stack file says to them is in [settings.md](../settings.md).
+What `__main__.py` declares is made of these, and a Pulumi program of your own can declare them too:
+
+```python
+import pulumi_azure_native as azure
+from azure_gpu import GpuCluster
+
+rg = azure.resources.ResourceGroup("rg", location="westeurope")
+pools = {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2}}
+GpuCluster("gpu", resource_group_name=rg.name, gpu_pools=pools, expires_after="2026-12-31")
+```
+
+- **Arguments** are keywords, or one object: `GpuCluster("gpu", {...})`. A type checker knows every key of both, at any depth.
+  Each constructor checks all of them before it declares anything, and raises every problem as one `azure_gpu.Refused`.
+- **Outputs** are taken where a page says so: wiring, regions, tags, names, images, variables. What decides what is declared has
+  to be known. Where a region is an output, or that of a resource group made by the same program, nothing is checked against it.
+- **Surroundings** come from a `foundation`, or one by one by their ARM ids. Subscription and login are the provider's, also an
+  explicit one's; the date is today's. Names in Azure are made of project, team, stack and the component's name.
+- **Options** of Pulumi work: `providers`, `aliases`, `protect`, transforms, `--target` and `--replace`. An alias keeps what a
+  renamed component has only where its name in Azure is set, as that follows the component's name.
+- **Not in a program**: a stack file's `image_source` of a fork, `operations` and their checks before an `up`.
+
+The pages are made from the docstrings of the components by `make docs`. What a stack file says to them is in
+[settings.md](../settings.md).
 
 | component | |
 | --- | --- |"""
@@ -64,7 +84,10 @@ def found() -> list[Component]:
         Component(module, each)
         for module in modules
         for each in vars(module).values()
-        if inspect.isclass(each) and issubclass(each, pulumi.ComponentResource) and each.__module__ == module.__name__
+        if inspect.isclass(each)
+        and issubclass(each, pulumi.ComponentResource)
+        and each.__module__ == module.__name__
+        and "KIND" not in vars(each)  # what other components take one by
     ]
     return sorted(every, key=lambda component: component.name)
 
@@ -78,15 +101,16 @@ def pages(every: Sequence[Component]) -> dict[str, str]:
 def page(component: Component) -> str:
     """The page of one component."""
     module = component.module.__name__.replace(".", "/")
-    args = get_type_hints(component.of.__init__)["args"]
+    args = arguments(component.of)
     outputs, others = _attributes(component.of)
     parts = [
         f"# {component.name}\n",
         "\n\n".join(_paragraphs(component)),
         f"\nIn `{module}.py`; Pulumi's type is `azuregpu:index:{component.name}`.",
+        f"\n## In a program\n\n```python\n{example(component)}```",
         f"\n## Arguments\n\n`{args.__name__}`: {_flowing(inspect.cleandoc(args.__doc__ or ''))}\n",
         TABLE,
-        *rows_below(schema(args), "", WIRED),
+        *rows_below(schema(args, in_program=True), ""),
         "\n## Outputs\n\n| output | type | |\n| --- | --- | --- |",
         *outputs,
     ]
@@ -98,6 +122,17 @@ def page(component: Component) -> str:
         how = cast(str, getattr(component.module, "HOW_REPLACED", _OLD_FIRST))
         parts += [_REPLACED.format(how=how), *(f"- `{path}`" for path in replacing), *(f"- {what}" for what in others_replacing)]
     return "\n".join(parts) + "\n"
+
+
+def example(component: Component) -> str:
+    """A program with the component."""
+    return (EXAMPLES / component.page.replace(".md", ".py")).read_text(encoding="utf-8")
+
+
+def arguments(of: type[pulumi.ComponentResource]) -> Any:
+    """The TypedDict of a component's arguments."""
+    given = get_type_hints(of.__init__)["args"]
+    return next(each for each in get_args(given) if is_typeddict(each))
 
 
 def _paragraphs(component: Component) -> list[str]:

@@ -24,8 +24,10 @@ from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.args import EndpointIdentity
 from azure_gpu.ml.endpoint.spec import identity_of
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
+from azure_gpu.stack import other_stacks
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.plan import Plan, plan as make_plan
+from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.stack.settings import Settings, read
 
 
@@ -81,9 +83,17 @@ class Inventory:
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
 
 
-def take(configuration: Mapping[str, str], project: str, stack: str, today: str) -> Inventory:
-    """The inventory of a stack with this configuration, without asking Azure."""
-    settings = read(configuration, today)
+def take(
+    configuration: Mapping[str, str],
+    project: str,
+    stack: str,
+    today: str,
+    encrypted: Encrypted = NOTHING_ENCRYPTED,
+    outputs_of: other_stacks.Reader = other_stacks.by_nobody,
+) -> Inventory:
+    """The inventory of a stack with this configuration, without asking Azure. `encrypted`: which of its values are secrets;
+    `outputs_of` reads other stacks."""
+    settings = read(configuration, today, encrypted, project, outputs_of=outputs_of)
     return of_plan(settings, make_plan(settings, ASSUMED, project, stack))
 
 

@@ -109,7 +109,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
         vms=vms,
         ml_workspace=workspace,
         ml_endpoints=endpoints,
-        problems=tuple(rules.without_explained(settings.problems, planner.problems)),
+        problems=tuple(rules.with_warnings(rules.without_explained(settings.problems, planner.problems), settings.warnings)),
     )
 
 
@@ -172,7 +172,7 @@ class _Planner:
         self.add([*problems, *more])
         if spec.existing is None:
             there = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}
-            self.add(account_spec.surroundings_problems(**there))
+            self.add(account_spec.surroundings_problems(spec, **there))
         return spec, facts
 
     def pools(
@@ -192,7 +192,7 @@ class _Planner:
         specs: dict[str, BatchPoolSpec] = {}
         for name, said in self._settings.pools.items():
             specs[name], problems = resolve_pool(name, said, self._context, place)
-            self.add([*problems, *pool_rules.surroundings_problems(name, said, **there)])
+            self.add([*problems, *pool_rules.surroundings_problems(f"pools.{name}", said, **there)])
         return specs
 
     def clusters(self, foundation: FoundationSpec) -> dict[str, tuple[GpuClusterSpec, ClusterFacts]]:

@@ -56,7 +56,7 @@ def between_parts(settings: Settings) -> list[Problem]:
         problems += [_named_like(f"{key}.{name}", taken[name]) for name in names if name in taken]
         taken |= dict.fromkeys((name for name in names if name not in taken), what)
     if "identity" not in settings.foundation:
-        problems += [problem for name, job in settings.jobs.items() for problem in identity_problems(name, job)]
+        problems += [problem for name, job in settings.jobs.items() for problem in identity_problems(f"jobs.{name}", job)]
     return problems
 
 
@@ -143,3 +143,9 @@ def without_explained(of_settings: Sequence[Problem], found: Sequence[Problem]) 
         problem for problem in found if problem.path in paths or (problem.value is None and _component(problem.path) in unclear)
     ]
     return [*of_settings, *(problem for problem in found if problem not in explained)]
+
+
+def with_warnings(problems: Sequence[Problem], warnings: Sequence[Problem]) -> list[Problem]:
+    """All of them, without warnings of a place that has a problem already."""
+    paths = {problem.path for problem in problems}
+    return [*problems, *(warning for warning in warnings if warning.path not in paths)]

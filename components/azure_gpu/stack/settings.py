@@ -4,23 +4,27 @@ In: the engine's configuration, every value as text. Out: `Settings`, with a pro
 of a wrong type; what is wrong is left out of the arguments.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
-from azure_gpu.aks.args import GpuClusterSettings
+import pulumi
+
+from azure_gpu.aks import login
+from azure_gpu.aks.args import DEFAULT_ON_CLUSTER, DEFAULT_WORKLOAD_IDENTITY, GpuClusterSettings
 from azure_gpu.batch.account.args import BatchAccountSettings
-from azure_gpu.batch.pool.args import BatchPoolSettings
+from azure_gpu.batch.pool.args import BatchPoolSettings, ContainersArgs
 from azure_gpu.catalog import regions
-from azure_gpu.catalog.problems import Problem
-from azure_gpu.container_apps.environment.args import JobEnvironmentSettings
+from azure_gpu.catalog.problems import Problem, Severity, errors
+from azure_gpu.container_apps.environment.args import GpuModelName, JobEnvironmentSettings
 from azure_gpu.container_apps.job.args import DEFAULT_GPU, ServerlessGpuJobSettings
 from azure_gpu.container_instances import resolve as group_resolve
 from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.edge import resolve as edge_resolve
 from azure_gpu.edge.args import EdgeSharingSettings
-from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.formats import stack_file
+from azure_gpu.foundation.args import FoundationSettings, FoundationWiring
 from azure_gpu.images.args import GalleryImageSettings
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.ml.endpoint.args import MlEndpointSettings
@@ -28,14 +32,17 @@ from azure_gpu.ml.workspace import assets as workspace_assets
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.part import PartArgs
-from azure_gpu.shared.validation import check, key_hints
-from azure_gpu.shared.workloads import Workload
-from azure_gpu.stack import connection
+from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
+from azure_gpu.shared.validation import check, is_map, key_hints, written
+from azure_gpu.shared.workloads import Workload, WorkloadName
+from azure_gpu.stack import common_file, entry_options, other_stacks, secret_values, switches
+from azure_gpu.stack.entry_options import EntryOptions
 from azure_gpu.stack.file import StackFile
-from azure_gpu.stack.keys import PROJECT, SUBSCRIPTION_ID
+from azure_gpu.stack.keys import PROJECT, config_key
+from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.vm.args import GpuVmSettings
 
-_WRITE_BLOBS = ("batch_account", "ml_workspace", "vms")  # what has the stack's identity read and write blobs
+_WRITE_BLOBS = ("batch_account", "jobs", "ml_workspace", "vms")  # what has the stack's identity read and write blobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,49 +50,112 @@ class Settings:
     """A stack file as arguments. `problems` says what isn't in them and why."""
 
     stack: StackArgs
-    foundation: FoundationArgs
-    container_groups: dict[str, ContainerGroupSettings]
-    jobs: dict[str, ServerlessGpuJobSettings]
-    job_environments: dict[str, JobEnvironmentSettings]  # by region
+    foundation: FoundationWiring
+    container_groups: Mapping[str, ContainerGroupSettings]
+    jobs: Mapping[str, ServerlessGpuJobSettings]
+    job_environments: Mapping[str, JobEnvironmentSettings]  # by region
     batch_account: BatchAccountSettings | None
-    gallery_images: dict[str, GalleryImageSettings]
-    pools: dict[str, BatchPoolSettings]
-    clusters: dict[str, GpuClusterSettings]
-    edges: dict[str, EdgeSharingSettings]
+    gallery_images: Mapping[str, GalleryImageSettings]
+    pools: Mapping[str, BatchPoolSettings]
+    clusters: Mapping[str, GpuClusterSettings]
+    edges: Mapping[str, EdgeSharingSettings]
     ml_workspace: MlWorkspaceSettings | None
-    ml_endpoints: dict[str, MlEndpointSettings]
-    vms: dict[str, GpuVmSettings]
+    ml_endpoints: Mapping[str, MlEndpointSettings]
+    vms: Mapping[str, GpuVmSettings]
+    opts: Mapping[str, EntryOptions]  # of entries, by their paths
+    off: tuple[str, ...] = ()  # paths of what `enabled: false` switches off, which is in none of the above
     problems: list[Problem]
+    warnings: list[Problem]  # of secrets
+
+    def opts_of(self, section: str, name: str = "") -> pulumi.ResourceOptions | None:
+        """The engine's options of an entry's component, such as `pools`, `train`; no name where the section is the entry."""
+        return entry_options.of(self.opts.get(f"{section}.{name}" if name else section), section)
 
     def environment_of(self, job: str) -> str:
         """The region, and so the environment, that a job runs in."""
         return _region_of(self.jobs[job], self.stack["location"])
 
 
-def read(configuration: Mapping[str, str], today: str) -> Settings:
-    """The settings in the engine's configuration, whose keys are `namespace:key`. `today` is the day of the run, YYYY-MM-DD."""
+def read(
+    configuration: Mapping[str, str],
+    today: str,
+    encrypted: Encrypted = NOTHING_ENCRYPTED,
+    project: str = PROJECT,
+    folder: Path = Path(),
+    outputs_of: other_stacks.Reader = other_stacks.by_nobody,
+) -> Settings:
+    """The settings in the engine's configuration, whose keys are `namespace:key`; those of `project` are read, with the file that
+    they extend. `today` is the day of the run, YYYY-MM-DD; `encrypted`: which of the values are secrets; `folder`: where paths
+    begin; `outputs_of` reads other stacks, where a value refers to one."""
     given: dict[str, object] = {}
-    for key, text in configuration.items():
-        if key.startswith(f"{PROJECT}:"):
-            name = key.removeprefix(f"{PROJECT}:")
+    whole = common_file.extended(configuration, project, folder)
+    for key, text in whole.configuration.items():
+        namespace, _, name = key.partition(":")
+        if namespace == project:
             given[name] = _decoded(text, key_hints(StackFile).get(name, str))
+    given, of_stacks = other_stacks.resolved(given, outputs_of)
     checked = check(given, StackFile, "")
     # What is needed and missing has its problem; left empty, it doesn't keep the rest from being judged.
-    file = cast(StackFile, {"team": "", "location": "", **(checked.value or {})})
-    return _arguments(file, configuration, today, checked.problems)
+    entries, opts = _without_options({"team": "", "location": "", **(checked.value or {})})
+    left = switches.without_off(entries, StackFile)
+    file = cast(StackFile, left.sections)
+    of_secrets = secret_values.problems(encrypted, given)
+    problems = [*whole.problems, *of_stacks, *errors(of_secrets), *checked.problems, *_of_another_project(configuration, project)]
+    for path, said in opts.items():
+        problems += entry_options.problems(said, path.partition(".")[0], f"{path}.opts")
+    problems += switches.problems(left)
+    warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
+    warnings += secret_values.likely(given, encrypted)
+    return replace(_arguments(file, opts, configuration, today, problems, warnings), off=left.off)
+
+
+def _of_another_project(configuration: Mapping[str, str], project: str) -> list[Problem]:
+    """Keys as this project's examples spell them, in a project of another name, where nothing would read them."""
+    return [
+        Problem(
+            path=key,
+            message="this key is in the namespace of another project, so it would be ignored",
+            allowed=f"keys of the project {project}, as Pulumi.yaml names it",
+            fix=f"write {config_key(key.removeprefix(config_key('')), project)}",
+        )
+        for key in configuration
+        if project != PROJECT and key.startswith(config_key(""))
+    ]
 
 
 def _decoded(text: str, wanted: Any) -> object:
     """The engine gives every value as text, with JSON in it for what isn't text. Anything else stays text, and is refused."""
-    if wanted is str:
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, or lists in lists without end
-        return text
+    return text if wanted is str else stack_file.decoded(text)
 
 
-def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, problems: list[Problem]) -> Settings:
+def _without_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, EntryOptions]]:
+    """The sections without the options of their entries, and these by the entries' paths."""
+    found: dict[str, EntryOptions] = {}
+
+    def rest(entry: Mapping[str, Any], path: str) -> dict[str, Any]:
+        if "opts" in entry:
+            found[path] = entry["opts"]
+        return {key: value for key, value in entry.items() if key != "opts"}
+
+    kept = dict(given)
+    for section in given.keys() & entry_options.SECTIONS:
+        by_name = is_map(key_hints(StackFile)[section])
+        kept[section] = (
+            {name: rest(each, f"{section}.{name}") for name, each in given[section].items()}
+            if by_name
+            else rest(given[section], section)
+        )
+    return kept, found
+
+
+def _arguments(
+    file: StackFile,
+    opts: Mapping[str, EntryOptions],
+    configuration: Mapping[str, str],
+    today: str,
+    problems: list[Problem],
+    warnings: list[Problem],
+) -> Settings:
     groups = file.get("container_groups", {})
     subscription_id = configuration.get(SUBSCRIPTION_ID, "")
     stack = StackArgs(subscription_id=subscription_id, team=file["team"], location=file["location"], today=today)
@@ -93,13 +163,16 @@ def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, pr
         stack["tags"] = file["tags"]
     if "as_of" in file:
         stack["as_of"] = file["as_of"]
+    if "protect_data" in file:
+        stack["protect_data"] = file["protect_data"]
     jobs = file.get("jobs", {})
-    foundation = FoundationArgs(
-        **file.get("foundation", {}),
+    clusters, workspace, endpoints = _of_library(file)
+    foundation = FoundationWiring(
+        **cast(FoundationSettings, file.get("foundation", {})),
         stack=stack,
         workloads=_workloads(file),
         read_log_key=bool(groups),
-        write_blobs=any(key in file for key in _WRITE_BLOBS) or _fetch_models(file.get("clusters", {})),
+        write_blobs=any(key in file for key in _WRITE_BLOBS) or _pods_have_an_identity(file, clusters),
     )
     if "image_source" in file:
         foundation["image_source"] = file["image_source"]
@@ -114,40 +187,61 @@ def _arguments(file: StackFile, configuration: Mapping[str, str], today: str, pr
         batch_account=file.get("batch_account"),
         gallery_images=file.get("gallery_images", {}),
         pools=file.get("pools", {}),
-        clusters=connection.with_login(file.get("clusters", {}), configuration),
+        clusters={name: login.with_login(said, configuration) for name, said in clusters.items()},
         edges=file.get("edges", {}),
-        ml_workspace=file.get("ml_workspace"),
-        ml_endpoints=file.get("ml_endpoints", {}),
+        ml_workspace=workspace,
+        ml_endpoints=endpoints,
         vms=file.get("vms", {}),
+        opts=opts,
         problems=problems,
+        warnings=warnings,
     )
 
 
-def _workloads(file: StackFile) -> list[Workload]:
+def _of_library(
+    file: StackFile,
+) -> tuple[Mapping[str, GpuClusterSettings], MlWorkspaceSettings | None, Mapping[str, MlEndpointSettings]]:
+    """Clusters, workspace and endpoints as their components take them: without the switches, their parts are the components' own,
+    which no type checker can see of a key of another type."""
+    return cast(Any, (file.get("clusters", {}), file.get("ml_workspace"), file.get("ml_endpoints", {})))
+
+
+def _workloads(file: StackFile) -> list[WorkloadName]:
     """The workloads that the registry builds, whatever runs them."""
     of_groups = {each for group in file.get("container_groups", {}).values() for each in group_resolve.workloads(group)}
-    of_jobs = {job["workload"] for job in file.get("jobs", {}).values() if "workload" in job}
-    of_pools = {each for pool in file.get("pools", {}).values() for each in pool.get("containers", {}).get("workloads", [])}
-    of_clusters = {each for cluster in file.get("clusters", {}).values() for each in gpu_objects_resolve.workloads(cluster)}
+    of_jobs = {Workload(job["workload"]) for job in file.get("jobs", {}).values() if "workload" in job}
+    in_pools = [
+        each
+        for pool in file.get("pools", {}).values()
+        for each in written(pool.get("containers", ContainersArgs())).get("workloads", [])
+    ]
+    of_pools = {Workload(each) for each in in_pools}
+    clusters, workspace, _ = _of_library(file)
+    of_clusters = {each for cluster in clusters.values() for each in gpu_objects_resolve.workloads(cluster)}
     of_edges = {each for edge in file.get("edges", {}).values() for each in edge_resolve.workloads(edge)}
-    of_ml = workspace_assets.workloads(file["ml_workspace"]) if "ml_workspace" in file else set[Workload]()
+    of_ml = workspace_assets.workloads(workspace) if workspace is not None else set[Workload]()
     return sorted(of_groups | of_jobs | of_pools | of_clusters | of_edges | of_ml)
 
 
 def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackFile) -> dict[str, JobEnvironmentSettings]:
     """One environment for the jobs of each region, with the GPUs that they use."""
-    found: dict[str, JobEnvironmentSettings] = {}
+    gpus: dict[str, list[GpuModelName]] = {}
     for job in jobs.values():
-        region = _region_of(job, file["location"])
-        new = JobEnvironmentSettings(**file.get("job_environment", PartArgs(create=True)), location=region, gpus=[])
-        found.setdefault(region, new)["gpus"].append(job.get("gpu", DEFAULT_GPU))
-    return found
+        gpus.setdefault(_region_of(job, file["location"]), []).append(job.get("gpu", DEFAULT_GPU))
+    given = cast(PartArgs, file.get("job_environment", PartArgs(create=True)))  # and its overrides
+    return {region: JobEnvironmentSettings(**given, location=region, gpus=of_region) for region, of_region in gpus.items()}
 
 
 def _region_of(job: ServerlessGpuJobSettings, stacks: str) -> str:
     return regions.normalise(job.get("location", stacks))
 
 
-def _fetch_models(clusters: Mapping[str, GpuClusterSettings]) -> bool:
-    """Whether a service's pods read a model from the stack's storage, as the stack's identity."""
-    return any("model" in service for cluster in clusters.values() for service in cluster.get("services", {}).values())
+def _pods_have_an_identity(file: StackFile, clusters: Mapping[str, GpuClusterSettings]) -> bool:
+    """Whether pods may speak as the stack's identity: they carry the files of runs, and fetch the models of services."""
+    identity: PartArgs = written(cast(FoundationSettings, file.get("foundation", {})).get("identity", PartArgs()))
+    return "existing" not in identity and any(
+        "existing" not in cluster
+        and cluster.get("on_cluster", DEFAULT_ON_CLUSTER)
+        and cluster.get("workload_identity", DEFAULT_WORKLOAD_IDENTITY)
+        for cluster in clusters.values()
+    )

@@ -6,25 +6,38 @@ Both are made from the docstrings of the keys: `python -m azure_gpu.stack.settin
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from azure_gpu.shared.validation import schema
+from azure_gpu.shared.validation import OUTPUT, schema
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
 
 _HEAD = """# Every key of a stack file
 
-`Pulumi.<stack>.yaml` describes one environment. Its keys stand under `config:`, each behind `azure-gpu:`; beside them stand the
-provider's own, `azure-native:…`. [settings.schema.json](settings.schema.json) is the same list for editors. Both are made from
-the docstrings of the settings by `make docs`. What the components behind the keys declare and give back is in
-[components/](components/README.md).
+`Pulumi.<stack>.yaml` describes one environment. Its keys stand under `config:`, each behind `azure-gpu:`, which is the name of
+the project: in a project of another name they stand behind that. Beside them stand the provider's own, `azure-native:…`.
+[settings.schema.json](settings.schema.json) is the same list for editors. Both are made from the docstrings of the settings by
+`make docs`. What the components behind the keys declare and give back is in [components/](components/README.md).
 
 - **Dates** are written `as_of: "2019-06-01"`, in quotes. Of a bare one YAML makes a timestamp, which is read as the same day.
-- **A part of the foundation** is `create`, or `existing: <ARM id>` of one that lies in the stack's subscription. What exists is
-  looked up while the program runs, never changed, never deleted, and it doesn't enter the stack's state.
+- **A part of the foundation** is `create`, or `existing: <ARM id>` of one, in any subscription that the provider's login may
+  read; the resource group alone has to be in the stack's. What exists is looked up while the program runs, never changed, never
+  deleted, and it doesn't enter the stack's state; for another subscription the state gets a provider with the same login.
 - **Secrets** are written by the engine, which encrypts them, and not by hand:
   `pulumi config set --secret --path 'container_groups.train.secret_environment.TOKEN'` asks for the value.
+- **`overrides`** sets any property that azure-native has of a resource, beside or in place of what the program sets:
+  `overrides: {networkConfiguration: {publicIPAddressConfiguration: {provision: NoPublicIPAddresses}}}` of a pool. Names are
+  checked against azure-native's SDK, objects are merged, other values replace what is set, null removes it. A preview names
+  what is overridden. Values are Azure's to judge: prices, dates and roles still follow the other keys. What has no entry of its
+  own, such as a role or a network interface, has no overrides.
+- **`enabled: false`** switches a part off: it stays in the file, its keys and types are checked, and nothing of it is declared,
+  so that no date, size or quota refuses it. A preview names the parts that are off. `pulumi up` deletes what such a part declared
+  before; `operations up` first requires `--delete NAME` where that holds data or serves requests. What needs a part that is off
+  is refused: a pool whose Batch account is off, an endpoint whose workspace or compute, a compute whose cluster or machine, a job
+  whose GPU pool. An endpoint whose deployments are all off stays, and a share of 0 in `traffic` may stay for one that is off. The
+  foundation has no such switch, and the environment of jobs goes with the last job.
+- **`opts`** of an entry are the engine's own: `protect`, `ignore_changes` (properties as in `overrides`) and `custom_timeouts`.
 - **`assign_roles: false`** is for whoever may not assign roles. Preview and update then print each `az role assignment create`
   that an administrator runs once identity, registry, storage account and cluster are there. Until then Azure refuses a group or a
   job that pulls from the registry, nodes reach neither registry nor storage, and a cluster lets nobody in; afterwards `pulumi up`
@@ -40,7 +53,6 @@ the docstrings of the settings by `make docs`. What the components behind the ke
 _WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
 _DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")
 TABLE = "| key | type | default | |\n| --- | --- | --- | --- |"
-MAY_BE_ENCRYPTED = "may be encrypted"  # what a wired value of a stack file may be
 
 
 def reference(stack_file: dict[str, Any]) -> str:
@@ -55,19 +67,19 @@ def reference(stack_file: dict[str, Any]) -> str:
     return "\n".join([_HEAD.rstrip("\n"), *tables]) + "\n"
 
 
-def rows_below(node: dict[str, Any], path: str, wired: str = MAY_BE_ENCRYPTED) -> Iterator[str]:
-    """The keys below a key, at any depth. What a user names is `<name>`; `wired` says what a wired value may also be."""
+def rows_below(node: dict[str, Any], path: str) -> Iterator[str]:
+    """The keys below a key, at any depth. What a user names is `<name>`."""
     if "additionalProperties" in node and "properties" not in node:
-        yield from rows_below(node["additionalProperties"], f"{path}.<name>", wired)
+        yield from rows_below(node["additionalProperties"], f"{path}.<name>")
         return
     if "items" in node:
-        yield from rows_below(node["items"], f"{path}[]", wired)
+        yield from rows_below(node["items"], f"{path}[]")
         return
     written = _written_out(node)
     for key, below in written.get("properties", {}).items():
         here = f"{path}.{key}" if path else key
-        yield row(here, below, key in written["required"], wired)
-        yield from rows_below(below, here, wired)
+        yield row(here, below, key in written["required"])
+        yield from rows_below(below, here)
 
 
 def _written_out(node: dict[str, Any]) -> dict[str, Any]:
@@ -79,30 +91,39 @@ def _written_out(node: dict[str, Any]) -> dict[str, Any]:
             return node
 
 
-def row(path: str, node: dict[str, Any], needed: bool, wired: str = MAY_BE_ENCRYPTED) -> str:
+def row(path: str, node: dict[str, Any], needed: bool) -> str:
     """The row of one key."""
     match = _DESCRIPTION.fullmatch(" ".join(str(node["description"]).split()))
     meaning, default = (match["meaning"], match["default"]) if match else ("", None)
-    cells = [f"`{path}`", _type(node, wired), default or ("needed" if needed else ""), meaning[:1].upper() + meaning[1:]]
+    cells = [f"`{path}`", _type(node), default or ("needed" if needed else ""), meaning[:1].upper() + meaning[1:]]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _type(node: dict[str, Any], wired: str) -> str:
+def _type(node: dict[str, Any]) -> str:
     match node:
         case {"anyOf": [{"enum": shorthands}, _]}:
             return f"{', '.join(f'`{_yaml(each)}`' for each in shorthands)} or an object"
-        case {"anyOf": [plain, _]}:
-            return f"{_type(plain, wired)}, {wired}"
+        case {"anyOf": [*forms, {"properties": {"secure": _}}]}:
+            return f"{_either(forms)}, may be encrypted"
+        case {"anyOf": [*forms]}:
+            return _either(forms)
+        case {"title": title}:
+            return "an output" if title == OUTPUT else f"a `{title}`"
         case {"enum": choices}:
             return ", ".join(f"`{each}`" for each in choices)
         case {"items": items}:
-            return f"list of {_type(items, wired)}"
+            return f"list of {_type(items)}"
         case {"properties": _}:
             return "object"
         case {"additionalProperties": value}:
-            return f"by name: {_type(value, wired)}"
+            return f"by name: {_type(value)}"
         case _:
             return _WORDS.get(node.get("type", ""), "anything")
+
+
+def _either(forms: Sequence[dict[str, Any]]) -> str:
+    *first, last = [_type(each) for each in forms]
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _yaml(word: object) -> str:

@@ -82,7 +82,11 @@ def choose(
             )
         )
     key = given[0]
-    named = {"image": said.get("image"), "image_id": said.get("image_id"), "gallery_image": said.get("gallery_image")}[key] or ""
+    named = {
+        "image": said.get("image"),
+        "image_id": said.get("image_id"),
+        "gallery_image": str(said["gallery_image"]) if "gallery_image" in said else None,
+    }[key] or ""
     if key == "image":
         named = _UBUNTU_HPC.get(named) or (_DSVM[_system(said, None, size)] if named == "dsvm" else named)
     found, more = image_choice.choose(_named(key, named), images, path)

@@ -10,11 +10,11 @@ from pulumi_azure_native import compute
 
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.vm import proof as vm_proof
-from azure_gpu.vm.args import GpuVmArgs
+from azure_gpu.vm.args import GpuVmWiring
 from azure_gpu.vm.spec import GpuVmSpec
 
 
-def identity(args: GpuVmArgs) -> compute.VirtualMachineIdentityArgs:
+def identity(args: GpuVmWiring) -> compute.VirtualMachineIdentityArgs:
     """The stack's, which may pull and write already; else one of the machine's own."""
     if "identity_id" in args:
         kind = compute.ResourceIdentityType.USER_ASSIGNED
@@ -22,7 +22,7 @@ def identity(args: GpuVmArgs) -> compute.VirtualMachineIdentityArgs:
     return compute.VirtualMachineIdentityArgs(type=compute.ResourceIdentityType.SYSTEM_ASSIGNED)
 
 
-def image(spec: GpuVmSpec, args: GpuVmArgs) -> compute.ImageReferenceArgs:
+def image(spec: GpuVmSpec, args: GpuVmWiring) -> compute.ImageReferenceArgs:
     chosen = spec.image
     if chosen.reference is not None:
         reference = chosen.reference
@@ -30,7 +30,7 @@ def image(spec: GpuVmSpec, args: GpuVmArgs) -> compute.ImageReferenceArgs:
             publisher=reference.publisher, offer=reference.offer, sku=reference.sku, version=chosen.version
         )
     if chosen.of_gallery is not None:
-        return compute.ImageReferenceArgs(id=args.get("images", {})[args.get("gallery_image", "")]["id"])
+        return compute.ImageReferenceArgs(id=args.get("images", {})[str(args.get("gallery_image", ""))]["id"])
     return compute.ImageReferenceArgs(id=chosen.image_id)
 
 
@@ -51,7 +51,7 @@ def plan(spec: GpuVmSpec) -> compute.PlanArgs | None:
     return compute.PlanArgs(name=agreed.name, product=agreed.product, publisher=agreed.publisher) if agreed is not None else None
 
 
-def os_profile(spec: GpuVmSpec, args: GpuVmArgs) -> compute.OSProfileArgs:
+def os_profile(spec: GpuVmSpec, args: GpuVmWiring) -> compute.OSProfileArgs:
     if spec.operating_system is OperatingSystem.WINDOWS:
         return compute.OSProfileArgs(
             computer_name=spec.computer_name,

@@ -28,11 +28,17 @@ class Declared:
     """Declares network and interface as children of a component."""
 
     def __init__(
-        self, name: str, spec: GpuVmSpec, resource_group_name: pulumi.Input[str], parent: pulumi.ComponentResource
+        self,
+        name: str,
+        spec: GpuVmSpec,
+        resource_group_name: pulumi.Input[str],
+        location: pulumi.Input[str] | None,
+        parent: pulumi.ComponentResource,
     ) -> None:
         self._name = name
         self._spec = spec
         self._group = resource_group_name
+        self._location = location
         self._parent = parent
         self._child = pulumi.ResourceOptions(parent=parent)
 
@@ -49,7 +55,7 @@ class Declared:
             f"{self._name}-security-group",
             network_security_group_name=spec.name_of(azure_types.NETWORK_SECURITY_GROUP),
             resource_group_name=self._group,
-            location=spec.location,
+            location=self._location,
             security_rules=[_rule(rule) for rule in spec.network.rules],
             tags=spec.tags,
             opts=self._child,
@@ -58,7 +64,7 @@ class Declared:
             f"{self._name}-interface",
             network_interface_name=spec.name_of(azure_types.NETWORK_INTERFACE),
             resource_group_name=self._group,
-            location=spec.location,
+            location=self._location,
             ip_configurations=[
                 network.NetworkInterfaceIPConfigurationArgs(
                     name="primary",
@@ -79,7 +85,7 @@ class Declared:
             f"{self._name}-{suffix}{'-' if suffix else ''}address",
             public_ip_address_name=self._spec.name_of(azure_types.PUBLIC_IP_ADDRESS, suffix),
             resource_group_name=self._group,
-            location=self._spec.location,
+            location=self._location,
             public_ip_allocation_method=network.IPAllocationMethod.STATIC,
             public_ip_address_version=network.IPVersion.I_PV4,
             sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
@@ -97,7 +103,7 @@ class Declared:
             f"{self._name}-network",
             virtual_network_name=spec.name_of(azure_types.VIRTUAL_NETWORK),
             resource_group_name=self._group,
-            location=spec.location,
+            location=self._location,
             address_space=network.AddressSpaceArgs(address_prefixes=[spec.network.address_space]),
             # Inside the network, which is nobody else's: a network answers with its subnets, and one that was declared without
             # them would be changed by every refresh.
@@ -114,7 +120,7 @@ class Declared:
         common: dict[str, Any] = {
             "bastion_host_name": spec.name_of(azure_types.BASTION_HOST),
             "resource_group_name": self._group,
-            "location": spec.location,
+            "location": self._location,
             "tags": spec.tags,
         }
         if spec.network.bastion is Bastion.DEVELOPER:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from azure_gpu.catalog import names, offers, regions, spot_price
+from azure_gpu.catalog import names, offers, spot_price
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machines import costs, drivers, security, shutdown
@@ -16,8 +16,9 @@ from azure_gpu.catalog.sizes.model import Size, Vendor
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.images.args import ImageOfPool
-from azure_gpu.shared.context import Context, check_tags, resolve_day
+from azure_gpu.shared.context import Context, check_region, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.validation import written
 from azure_gpu.vm import image as vm_image, network as vm_network, rules as vm_rules
 from azure_gpu.vm.args import (
     DEFAULT_DISK_GB,
@@ -50,12 +51,12 @@ def resolve(
     name: str, args: GpuVmSettings, context: Context, images: Mapping[str, ImageOfPool] | None = None
 ) -> tuple[GpuVmSpec, list[Problem]]:
     """What is declared for the machine that the stack file calls `name`, and what is wrong with the arguments. Pure."""
-    path = f"vms.{name}"
+    path = context.path("vms", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     expires_at, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a machine")
     size = SIZES.find(args["size"])
-    location = regions.normalise(args.get("location", context.location))
+    location = context.region(args.get("location"))
     choice, image_problems = vm_image.choose(args, size, day, images or {}, path)
     network, network_problems = vm_network.resolve(args, choice.operating_system, path)
     trusted = _trusted_launch(args, size, choice)
@@ -73,13 +74,13 @@ def resolve(
     )
     way, driver_problems = drivers.choose(asked, day)
     disk = args.get("disk", DiskArgs())
-    machine = args.get("vm_name") or context.name(azure_types.VIRTUAL_MACHINE.arm_type, name)
+    machine = known(args.get("vm_name")) or context.name(azure_types.VIRTUAL_MACHINE.arm_type, name)
     use = SizeUse(
         service=Service.VIRTUAL_MACHINES,
         size=args["size"],
         region=location,
         path=f"{path}.size",
-        region_path=f"{path}.location" if "location" in args else "location",
+        region_path=f"{path}.location" if "location" in args else context.location_path,
         spot=_spot(args) is not None,
         operating_system=choice.operating_system,
     )
@@ -104,7 +105,7 @@ def resolve(
         trusted_launch=trusted,
         secure_boot=secure,
         network=network,
-        shutdown=_shutdown(args.get("shutdown", ShutdownArgs()), machine),
+        shutdown=_shutdown(written(args.get("shutdown", ShutdownArgs())), machine),
         tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,
         cost=_cost(size, use, choice, disk, network),
@@ -112,15 +113,14 @@ def resolve(
     )
     problems += [*end_problems, *offers.check(use, day, prices=packaged()), *image_problems, *driver_problems, *network_problems]
     problems += [*vm_image.fit_problems(args, choice, size, path), *vm_rules.problems_of(args, spec, size, day)]
-    if "location" in args:
-        problems += regions.check(args["location"], f"{path}.location")
+    problems += check_region(args.get("location"), f"{path}.location")
     if "vm_name" in args:
         problems += names.check(azure_types.VIRTUAL_MACHINE.arm_type, machine, f"{path}.vm_name")
     return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 
 def _spot(args: GpuVmSettings) -> SpotSpec | None:
-    said = args.get("spot")
+    said = written(args["spot"]) if "spot" in args else None
     if said is None or not said.get("enabled", True):
         return None
     eviction = EVICTION[Evicted(said.get("eviction", Evicted.DEALLOCATE))]

@@ -15,7 +15,9 @@ from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, Security, ShutdownArgs, VmOutbound
+from azure_gpu.shared.validation import written
+from azure_gpu.shared.wording import give_secret
+from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, Security, ShutdownArgs, VmOutbound, VmSpotArgs
 from azure_gpu.vm.spec import GpuVmSpec
 
 DISK_GB = (30, 4095)  # of a disk that a system starts from
@@ -34,7 +36,7 @@ def problems_of(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day: da
         *_proof(said, spec, path),
         *_zone_and_spot(said, path),
         *_disk(said.get("disk", DiskArgs()), path),
-        *_shutdown(said.get("shutdown", ShutdownArgs()), path),
+        *_shutdown(written(said.get("shutdown", ShutdownArgs())), path),
         *_outbound(said, spec, path),
     ]
 
@@ -81,7 +83,7 @@ def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Prob
         yield Problem(f"{here}.ssh_public_key", "Windows takes a password", allowed="password alone", fix="remove it")
     password = said.get("password")
     if password is None:
-        fix = f"pulumi config set --secret --path '{here}.password'"
+        fix = give_secret(f"{here}.password")
         yield Problem(f"{here}.password", "a Windows machine needs its administrator's password", allowed="a secret", fix=fix)
     elif isinstance(password, str):  # what another resource gives can't be looked at
         yield from admins.password_problems(password, f"{here}.password")
@@ -102,7 +104,7 @@ def _zone_and_spot(said: GpuVmSettings, path: str) -> Iterator[Problem]:
     if "zone" in said and _ZONE.fullmatch(said["zone"]) is None:
         message = "this is no availability zone"
         yield Problem(f"{path}.zone", message, value=said["zone"], allowed='"1", "2" or "3"', fix='write "1"')
-    price = said.get("spot", {}).get("max_price", spot_price.ANY_PRICE)
+    price = written(said.get("spot", VmSpotArgs())).get("max_price", spot_price.ANY_PRICE)
     if not spot_price.is_possible(price):
         yield spot_price.refused(f"{path}.spot.max_price", price)
 

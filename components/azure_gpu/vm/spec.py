@@ -7,7 +7,7 @@ from azure_gpu.catalog.services.machines.drivers import Way
 from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.shared.context import Context
+from azure_gpu.shared.context import Context, Tags
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.vm.args import Bastion, DiskType
 from azure_gpu.vm.image import VmImageChoice
@@ -53,7 +53,7 @@ class GpuVmSpec:
     secure_boot: bool
     network: NetworkSpec
     shutdown: ShutdownSpec | None
-    tags: dict[str, str]
+    tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     cost: Cost
     uses: tuple[SizeUse, ...]

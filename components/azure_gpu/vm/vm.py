@@ -8,6 +8,8 @@ exist already.
 
 from __future__ import annotations
 
+from typing import Any, Unpack, overload
+
 import pulumi
 from pulumi_azure_native import compute, devtestlab, network
 
@@ -16,12 +18,14 @@ from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.machines import shutdown, smi
 from azure_gpu.catalog.services.machines.drivers import Wanted
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.shared import role_of_identity
-from azure_gpu.shared.attachable import VmOfWorkspace
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.foundation import common
+from azure_gpu.images.args import images_of
+from azure_gpu.shared import overrides, program, renewal, role_of_identity
+from azure_gpu.shared.attachable import AttachableVm, VmOfWorkspace
+from azure_gpu.shared.context import declared, known, resolve_stack
+from azure_gpu.shared.wired import Wired, together
 from azure_gpu.vm import inputs, proof as vm_proof
-from azure_gpu.vm.args import Bastion, GpuVmArgs
+from azure_gpu.vm.args import Bastion, GpuVmArgs, GpuVmWiring
 from azure_gpu.vm.interface import Declared
 from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.spec import GpuVmSpec
@@ -52,11 +56,18 @@ _HANDLER_VERSION = {
 }
 
 
-class GpuVm(pulumi.ComponentResource):
+_Wired = Wired[GpuVmWiring, GpuVmSpec]
+
+
+class GpuVm(AttachableVm):
     """A virtual machine with a GPU. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    vm_id: pulumi.Output[str]
     """ARM id of the machine."""
+    vm_name: pulumi.Output[str]
+    """Its name in Azure."""
+    principal_id: pulumi.Output[str]
+    """Object id of its own identity; empty where it runs as another."""
     expires_at: pulumi.Output[str] | None
     """The instant at which the machine should be gone, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
@@ -66,25 +77,44 @@ class GpuVm(pulumi.ComponentResource):
     of_workspace: VmOfWorkspace
     """The same as a workspace attaches it. Not an output."""
 
-    def __init__(
-        self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None, *, planned: GpuVmSpec | None = None
-    ) -> None:
-        super().__init__("azuregpu:index:GpuVm", name, None, opts)
-        spec = planned or _decided(name, args)
+    @overload
+    def __init__(self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[GpuVmArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    def __init__(
+        self,
+        name: str,
+        args: GpuVmArgs | _Wired | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **kw: Any,
+    ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec = wired.spec or _decided(name, wired)
+        super().__init__("azuregpu:index:GpuVm", name, None, opts)
+        wiring = wired.args
         self._name = name
         self._spec = spec
-        self._args = args
-        self._group = args["resource_group_name"]
+        self._args = wiring
+        self._group = wiring["resource_group_name"]
         self._child = pulumi.ResourceOptions(parent=self)
-        way = Declared(name, spec, self._group, self).way(args.get("subnet_id"))
+        way = Declared(name, spec, self._group, declared(spec.location, wiring.get("location")), self).way(
+            wiring.get("subnet_id")
+        )
         machine = self._machine(way.interface)
         self._roles(machine)
         extension = self._extension(machine) if spec.driver.kind is Wanted.EXTENSION else None
         if spec.proved_gpus:
             self._proof(machine, extension)
         self._shutdown(machine)
-        self.resource_id = machine.id
+        self.vm_id = machine.id
+        self.vm_name = machine.name
+        self.principal_id = machine.identity.apply(lambda found: (found.principal_id if found else "") or "")
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
@@ -92,7 +122,9 @@ class GpuVm(pulumi.ComponentResource):
         self._announce()
         self.register_outputs(
             {
-                "resource_id": self.resource_id,
+                "vm_id": self.vm_id,
+                "vm_name": self.vm_name,
+                "principal_id": self.principal_id,
                 "expires_at": self.expires_at,
                 "hourly_cost": self.hourly_cost,
                 "idle_cost": self.idle_cost,
@@ -101,11 +133,13 @@ class GpuVm(pulumi.ComponentResource):
 
     def _machine(self, interface: network.NetworkInterface) -> compute.VirtualMachine:
         spec = self._spec
+        in_program = spec.context.component is not None
+        renewed = renewal.declare(f"{self._name}-machine", spec.proved_gpus > 0, self, in_program=in_program)
         return compute.VirtualMachine(
             f"{self._name}-machine",
-            vm_name=spec.name,
+            vm_name=renewed.through(declared(spec.name, self._args.get("vm_name"))),
             resource_group_name=self._group,
-            location=spec.location,
+            location=declared(spec.location, self._args.get("location")),
             zones=[spec.zone] if spec.zone else None,
             hardware_profile=compute.HardwareProfileArgs(vm_size=spec.size),
             priority=compute.VirtualMachinePriorityTypes.SPOT if spec.spot else None,
@@ -129,7 +163,8 @@ class GpuVm(pulumi.ComponentResource):
                 # A machine was told at its creation how to prove its driver. That another version of this program would tell it
                 # in other words is no reason for a new one; that it is to prove it, and wasn't told how, is.
                 ignore_changes=["osProfile.customData"],
-                replacement_trigger=spec.proved_gpus > 0,
+                replacement_trigger=renewed.trigger,
+                transformations=overrides.applied(self._args.get("overrides"), self),
             ),
         )
 
@@ -160,7 +195,7 @@ class GpuVm(pulumi.ComponentResource):
             vm_extension_name=kind,
             vm_name=machine.name,
             resource_group_name=self._group,
-            location=self._spec.location,
+            location=declared(self._spec.location, self._args.get("location")),
             publisher=driver_extension.PUBLISHER,
             type=kind,
             type_handler_version=_HANDLER_VERSION[kind],
@@ -178,7 +213,7 @@ class GpuVm(pulumi.ComponentResource):
             run_command_name=smi.PROOF_COMMAND,
             vm_name=machine.name,
             resource_group_name=self._group,
-            location=self._spec.location,
+            location=declared(self._spec.location, self._args.get("location")),
             source=compute.VirtualMachineRunCommandScriptSourceArgs(script=script),
             async_execution=False,
             timeout_in_seconds=vm_proof.RUN_SECONDS,
@@ -200,9 +235,9 @@ class GpuVm(pulumi.ComponentResource):
         )
         devtestlab.GlobalSchedule(
             f"{self._name}-shutdown",
-            name=spec.name,
+            name=_schedule_name(spec.name, self._args),
             resource_group_name=self._group,
-            location=self._spec.location,
+            location=declared(self._spec.location, self._args.get("location")),
             status=devtestlab.EnableStatus.ENABLED,
             task_type=shutdown.TASK,
             daily_recurrence=devtestlab.DayDetailsArgs(time=spec.time),
@@ -227,9 +262,23 @@ class GpuVm(pulumi.ComponentResource):
             )
 
 
-def _decided(name: str, args: GpuVmArgs) -> GpuVmSpec:
+def _schedule_name(decided: str, args: GpuVmWiring) -> pulumi.Input[str]:
+    """The service knows a machine's schedule by the machine's name."""
+    given = args.get("vm_name")
+    return decided if given is None or known(given) is not None else pulumi.Output.from_input(given).apply(shutdown.schedule_name)
+
+
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    described = program.describe(GpuVm, name, GpuVmArgs, given, opts)
+    described.args["images"] = images_of(described.args)
+    return common.wire(described)
+
+
+def _decided(name: str, wired: _Wired) -> GpuVmSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, args.get("images"))
-    refuse([*stack_problems, *problems])
+    wired.refuse([*stack_problems, *problems])
     return spec

@@ -173,6 +173,7 @@ class Container:
             mounts=process_spec.mounts_of(self.spec, env, pod.volumes),
             uid=pod.uid,
             grace_seconds=float(pod.grace_seconds),
+            bundle=pod.node.settings.bundle,
         )
         spec = process.on_disk(known.folder)
         if why := program_search.missing(spec, known.folder):

@@ -50,6 +50,7 @@ class Process(NamedTuple):
     mounts: tuple[Mount, ...]
     uid: str
     grace_seconds: float
+    bundle: str = ""  # the authorities that it trusts; a real container trusts the public ones
 
     def on_disk(self, folder: Path) -> Body:
         """`folder`: of the run."""
@@ -73,6 +74,7 @@ class Process(NamedTuple):
             image=dataclasses.replace(self.image, workdir=workdir),
             command=tuple(words),
             env=self.env,
+            machines_env={"SSL_CERT_FILE": self.bundle, "REQUESTS_CA_BUNDLE": self.bundle} if self.bundle else {},
             restart_policy="Never",
             run=self.uid,
             mounts=self.mounts,

@@ -51,6 +51,7 @@ class Settings(NamedTuple):
     embedded: str  # the embedded Azure's URL; empty: there is none
     embedded_authority: Path
     token: str  # with which the agent is known there
+    bundle: str = ""  # file of the authorities that containers trust; empty: they get none
 
     @property
     def api_host(self) -> str:
@@ -75,6 +76,7 @@ def read(path: Path) -> Settings:
         embedded=embedded.get("url") or "",
         embedded_authority=Path(embedded.get("ca") or ""),
         token=embedded.get("token") or "",
+        bundle=embedded.get("bundle") or "",
     )
 
 

@@ -73,6 +73,24 @@ class Blobs:
             raise self._refused(error, "list blobs of") from error
         return {str(blob.name)[len(prefix) :]: (int(blob.size), (blob.metadata or {}).get(HASH, "")) for blob in listed}
 
+    def names(self, container: str, prefix: str) -> Iterator[str]:
+        """The names of the blobs below a prefix; none where there is no such container."""
+        try:
+            yield from self._client.get_container_client(container).list_blob_names(name_starts_with=prefix)
+        except ResourceNotFoundError:
+            return
+        except HttpResponseError as error:
+            raise self._refused(error, "list blobs of") from error
+
+    def all_sizes(self) -> Iterator[int]:
+        """The size of each blob of the account, in bytes."""
+        try:
+            for container in self._client.list_containers():
+                for blob in self._client.get_container_client(container.name).list_blobs():
+                    yield int(blob.size)
+        except HttpResponseError as error:
+            raise self._refused(error, "list blobs of") from error
+
     def read(self, container: str, path: str) -> bytes | None:
         """A blob's content; None where there is none."""
         try:
@@ -104,8 +122,15 @@ class Blobs:
         return found.hexdigest()
 
     def delete(self, container: str, path: str) -> None:
+        """Deletes a blob and, where the account keeps versions, the older version that this makes of it. What soft delete keeps
+        stays for its days. One that isn't there is no error."""
+        # Source: Microsoft Learn, articles/storage/blobs/versioning-overview.md, "Versioning on delete operations".
         try:
-            self._client.get_blob_client(container, path).delete_blob()
+            client = self._client.get_blob_client(container, path)
+            version = client.get_blob_properties().version_id  # None where the account keeps no versions
+            client.delete_blob()
+            if version:
+                client.delete_blob(version_id=version)
         except ResourceNotFoundError:
             return
         except HttpResponseError as error:

@@ -15,20 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu_operations import stack_options
+from azure_gpu_operations import one_part, stack_options
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.run.on_batch.find_pool import choose
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
 WAIT_MINUTES = 60.0
 
 
-def register(commands: Any) -> None:
-    _register_drain(commands)
-    packages = commands.add_parser("package", help="application packages of the stack's Batch account").add_subparsers(
-        dest="what", required=True
-    )
+def add_package_arguments(parser: argparse.ArgumentParser) -> None:
+    packages = parser.add_subparsers(dest="what", required=True)
     push = packages.add_parser(
         "push",
         help="zip, upload and activate an application package",
@@ -43,13 +39,7 @@ def register(commands: Any) -> None:
     _stack_options(push)
 
 
-def _register_drain(commands: Any) -> None:
-    drain = commands.add_parser(
-        "drain",
-        help="take a pool's nodes away, each when its tasks have ended",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_drain_arguments(drain: argparse.ArgumentParser) -> None:
     drain.set_defaults(run=_drain)
     drain.add_argument("pool", metavar="POOL", help="its name in the stack")
     drain.add_argument(
@@ -67,9 +57,9 @@ def _drain(options: argparse.Namespace) -> int:
     found = _view(options)
     if isinstance(found, Problem):
         return refuse(found)
-    name, problems = choose(found, options.pool)
+    name, problems = one_part.choose(one_part.POOL, found, options.pool, stack_options.file_of(options), "POOL")
     if problems:
-        return refuse(*(problem._replace(path="POOL") if problem.path == "--pool" else problem for problem in problems))
+        return refuse(*problems)
 
     from azure_gpu_operations.azure import Arm  # here, because Azure's clients take seconds to load
     from azure_gpu_operations.batch.account import BatchAccount, batch_account_of

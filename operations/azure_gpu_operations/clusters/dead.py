@@ -41,29 +41,32 @@ class OnCluster(NamedTuple):
     is_own: bool  # the stack made the cluster, and deletes it
 
 
-def forget_gone(stack: Stack, say: Say) -> None:
-    """Before an update: a cluster that somebody has deleted is made anew, with all that was on it."""
-    deployment = stack.deployment()
+def forget_gone(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
+    """Before an update: a cluster that somebody has deleted is made anew, with all that was on it. `deployment`: the stack's;
+    returned as it is afterwards."""
     found = held(deployment)
     connection = connection_of(deployment)
     if not found or connection is None:
-        return
+        return deployment
     with closing(Arm(connection)) as arm:
         states = {each.cluster_id: _state(arm, each.cluster_id) for each in found}
     for each in found:
         name = each.cluster_id.rsplit("/", 1)[-1]
         if states[each.cluster_id] == STOPPED:
             say(f"the cluster {name} is stopped, and what is on it can't be compared; az aks start --ids {each.cluster_id}")
-    _forget(stack, [(each, GONE) for each in found if states[each.cluster_id] == GONE], say)
+    gone = [(each, GONE) for each in found if states[each.cluster_id] == GONE]
+    if not gone:
+        return deployment
+    _forget(stack, gone, say)
     lost = [each.cluster_id for each in found if each.is_own and states[each.cluster_id] == GONE]
     urns = list(_of_clusters(deployment, lost))
     if urns:
         stack.refresh(urns)
+    return stack.deployment()
 
 
-def forget_dead(stack: Stack, say: Say) -> None:
+def forget_dead(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
     """Before a destruction."""
-    deployment = stack.deployment()
     found = [each for each in held(deployment) if each.objects]
     connection = connection_of(deployment)
     if not found or connection is None:

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.edge.args import EdgeSharingSettings
-from azure_gpu_operations import planned
+from azure_gpu_operations import one_part, planned
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack_view import StackView
 
@@ -48,17 +47,17 @@ class Said(NamedTuple):
 
 def choose(view: StackView, kind: str, said: Said, file: Path | None) -> tuple[Place | None, list[Problem]]:
     """The cluster or edge that is meant; None with a problem. `file`: the stack's."""
-    known = sorted(view.clusters if kind == AKS else view.edges)
     if said.kubeconfig is not None:
         if kind == AKS:
             fix = "leave it out, or write --on edge"
             return None, [
                 Problem("--kubeconfig", "how an AKS cluster is reached is asked from Azure", str(said.kubeconfig), fix=fix)
             ]
-        name = said.cluster or (known[0] if len(known) == 1 else said.kubeconfig.name)
+        only = next(iter(view.edges)) if len(view.edges) == 1 else said.kubeconfig.name
+        name = said.cluster or only
         namespace = said.namespace or view.namespaces.get(name) or DEFAULT_NAMESPACE
         return Place(name, kubeconfig=said.kubeconfig, context=said.context, namespace=namespace), []
-    name, problems = _name(view, kind, said.cluster, known)
+    name, problems = one_part.choose(one_part.CLUSTER if kind == AKS else one_part.EDGE, view, said.cluster, file)
     if not name:
         return None, problems
     namespace = said.namespace or view.namespaces.get(name) or DEFAULT_NAMESPACE
@@ -100,28 +99,3 @@ def _kubeconfig(name: str, edges: Mapping[str, EdgeSharingSettings]) -> tuple[Pa
     if edge is None or not (file := edge.get("kubeconfig_file")):
         return None, ""
     return project().files / file, edge.get("context", "")
-
-
-def _name(view: StackView, kind: str, wanted: str, known: list[str]) -> tuple[str, list[Problem]]:
-    what, section = ("cluster", "clusters") if kind == AKS else ("edge", "edges")
-    if not known:
-        fix = f"give the stack one: a section `{section}` in its file, then `pulumi up`"
-        return "", [Problem("--stack", f"the stack has no {what}", value=view.name, fix=fix, code=Code.NOT_FOUND)]
-    if wanted:
-        return (wanted, []) if wanted in known else ("", [_unknown(wanted, what, known)])
-    if len(known) > 1:
-        fix = f"choose one: --cluster {known[0]}"
-        return "", [Problem("--cluster", f"the stack has several {what}s", allowed=", ".join(known), fix=fix)]
-    return known[0], []
-
-
-def _unknown(name: str, what: str, known: list[str]) -> Problem:
-    close = spelling.nearest(name, known, 1)
-    return Problem(
-        path="--cluster",
-        message=f"the stack has no such {what}",
-        value=name,
-        allowed=", ".join(known),
-        fix=f"did you mean {close[0]}?" if close else "",
-        code=Code.NOT_FOUND,
-    )

@@ -49,10 +49,7 @@ MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type
 _EXPLAINED_TYPES = (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES, *ML_TYPES, MACHINE_TYPE)
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "explain", help="why something failed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run, failure_code=NOT_EXPLAINED)
     parser.add_argument("resource", metavar="RESOURCE", help="a name in the stack, or an ARM id")
     parser.add_argument("--stack", help="the stack's name; an ARM id needs none")
@@ -82,20 +79,35 @@ def run(options: argparse.Namespace) -> int:
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(where)) as arm:
-        explained, silent = _in_machine_learning(arm, options.resource, found, parsed), None
+        explained = _found(arm, options, found, parsed)
         if explained is None:
-            explained, silent = _in_clusters(arm, options, found, parsed)
-        if explained is None:
-            resource_id = options.resource if is_id else _id(arm, found, options)
-            explained = _explained(arm, options.resource, resource_id, found) or _job(arm, options.resource, found) or silent
-        if explained is None:
-            return refuse(_unknown(found, options.resource))
+            return refuse(_switched_off(found, options) or _unknown(found, options.resource))
         facts, finding = explained
     if options.json:
         print(json.dumps(report.as_json(facts, finding), indent=2))
     else:
         print("\n".join(report.lines(facts, finding)))
     return report.exit_code(finding)
+
+
+def lines_of(arm: Any, name: str, found: StackView, config_folder: Path | None) -> list[str]:
+    """What this command prints of a name in the stack; nothing where nothing is called so."""
+    from azure_gpu_operations.explain import report  # here, as in `run`
+
+    where = {"stack": found.name, "config_folder": config_folder, "kubeconfig": None, "context": ""}
+    explained = _found(arm, argparse.Namespace(resource=name, **where), found, None)
+    return report.lines(*explained) if explained is not None else []
+
+
+def _found(arm: Any, options: argparse.Namespace, found: StackView | None, parsed: ArmId | None) -> tuple[Any, Any] | None:
+    """The facts and the finding; None where nothing is called so."""
+    explained, silent = _in_machine_learning(arm, options.resource, found, parsed), None
+    if explained is None:
+        explained, silent = _in_clusters(arm, options, found, parsed)
+    if explained is None:
+        resource_id = options.resource if parsed is not None else _id(arm, found, options)
+        explained = _explained(arm, options.resource, resource_id, found) or _job(arm, options.resource, found) or silent
+    return explained
 
 
 def _explained(arm: Any, resource: str, resource_id: str, found: StackView | None) -> tuple[Any, Any] | None:
@@ -194,6 +206,13 @@ def _id(arm: Any, found: StackView | None, options: argparse.Namespace) -> str:
     names = planned_names.of(stack_options.file_of(options), found.name, name)
     explained = {each.lower() for each in _EXPLAINED_TYPES}
     return activity_log.find(arm, found.resource_group, name, [each for each in names if each.arm_type.lower() in explained])
+
+
+def _switched_off(found: StackView | None, options: argparse.Namespace) -> str:
+    """What is off has been found nowhere; "" for a name that means nothing else."""
+    from azure_gpu_operations import planned  # here, as in `run`
+
+    return planned.switched_off(stack_options.file_of(options), options.resource) if found is not None else ""
 
 
 def _unknown(found: StackView | None, name: str) -> str:

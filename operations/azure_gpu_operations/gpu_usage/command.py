@@ -31,13 +31,7 @@ NO_FIGURES = 3
 SOURCES = ("auto", "dcgm", "nvidia-smi")
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "gpu-usage",
-        help="how much of a cluster's GPUs is used, in all and by job",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("--stack", help="the stack's name")
     stack_options.add_config_folder(parser)

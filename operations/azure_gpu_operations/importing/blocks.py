@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from azure_gpu.stack.keys import config_key
+from azure_gpu_operations.project import key_of
 from azure_gpu_operations.terminal import printable
 
 _WIDTH = 118  # of a comment, without its indentation
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> str:
-        return config_key(self.section)
+        return key_of(self.section)
 
 
 def block(entries: Iterable[Entry]) -> str:

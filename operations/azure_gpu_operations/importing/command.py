@@ -15,16 +15,12 @@ Exit codes: 0 taken, 1 problems (all at once, and nothing is taken), 2 the comma
 """
 
 import argparse
-from typing import Any
 
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import day
 
 
-def register(commands: Any) -> None:
-    """Adds `import` to the commands of `python -m operations`."""
-    text = "files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients, as configuration of a stack"
-    command = commands.add_parser("import", help=text, description=text)
+def add_arguments(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=_run)
     command.add_argument(
         "file",

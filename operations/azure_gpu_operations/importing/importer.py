@@ -17,7 +17,7 @@ from azure_gpu.formats import arm_template, container_group_file, lenient_json
 from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.stack_file import SECRET, StackFileError, configuration
-from azure_gpu.stack.keys import SUBSCRIPTION_ID, config_key
+from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
 from azure_gpu_operations.importing import (
     manifests,
     old_machine_learning,
@@ -30,7 +30,7 @@ from azure_gpu_operations.importing.blocks import Entry, block
 from azure_gpu_operations.importing.merging import MergeError, merged
 from azure_gpu_operations.importing.taking import fitting, take
 from azure_gpu_operations.importing.texts import text_of
-from azure_gpu_operations.project import project
+from azure_gpu_operations.project import key_of, project
 from azure_gpu_operations.terminal import printable
 
 
@@ -44,18 +44,18 @@ def run(options: argparse.Namespace) -> int:
     except StackFileError as error:
         print(f"error: {_stack_file(options)}: {error}", file=sys.stderr)
         return 1
-    stack_day = parse_day(stack.get(config_key("as_of"), ""))
+    stack_day = parse_day(stack.get(key_of("as_of"), ""))
     as_of: date = options.as_of or stack_day or datetime.now(UTC).date()
     own_day = options.as_of is not None and options.as_of != stack_day
     if old_machine_learning.is_old_machine_learning(Path(options.file)):
-        return _run_old_machine_learning(options, options.location or stack.get(config_key("location"), ""), as_of, own_day)
+        return _run_old_machine_learning(options, options.location or stack.get(key_of("location"), ""), as_of, own_day)
     if shipyard.is_shipyard(Path(options.file)):
-        return _run_shipyard(options, options.location or stack.get(config_key("location"), ""), as_of, own_day)
+        return _run_shipyard(options, options.location or stack.get(key_of("location"), ""), as_of, own_day)
     manifest = _manifest(options)
     if manifest is not None:
         return _run_manifest(options, manifest, as_of)
     groups, problems = _read(options, options.subscription or stack.get(SUBSCRIPTION_ID))
-    location = options.location or stack.get(config_key("location"), "")
+    location = options.location or stack.get(key_of("location"), "")
     named = zip(groups, _names([group.name for group in groups], options), strict=True)
     taken = [take(group, name, location, as_of, own_day) for group, name in named]
     problems += [problem for one in taken for problem in one.problems]

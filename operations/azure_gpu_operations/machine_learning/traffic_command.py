@@ -23,34 +23,37 @@ import yaml
 
 from azure_gpu.formats import yaml_edit
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.machine_learning import traffic
+from azure_gpu_operations.project import key_of
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import StackView, of_deployment
 
-SECTION = config_key("ml_endpoints")
+SECTION = "ml_endpoints"
 WAIT_MINUTES = 10.0
 _UPDATES = 50  # that are looked through for earlier traffic
 
 _say = partial(print, flush=True)
 
 
-def register(commands: Any) -> None:
-    for name, text, run in (
-        ("promote", "give a deployment the traffic of its endpoint", _promote),
-        ("rollback", "give an endpoint the traffic that it had before", _rollback),
-    ):
-        parser = commands.add_parser(name, help=text, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-        parser.set_defaults(run=run)
-        parser.add_argument("endpoint", metavar="ENDPOINT", help="its name in the stack file")
-        if name == "promote":
-            parser.add_argument("deployment", metavar="DEPLOYMENT", help="which deployment gets the traffic")
-            parser.add_argument("--share", type=int, default=traffic.WHOLE, metavar="PERCENT", help="how much (default: all)")
-        parser.add_argument("--stack", required=True, help="the stack's name")
-        stack_options.add_config_folder(parser)
-        parser.add_argument("--yes", action="store_true", help="bring the stack up with it")
+def add_promote_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_endpoint(parser)
+    parser.add_argument("deployment", metavar="DEPLOYMENT", help="which deployment gets the traffic")
+    parser.add_argument("--share", type=int, default=traffic.WHOLE, metavar="PERCENT", help="how much (default: all)")
+    parser.set_defaults(run=_promote)
+
+
+def add_rollback_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_endpoint(parser)
+    parser.set_defaults(run=_rollback)
+
+
+def _add_endpoint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("endpoint", metavar="ENDPOINT", help="its name in the stack file")
+    parser.add_argument("--stack", required=True, help="the stack's name")
+    stack_options.add_config_folder(parser)
+    parser.add_argument("--yes", action="store_true", help="bring the stack up with it")
 
 
 def _promote(options: argparse.Namespace) -> int:
@@ -74,6 +77,8 @@ def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], St
     try:
         before = file.read_bytes().decode("utf-8")
         settings = _settings(before, options.endpoint)
+        if settings.get("enabled") is False:
+            raise traffic.WrongTrafficError(f"ml_endpoints.{options.endpoint} is switched off: enabled: false in {file.name}")
         after = decide(settings, stack)
         text = changed(before, options.endpoint, settings, after)
         _fits(stack, options.endpoint, after)
@@ -97,7 +102,7 @@ def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], St
 
 def changed(text: str, name: str, settings: Mapping[str, Any], after: Mapping[str, int]) -> str:
     """The stack file's text with the endpoint's new traffic: the numbers that differ, and nothing else."""
-    path = ("config", SECTION, name)
+    path = ("config", key_of(SECTION), name)
     said = settings.get("traffic")
     if not isinstance(said, dict):
         return yaml_edit.with_value(text, (*path, "traffic"), dict(after))
@@ -113,7 +118,7 @@ def changed(text: str, name: str, settings: Mapping[str, Any], after: Mapping[st
 def _settings(text: str, name: str) -> Mapping[str, Any]:
     """What the stack file says of the endpoint."""
     try:
-        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(SECTION) or {}
+        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(key_of(SECTION)) or {}
     except (yaml.YAMLError, AttributeError) as error:
         raise traffic.WrongTrafficError("the stack file can't be read as YAML") from error
     if not isinstance(section, dict) or not isinstance(section.get(name), dict):
@@ -125,7 +130,7 @@ def _settings(text: str, name: str) -> Mapping[str, Any]:
 def _earlier(stack: Stack, name: str) -> Iterator[Mapping[str, Any]]:
     """The endpoint's settings in the stack's last updates, newest first: the engine keeps each update's configuration."""
     for update in stack.history(_UPDATES):
-        said = (update.get("config") or {}).get(SECTION) or {}
+        said = (update.get("config") or {}).get(key_of(SECTION)) or {}
         if update.get("kind") != "update" or update.get("result") != "succeeded" or said.get("secret"):
             continue
         try:

@@ -13,31 +13,38 @@ import re
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import yaml
 
 from azure_gpu.formats import stack_file, yaml_edit
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.machine_learning import model_folder
+from azure_gpu_operations.project import key_of as key_in_file
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
+from azure_gpu_operations.terminal import size
 
-SECTION = config_key("ml_workspace")
+SECTION = "ml_workspace"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,29}")
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "upload-model",
-        help="bring a SavedModel into the stack's storage",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+NAME_FORM = "1 to 255 letters, digits, '-' and '_'"
+VERSION_FORM = "1 to 30 letters, digits, '-', '_' and '.'"
+
+
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+def is_version(text: str) -> bool:
+    return _VERSION.fullmatch(text) is not None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="the one with saved_model.pb")
     parser.add_argument("--name", required=True, help="the model's name in the workspace")
@@ -48,38 +55,52 @@ def register(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not _NAME.fullmatch(options.name):
-        return refuse(f"--name: {options.name!r} can't be a model's name; allowed are 1 to 255 letters, digits, '-' and '_'")
-    if not _VERSION.fullmatch(options.version):
-        return refuse(f"--version: {options.version!r} can't be a version; allowed are 1 to 30 letters, digits, '-', '_' and '.'")
-    own_file = stack_options.file_of(options)
+    if not is_name(options.name):
+        return refuse(f"--name: {options.name!r} can't be a model's name; allowed are {NAME_FORM}")
+    if not is_version(options.version):
+        return refuse(f"--version: {options.version!r} can't be a version; allowed are {VERSION_FORM}")
     try:
-        files = model_folder.read(options.folder)
         found = view(stack_options.stack_of(options))
-        if options.write:  # before anything is sent: whether it can be written
-            written(_text(own_file), options.name, options.version)
-    except (model_folder.WrongModelError, EngineError, yaml_edit.EditError, stack_file.StackFileError, OSError) as error:
+    except EngineError as error:
+        return refuse(error)
+    return bring(found, options.folder, Model(options.name, options.version), stack_options.file_of(options), write=options.write)
+
+
+class Model(NamedTuple):
+    """A model's name and version in the workspace."""
+
+    name: str
+    version: str
+
+
+def bring(found: StackView, folder: Path, model: Model, own_file: Path, *, write: bool) -> int:
+    """Uploads a SavedModel and names it in the stack's file, or prints the lines for it. The exit code."""
+    try:
+        files = model_folder.read(folder)
+        if write:  # before anything is sent: whether it can be written
+            written(_text(own_file), *model)
+    except (model_folder.WrongModelError, yaml_edit.EditError, stack_file.StackFileError, OSError) as error:
         return refuse(error)
     if not found.storage:
-        return refuse(f"stack {options.stack} has no storage account of its own; add `storage: create` to its foundation")
+        return refuse(f"stack {found.name} has no storage account of its own; add `storage: create` to its foundation")
     try:
-        sent = _upload(found, files, f"{options.name}/{options.version}/")
+        sent = _upload(found, files, f"{model.name}/{model.version}/")
     except model_folder.WrongModelError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     whole = sum(file.size for file in files)
-    print(f"{len(files)} files, {_size(whole)}: {sent} uploaded, {len(files) - sent} were there", file=sys.stderr)
-    if not options.write:
-        print(lines(options.name, options.version), end="")
+    print(f"{len(files)} files, {size(whole)}: {sent} uploaded, {len(files) - sent} were there", file=sys.stderr)
+    if not write:
+        print(lines(*model), end="")
         return 0
     try:
         text = _text(own_file)  # once more: an upload may take an hour, in which people write
-        changed = written(text, options.name, options.version)
+        changed = written(text, *model)
     except (yaml_edit.EditError, OSError) as error:
         return refuse(error)
     if changed != text:
         own_file.write_bytes(changed.encode("utf-8"))
-        print(f"{own_file}: ml_workspace.models.{key_of(options.name, options.version)} added", file=sys.stderr)
+        print(f"{own_file}: ml_workspace.models.{key_of(*model)} added", file=sys.stderr)
     else:
         print(f"{own_file} has it already", file=sys.stderr)
     return 0
@@ -96,22 +117,22 @@ def settings(name: str, version: str) -> dict[str, str]:
 
 def lines(name: str, version: str) -> str:
     """As they stand under `config:` of the stack file."""
-    return yaml.safe_dump({SECTION: {"models": {key_of(name, version): settings(name, version)}}}, sort_keys=False)
+    return yaml.safe_dump({key_in_file(SECTION): {"models": {key_of(name, version): settings(name, version)}}}, sort_keys=False)
 
 
 def written(text: str, name: str, version: str) -> str:
     """The stack file's text with the model in it. EditError where something else is called so there."""
     wanted, key = settings(name, version), key_of(name, version)
     try:
-        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(SECTION)
+        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(key_in_file(SECTION))
         models = (section.get("models") or {}) if isinstance(section, dict) else {}
         there = models.get(key)
     except (yaml.YAMLError, AttributeError) as error:
         raise yaml_edit.EditError("the stack file can't be read as YAML, or has something else under `ml_workspace`") from error
     if section is None:
-        raise yaml_edit.EditError(f"the stack file has no `ml_workspace` yet; add `{SECTION}: create` first")
+        raise yaml_edit.EditError(f"the stack file has no `ml_workspace` yet; add `{key_in_file(SECTION)}: create` first")
     if there is None:
-        return yaml_edit.with_value(text, ("config", SECTION, "models", key), wanted, in_place_of=("create",))
+        return yaml_edit.with_value(text, ("config", key_in_file(SECTION), "models", key), wanted, in_place_of=("create",))
     said = {**there, "version": str(there.get("version", ""))} if isinstance(there, dict) else {}
     if any(said.get(name) != value for name, value in wanted.items()):
         raise yaml_edit.EditError(f"ml_workspace.models.{key} is in the stack file and says something else")
@@ -138,13 +159,9 @@ def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) 
         held = blobs.sizes_and_hashes(MODEL_STORE, prefix)
         plan = model_folder.plan(files, held, lambda name: blobs.hash_of(MODEL_STORE, prefix + name), prefix.rstrip("/"))
         for number, file in enumerate(plan.missing, start=1):
-            print(f"{number} of {len(plan.missing)}: {file.name}, {_size(file.size)}", file=sys.stderr)
+            print(f"{number} of {len(plan.missing)}: {file.name}, {size(file.size)}", file=sys.stderr)
             try:
                 blobs.put_file(MODEL_STORE, prefix + file.name, file.path, file.sha256)
             except ResourceExistsError as error:
                 raise model_folder.WrongModelError(f"{prefix}{file.name} was uploaded by somebody else meanwhile") from error
     return len(plan.missing)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1_048_576:.1f} MiB" if count >= 1_048_576 else f"{max(1, round(count / 1024))} KiB"

@@ -34,13 +34,7 @@ from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "preflight",
-        help="what speaks against a stack or a wish, before anything is created",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("--stack", help="the stack's name")
     stack_options.add_config_folder(parser)

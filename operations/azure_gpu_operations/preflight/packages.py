@@ -12,6 +12,7 @@ from azure.core.pipeline.policies import RetryPolicy
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu.stack.common_file import extended
 from azure_gpu.stack.inventory import PackageUse
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import SignIn
@@ -19,6 +20,7 @@ from azure_gpu_operations.batch.packages import ACTIVE, Packages
 from azure_gpu_operations.preflight.lists import What
 from azure_gpu_operations.preflight.program import Inventory, take
 from azure_gpu_operations.preflight.rows import Answer, Row
+from azure_gpu_operations.project import name_of
 
 
 def inventory(project_folder: Path, file: Path, stack: str) -> Inventory | None:
@@ -26,8 +28,9 @@ def inventory(project_folder: Path, file: Path, stack: str) -> Inventory | None:
     that takes a second."""
     if not file.exists():
         return None
-    configuration = stack_file.configuration(file.read_text(encoding="utf-8"))
-    if "package" not in configuration.get(config_key("pools"), ""):
+    project = name_of(project_folder)
+    given = extended(stack_file.configuration(file.read_text(encoding="utf-8")), project, project_folder).configuration
+    if "package" not in given.get(config_key("pools", project), ""):
         return None
     taken = take(project_folder, file, stack, "")
     return taken if taken.packages else None

@@ -39,13 +39,7 @@ _KEY = re.compile(r"[!-~]+")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "query",
-        help="send images to an endpoint and show its answers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument(
         "words", nargs="+", metavar="ENDPOINT FILE", help="the endpoint's name, then files; with --url only files"
@@ -89,8 +83,11 @@ def _to_endpoint(options: argparse.Namespace, name: str, bodies: Any, labels: li
         return refuse(error)
     endpoint_id = found.endpoints.get(name)
     if not endpoint_id:
+        from azure_gpu_operations import planned  # here, because the library takes seconds to load
+
         known = ", ".join(sorted(found.endpoints)) or "none"
-        return refuse(f"stack {options.stack} has no endpoint {name!r}; its endpoints: {known}")
+        off = planned.switched_off(stack_options.file_of(options), name)
+        return refuse(off or f"stack {options.stack} has no endpoint {name!r}; its endpoints: {known}")
 
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.machine_learning import endpoints

@@ -5,10 +5,12 @@
     run docker.io/library/python:3.11-slim --on job --stack S -- python -c "print(1)"  an image that Azure can pull
     run --on job --stack S                                                             the job's own image
     run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
+    run ./train.py --on job --stack S --input data --output model --model digits      with files, and a model of the workspace
     run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one for each line of a file
     run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task over two nodes, by the pool's MPI
     run ./train.py --on aks --stack S -- --epochs 3                                    a Kubernetes Job on the stack's cluster
     run mnist --on aks --cluster gpu --pool a100 --gpus 2 --stack S                    on one of several clusters, pools and GPUs
+    run ./train.py --on aks --stack S --input data --output model --into out           with files, as the stack's identity
     run docker.io/me/app:1 --on edge --stack S --env NVIDIA_VISIBLE_DEVICES=1          a Job on a cluster given by kubeconfig
     run ./train.py --on local -- --epochs 3                                            here, in an environment of its own
     run ./train.py --on vm --stack S --start --stop-after                              on the stack's virtual machine
@@ -33,29 +35,22 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from functools import partial
+from typing import NoReturn
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.command_line import WRONG_COMMAND_LINE
-from azure_gpu_operations.run import options as run_options
+from azure_gpu_operations.exit_codes import FAILED_RUN, INTERRUPTED, WRONG_COMMAND_LINE
+from azure_gpu_operations.run import as_model, options as run_options
 from azure_gpu_operations.run.ended import EndedFromOutsideError
 from azure_gpu_operations.run.preparing import PREPARES
+from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Asked, resolve
-
-TIMED_OUT = 124  # as `timeout` has it
-FAILED_RUN = 125  # as `docker run` has it: the run itself failed, not what was to run
-INTERRUPTED = 130  # as a shell has it for Ctrl-C
+from azure_gpu_operations.stack_options import file_of
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "run",
-        help="run a script, a workload or an image here, or on the stack's GPU job, pool, cluster, edge or machine",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=f"{COMMAND} run [TARGET] --on {{{','.join(run_options.PLACES)}}} [--stack STACK] [options] [-- ARGUMENT ...]",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = f"{COMMAND} run [TARGET] --on {{{','.join(run_options.PLACES)}}} [--stack STACK] [options] [-- ARGUMENT ...]"
     parser.set_defaults(run=run, failure_code=FAILED_RUN)
     run_options.add(parser)
 
@@ -84,23 +79,35 @@ def _run(options: argparse.Namespace) -> int:
     problems += run_options.problems(options)
     found, more = run_options.view(options)
     problems += more
-    start, more = PREPARES[options.on](options, found, target)
+    plan, more = PREPARES[options.on](options, found, target)
     problems += more
-    if errors(problems) or start is None:
-        return _refused(problems)
+    model, more = as_model.resolve(options.model or "", options.output, found, detach=options.detach)
+    problems += more
+    if errors(problems) or plan is None:
+        return refused(problems)
     for warning in problems:
         print(f"warning: {warning}", file=sys.stderr)
 
+    from azure_gpu_operations.run.driving import drive
     from azure_gpu_operations.run.errors import WrongRunError
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)  # what is wrong with a sign-in is said in a line
     try:
-        return start()
+        driven = drive(plan, on_screen(), options.stack or "", detach=options.detach)
+        if model is None or found is None or driven.code != 0:
+            return driven.code
+        return as_model.make(found, driven.kept_as, model, file_of(options), on_screen().say)
     except WrongRunError as error:
-        return _refused(error.problems)
+        return refused(error.problems)
 
 
-def _refused(problems: Sequence[Problem]) -> int:
+def on_screen() -> Output:
+    """The program's output on standard output, all else on standard error."""
+    on_standard_error = partial(print, file=sys.stderr, flush=True)
+    return Output(show=partial(print, flush=True), show_error=on_standard_error, say=on_standard_error)
+
+
+def refused(problems: Sequence[Problem]) -> int:
     heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     print(f"error: {heading}, nothing was started:", file=sys.stderr)
     for problem in problems:

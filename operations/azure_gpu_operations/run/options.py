@@ -20,13 +20,16 @@ BESIDE = "requirements.txt"  # beside a script: what it needs, where nothing els
 _ONLY_ON = {
     "--job": (JOB,),
     "--pool": (BATCH, AKS),
-    **dict.fromkeys(("--nodes", "--processes", "--tasks", "--retries", "--output", "--into"), (BATCH,)),
+    **dict.fromkeys(("--nodes", "--processes", "--tasks", "--retries"), (BATCH,)),
+    "--input": (JOB, AKS, VM, ML_CLUSTER),
+    **dict.fromkeys(("--output", "--into", "--model"), (JOB, BATCH, AKS, VM, ML_CLUSTER)),
     **dict.fromkeys(("--cluster", "--gpus", "--namespace", "--pull-secret"), (AKS, EDGE)),
     **dict.fromkeys(("--kubeconfig", "--context"), (EDGE,)),
     **dict.fromkeys(("--vm", "--start", "--stop-after"), (VM,)),
     "--way": (LOCAL, VM),
     "--compute": (ML_CLUSTER,),
 }
+_OF_FILES = ("--input", "--output", "--into", "--model")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -66,10 +69,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     pools.add_argument("--processes", type=int, metavar="N", help="with --nodes: so many processes on each (default 1)")
     pools.add_argument("--tasks", type=Path, metavar="FILE", help="many tasks: a list in YAML, or a JSON value a line")
     pools.add_argument("--retries", type=int, metavar="N", help="try a task that fails so often again")
-    pools.add_argument(
-        "--output", action="append", default=[], metavar="PATTERN", help="files that a task leaves; may be repeated"
+
+    files = parser.add_argument_group("files, on job, batch, aks, vm and cluster")
+    text = (
+        "a file or folder of this machine, put beside the program as NAME (default: its own name); may be repeated; not on batch"
     )
-    pools.add_argument("--into", type=Path, metavar="FOLDER", help="fetch what tasks wrote and left into this folder")
+    files.add_argument("--input", action="append", default=[], metavar="PATH[=NAME]", help=text)
+    text = "files that the program leaves, kept in the stack's storage account; may be repeated"
+    files.add_argument("--output", action="append", default=[], metavar="PATTERN", help=text)
+    files.add_argument("--into", type=Path, metavar="FOLDER", help="fetch them into this folder when the run ends")
+    text = "make the SavedModel among them a model of the stack's workspace, in its storage and in its file"
+    files.add_argument("--model", metavar="NAME[:VERSION]", help=text)
 
     clusters = parser.add_argument_group("on aks and edge")
     clusters.add_argument("--cluster", metavar="NAME", help="which of the stack's clusters or edges (default: its only one)")
@@ -98,7 +108,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def problems(options: argparse.Namespace) -> list[Problem]:
     """What is wrong with them beside one another."""
-    return [*_empty(options), *_of_other_place(options), *_detached(options)]
+    return [*_empty(options), *_of_other_place(options), *_files_of_edge(options), *_detached(options)]
 
 
 def beside(options: argparse.Namespace) -> str:
@@ -145,11 +155,27 @@ def _empty(options: argparse.Namespace) -> list[Problem]:
 def _of_other_place(options: argparse.Namespace) -> list[Problem]:
     found: list[Problem] = []
     for option, where in _ONLY_ON.items():
-        given = getattr(options, option.removeprefix("--").replace("-", "_"))
-        if given is not None and given != [] and options.on not in where:
+        if options.on == EDGE and option in _OF_FILES:
+            continue
+        if _is_given(options, option) and options.on not in where:
             fix = f"leave it out, or write --on {where[0]}"
             found.append(Problem(option, f"only --on {' and --on '.join(where)} takes it", fix=fix))
     return found
+
+
+def _files_of_edge(options: argparse.Namespace) -> list[Problem]:
+    """Files go as an identity and without keys. Of an edge nothing is known but its kubeconfig."""
+    given = [option for option in _OF_FILES if options.on == EDGE and _is_given(options, option)]
+    if not given:
+        return []
+    message = "files come and go as the stack's identity, and Microsoft Entra doesn't take the pods of an edge for it"
+    fix = "put what the program reads into its image, and let it print or send what it leaves; or write --on aks"
+    return [Problem(", ".join(given), message, allowed=f"--on {' and --on '.join(_ONLY_ON[given[0]])}", fix=fix)]
+
+
+def _is_given(options: argparse.Namespace, option: str) -> bool:
+    given = getattr(options, option.removeprefix("--").replace("-", "_"))
+    return given is not None and given != []
 
 
 def _detached(options: argparse.Namespace) -> list[Problem]:

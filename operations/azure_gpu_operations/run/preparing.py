@@ -1,52 +1,45 @@
-"""The places of `run`: what each is asked beforehand, and how a run there begins.
+"""The places of `run`: what each validates before Azure is asked, and the plan of a run there.
 
-In: options, the stack's view, a target. Out: a function that runs, None where it can't, and problems. What a run takes to load is
-loaded when it begins: Azure's clients take longer than a command line to be refused.
+In: options, the stack's view, a target. Out: a `Plan`, None where there can be none, and problems. What a run takes to load is
+loaded when its plan is entered: Azure's clients take longer than a command line to be rejected.
 """
 
 import argparse
 import shutil
-import sys
-from collections.abc import Callable
-from functools import partial
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations import one_part
 from azure_gpu_operations.clusters import places
 from azure_gpu_operations.clusters.places import AKS, EDGE
-from azure_gpu_operations.run import find_job
+from azure_gpu_operations.run import carried
+from azure_gpu_operations.run.carried import Files
+from azure_gpu_operations.run.on_job import find_job
 from azure_gpu_operations.run.options import BATCH, JOB, LOCAL, ML_CLUSTER, VM
+from azure_gpu_operations.run.protocol import Output, Plan, Run
 from azure_gpu_operations.run.target import Target, workloads
 from azure_gpu_operations.stack_options import file_of
 from azure_gpu_operations.stack_view import StackView
 
-Start = Callable[[], int]
 
-
-def _on_job(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
+def _on_job(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
     if found is None:
         return None, []
-    name, problems = find_job.choose(found, options.job or "")
+    name, problems = one_part.choose(one_part.JOB, found, options.job or "", file_of(options))
     problems = [*problems, *find_job.check(found, builds=target.context is not None)]
+    files, more = _files(options, found, target)
+    problems = [*problems, *more]
 
-    def start() -> int:
-        from azure_gpu_operations.run import session
+    def plan(output: Output) -> AbstractContextManager[Run]:
+        from azure_gpu_operations.run.on_job import run
 
-        return session.run(
-            found,
-            name,
-            target,
-            options.after,
-            timeout_minutes=options.timeout,
-            detach=options.detach,
-            show=partial(print, flush=True),
-            say=session.say_on_stderr,
-        )
+        return run.plan(found, name, run.Request(target, tuple(options.after), options.timeout, files), output)
 
-    return start, problems
+    return plan, problems
 
 
-def _on_batch(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
+def _on_batch(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
     from azure_gpu_operations.run.on_batch import find_pool, wanted
 
     said = wanted.Said(
@@ -62,28 +55,20 @@ def _on_batch(options: argparse.Namespace, found: StackView | None, target: Targ
     asked, problems = wanted.resolve(said, target, options.after, options.timeout)
     if found is None:
         return None, problems
-    name, more = find_pool.choose(found, said.pool or (asked.job.pool if asked else ""))
+    name, more = one_part.choose(one_part.POOL, found, said.pool or (asked.job.pool if asked else ""), file_of(options))
     problems = [*problems, *more, *(find_pool.check_stack(found, asked) if asked else [])]
     if asked is None:
         return None, problems
 
-    def start() -> int:
-        from azure_gpu_operations.run.on_batch import session
+    def plan(output: Output) -> AbstractContextManager[Run]:
+        from azure_gpu_operations.run.on_batch import run
 
-        return session.run(
-            found,
-            name,
-            asked,
-            detach=options.detach,
-            show=partial(print, flush=True),
-            show_error=partial(print, file=sys.stderr, flush=True),
-            say=partial(print, file=sys.stderr, flush=True),
-        )
+        return run.plan(found, name, asked, output)
 
-    return start, problems
+    return plan, problems
 
 
-def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
+def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
     from azure_gpu_operations.run.on_cluster import wanted
 
     said = wanted.Said(
@@ -98,32 +83,28 @@ def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Ta
         return None, problems
     where = places.Said(options.cluster or "", options.namespace or "", options.kubeconfig, options.context or "")
     place, more = places.choose(found, options.on, where, file_of(options))
-    problems = [*problems, *more]
+    files, wrong = _files(options, found, target)
+    problems = [*problems, *more, *(wrong if options.on == AKS else [])]
     if place is None:
         return None, problems
+    problems += wanted.check_files(files, found, place)
+    asked = asked._replace(files=files)
 
-    def start() -> int:
-        from azure_gpu_operations.run.on_cluster import session
+    def plan(output: Output) -> AbstractContextManager[Run]:
+        from azure_gpu_operations.run.on_cluster import run
 
-        return session.run(
-            found,
-            place,
-            asked,
-            detach=options.detach,
-            show=partial(print, flush=True),
-            say=partial(print, file=sys.stderr, flush=True),
-        )
+        return run.plan(found, place, asked, output)
 
-    return start, problems
+    return plan, problems
 
 
-def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
-    from azure_gpu_operations.run.on_local import plan
+def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
+    from azure_gpu_operations.run.on_local import plan as planning
 
     place = Path(options.target or "").expanduser()
     folder = workloads().get(options.target or "", place)
-    tools = [each for each in plan.ENGINES if shutil.which(each)]
-    found, problems = plan.resolve(
+    tools = [each for each in planning.ENGINES if shutil.which(each)]
+    found, problems = planning.resolve(
         target,
         options.after,
         options.way or "",
@@ -136,17 +117,16 @@ def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) 
     if found is None:
         return None, problems
 
-    def start() -> int:
-        from azure_gpu_operations.run.on_local import session
+    def plan(output: Output) -> AbstractContextManager[Run]:
+        from azure_gpu_operations.run.on_local import run
 
-        return session.run(found, target, timeout_minutes=options.timeout, say=partial(print, file=sys.stderr, flush=True))
+        return run.plan(found, target, options.timeout, output)
 
-    return start, problems
+    return plan, problems
 
 
-def _on_vm(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
+def _on_vm(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
     from azure_gpu_operations.run.on_vm import wanted
-    from azure_gpu_operations.vm import choose
 
     said = wanted.Said(
         vm=options.vm or "",
@@ -160,47 +140,42 @@ def _on_vm(options: argparse.Namespace, found: StackView | None, target: Target)
     asked, problems = wanted.resolve(said, target, options.after, options.timeout, found)
     if found is None:
         return None, problems
-    name, more = choose.choose(found, said.vm, "--vm")
-    problems = [*problems, *more]
+    name, more = one_part.choose(one_part.MACHINE, found, said.vm, file_of(options))
+    files, wrong = _files(options, found, target)
+    problems = [*problems, *more, *wrong]
+    asked = asked._replace(files=files)
 
-    def start() -> int:
-        from azure_gpu_operations.run.on_vm import session
+    def plan(output: Output) -> AbstractContextManager[Run]:
+        from azure_gpu_operations.run.on_vm import run
 
-        return session.run(
-            found,
-            name,
-            asked,
-            detach=options.detach,
-            show=partial(print, flush=True),
-            show_error=partial(print, file=sys.stderr, flush=True),
-            say=partial(print, file=sys.stderr, flush=True),
-        )
+        return run.plan(found, name, asked, output)
 
-    return start, problems
+    return plan, problems
 
 
-def _on_ml_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Start | None, list[Problem]]:
+def _on_ml_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
     from azure_gpu_operations.run.on_ml_cluster import wanted
 
     asked, problems = wanted.resolve(target, options.target or "", options.after, options.timeout, found)
     if found is None:
         return None, problems
-    name, more = wanted.choose(found, options.compute or "")
-    problems = [*problems, *more]
+    name, more = one_part.choose(one_part.COMPUTE, found, options.compute or "", file_of(options))
+    files, wrong = _files(options, found, target)
+    problems = [*problems, *more, *wrong]
+    asked = asked._replace(files=files)
 
-    def start() -> int:
-        from azure_gpu_operations.run.on_ml_cluster import session
+    def plan(output: Output) -> AbstractContextManager[Run]:
+        from azure_gpu_operations.run.on_ml_cluster import run
 
-        return session.run(
-            found,
-            name,
-            asked,
-            detach=options.detach,
-            show=partial(print, flush=True),
-            say=partial(print, file=sys.stderr, flush=True),
-        )
+        return run.plan(found, name, asked, output)
 
-    return start, problems
+    return plan, problems
+
+
+def _files(options: argparse.Namespace, found: StackView, target: Target) -> tuple[Files, list[Problem]]:
+    """What goes with a run whose image is built."""
+    files, problems = carried.resolve(options.input, options.output, options.into)
+    return files, [*problems, *carried.check(files, target.context, found.storage, found.name)]
 
 
 PREPARES = {

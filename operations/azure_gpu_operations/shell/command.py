@@ -19,7 +19,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from azure_gpu.formats import stack_file
 from azure_gpu_operations.connection import Connection, connection_from
@@ -32,13 +31,7 @@ STATE = ".local"
 NO_SUCH_COMMAND = 127
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "shell",
-        help="your shell with the Azure CLI and kubectl, signed in to where a stack lives",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("--stack", help="the stack's name (default: none, the environment says where)")
     parser.add_argument(
@@ -112,7 +105,7 @@ def _where(found: Connection, signed_in: bool) -> str:
     choose = f", then `az account set --subscription {found.subscription_id}`" if found.subscription_id else ""
     return (
         f"`az` is not signed in to {where}, as ARM_CLIENT_SECRET isn't set; `az login{tenant}`{choose}, seen by this "
-        'command\'s shells alone; for the local stack it is set by `eval "$(make -s env)"`'
+        "command's shells alone; for a stack of the embedded Azure write --stack"
     )
 
 

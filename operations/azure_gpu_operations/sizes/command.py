@@ -34,9 +34,7 @@ _NUMBER = r"[0-9]{1,9}"  # more digits are a slip of the keyboard
 _SHOWN = 60  # characters
 
 
-def register(commands: Any) -> None:
-    """Adds `sizes` to the commands of `python -m operations`."""
-    sizes = commands.add_parser("sizes", help="GPU sizes by what they have, cheapest first; everything about one; what retires")
+def add_arguments(sizes: argparse.ArgumentParser) -> None:
     _filters(sizes)
     _common(sizes)
     sizes.set_defaults(run=_search)

@@ -13,16 +13,15 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations import stack_options
+from azure_gpu_operations import one_part, stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
-from azure_gpu_operations.vm import choose
 
 if TYPE_CHECKING:
     from azure_gpu_operations.azure import Arm
@@ -32,13 +31,7 @@ if TYPE_CHECKING:
 _say = partial(print, flush=True)
 
 
-def register(commands: Any) -> None:
-    parser = commands.add_parser(
-        "vm",
-        help="start, stop or show a stack's virtual machine",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     known: tuple[tuple[str, str, Callable[[Arm, Machine, StackView, str], int]], ...] = (
         ("show", "whether it runs, what it costs, its GPUs", _show),
@@ -64,7 +57,7 @@ def _run(do: "Callable[[Arm, Machine, StackView, str], int]", options: argparse.
         found = view(stack_options.stack_of(options))
     except EngineError as error:
         return refuse(Problem("--stack", str(error)))
-    name, problems = choose.choose(found, options.name, "NAME")
+    name, problems = one_part.choose(one_part.MACHINE, found, options.name, stack_options.file_of(options), "NAME")
     if problems:
         return refuse(*problems)
     with closing(Arm(found.connection)) as arm:

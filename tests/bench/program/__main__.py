@@ -8,6 +8,7 @@ from pulumi_azure_native import containerinstance
 
 from azure_gpu.container_instances.group import ContainerGroup
 from azure_gpu.shared.context import StackArgs
+from azure_gpu.shared.wired import Wired
 
 LOCATION = "westeurope"
 GROUP = "bench"
@@ -61,13 +62,15 @@ for number in range(count):
     if shape == "component":
         ContainerGroup(
             name,
-            {
-                "stack": stack,
-                "resource_group_name": GROUP,
-                "group_name": name,
-                "image": "mcr.microsoft.com/azuredocs/aci-helloworld:latest",
-                "environment": {"NUMBER": name},
-            },
+            Wired(
+                {
+                    "stack": stack,
+                    "resource_group_name": GROUP,
+                    "group_name": name,
+                    "image": "mcr.microsoft.com/azuredocs/aci-helloworld:latest",
+                    "environment": {"NUMBER": name},
+                }
+            ),
         )
     elif shape == "bare":
         Bare(name)

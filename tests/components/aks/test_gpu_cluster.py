@@ -8,13 +8,14 @@ import pulumi
 import pytest
 
 from azure_gpu.aks import pools as cluster_pools
-from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuPoolArgs
+from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL, digest
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.shared.context import RegistryArgs, resolve_stack
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from tests.components.recording import DEPLOYER, KEYS, PROJECT, STACK, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
 
@@ -25,7 +26,7 @@ PROVIDER = "pulumi:providers:kubernetes"
 SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
 T4: dict[str, Any] = {"size": "Standard_NC4as_T4_v3"}
 GPU_POOLS: dict[str, GpuPoolArgs] = {"t4": {"size": "Standard_NC4as_T4_v3"}}
-ARGS: GpuClusterArgs = {
+ARGS: GpuClusterWiring = {
     "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
     "resource_group_name": "group",
     "resource_group": "group",
@@ -35,7 +36,7 @@ ARGS: GpuClusterArgs = {
 
 
 def declared(*, preview: bool = False, **changed: Any) -> Recorded:
-    return declare(lambda: GpuCluster("gpus", args_of(GpuClusterArgs, ARGS, changed)), preview=preview)
+    return declare(lambda: GpuCluster("gpus", Wired(args_of(GpuClusterWiring, ARGS, changed))), preview=preview)
 
 
 def pool(**changed: Any) -> Registration:
@@ -56,8 +57,8 @@ def name_of(**changed: Any) -> str:
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_clusters_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
-        GpuCluster("one", ARGS)
-        GpuCluster("two", ARGS)
+        GpuCluster("one", Wired(ARGS))
+        GpuCluster("two", Wired(ARGS))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]
@@ -126,7 +127,7 @@ def test_a_subnet_is_part_of_a_pools_name_also_where_another_resource_gives_it()
     plain = declared(subnet_id=SUBNET).one(POOL).inputs["agentPoolName"]
 
     def wired() -> None:
-        GpuCluster("gpus", {**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)})
+        GpuCluster("gpus", Wired({**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)}))
 
     assert declare(wired).one(POOL).inputs["agentPoolName"] == plain != name_of()
 
@@ -189,13 +190,13 @@ def test_the_kubeconfig_runs_kubelogin_and_holds_no_secret(login: str, arguments
 def test_the_kubeconfig_of_a_cluster_without_entra_is_a_secret_and_no_role_is_assigned() -> None:
     existing = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/platform/providers"
     answers = {**KEYS, "azure-native:containerservice:getManagedCluster": {"location": "eastus"}}
-    args: GpuClusterArgs = {
+    args: GpuClusterWiring = {
         "stack": ARGS["stack"],
         "resource_group_name": "group",
         "existing": f"{existing}/Microsoft.ContainerService/managedClusters/theirs",
         "expires_after": "2026-12-31",
     }
-    recorded = declare(lambda: GpuCluster("theirs", args), lookups=answers)
+    recorded = declare(lambda: GpuCluster("theirs", Wired(args)), lookups=answers)
     assert recorded.of_type(CLUSTER) == recorded.of_type(POOL) == recorded.of_type(ROLE) == []
     provider = recorded.one(PROVIDER)
     # What is on it stays there, so that neither a refresh nor a destroy may forget it, and nothing of others is taken over.
@@ -308,7 +309,7 @@ def test_nodes_of_an_existing_cluster_pull_as_its_kubelet() -> None:
         "expires_after": "2026-12-31",
     }
     answers = {**KEYS, "azure-native:containerservice:getManagedCluster": answer}
-    recorded = declare(lambda: GpuCluster("theirs", args), lookups=answers)
+    recorded = declare(lambda: GpuCluster("theirs", Wired(args)), lookups=answers)
     assert recorded.roles == [("kubelet of theirs", "AcrPull", "/registry", "GpuCluster::theirs")]
 
 
@@ -328,7 +329,7 @@ def test_a_workspace_finds_a_cluster_once_everything_on_it_is_there() -> None:
     found: list[GpuCluster] = []
 
     def build() -> None:
-        found.append(GpuCluster("gpus", {**ARGS, "registry": REGISTRY}))
+        found.append(GpuCluster("gpus", Wired({**ARGS, "registry": REGISTRY})))
         pulumi.CustomResource("test:index:Waiting", "waiting", {"id": found[0].of_workspace["id"]})
 
     recorded = declare(build)

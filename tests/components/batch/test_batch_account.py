@@ -3,19 +3,20 @@
 import pytest
 
 from azure_gpu.batch.account.account import BatchAccount
-from azure_gpu.batch.account.args import BatchAccountArgs
+from azure_gpu.batch.account.args import BatchAccountWiring
 from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.batch.pool.pool import BatchPool
-from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from tests.components.recording import declare, readable
 from tests.components.settings_of import STACK_ARGS
 
 ACCOUNT = "azure-native:batch:BatchAccount"
 ROLE = "azure-native:authorization:RoleAssignment"
-FOUNDATION: FoundationArgs = {
+FOUNDATION: FoundationWiring = {
     "stack": STACK_ARGS,
     "identity": {"create": True},
     "storage": {"create": True},
@@ -34,11 +35,11 @@ THEIRS = {
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_an_account_waits_for_the_right_to_its_storage_and_a_pool_for_the_applications(preview: bool) -> None:
     def build() -> None:
-        foundation = Foundation("foundation", FOUNDATION)
+        foundation = Foundation("foundation", Wired(FOUNDATION))
         stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
-        account = BatchAccount("batch", {**stands_on, "applications": {"tool": {}}})
+        account = BatchAccount("batch", Wired({**stands_on, "applications": {"tool": {}}}))
         pool: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31"}
-        BatchPool("train", {**stands_on, **account.surroundings, **pool})
+        BatchPool("train", Wired({**stands_on, **account.surroundings, **pool}))
 
     recorded = declare(build, preview=preview)
     assert recorded.one(ROLE).urn in recorded.one(ACCOUNT).dependencies
@@ -48,8 +49,8 @@ def test_an_account_waits_for_the_right_to_its_storage_and_a_pool_for_the_applic
 
 def test_no_key_of_anything_is_read() -> None:
     def build() -> None:
-        foundation = Foundation("foundation", FOUNDATION)
-        BatchAccount("batch", {"stack": STACK_ARGS, **foundation.surroundings})
+        foundation = Foundation("foundation", Wired(FOUNDATION))
+        BatchAccount("batch", Wired({"stack": STACK_ARGS, **foundation.surroundings}))
 
     recorded = declare(build, lookups={})
     assert recorded.lookups == []
@@ -59,9 +60,11 @@ def test_no_key_of_anything_is_read() -> None:
 
 
 def test_an_existing_account_is_looked_up_and_never_declared() -> None:
-    args: BatchAccountArgs = {"stack": STACK_ARGS, "resource_group_name": "group", "existing": f"{SHARED}/theirs"}
+    args: BatchAccountWiring = {"stack": STACK_ARGS, "resource_group_name": "group", "existing": f"{SHARED}/theirs"}
     made: list[BatchAccount] = []
-    recorded = declare(lambda: made.append(BatchAccount("batch", args)), lookups={"azure-native:batch:getBatchAccount": THEIRS})
+    recorded = declare(
+        lambda: made.append(BatchAccount("batch", Wired(args))), lookups={"azure-native:batch:getBatchAccount": THEIRS}
+    )
     assert [each.type for each in recorded.registrations] == ["azuregpu:index:BatchAccount"]
     assert made[0].surroundings["account"] == {
         "name": "theirs",
@@ -70,13 +73,14 @@ def test_an_existing_account_is_looked_up_and_never_declared() -> None:
         "allocation_mode": "UserSubscription",
         "auto_storage": True,
         "existing": True,
+        "provider": None,
     }
     [outputs] = recorded.outputs.values()
-    assert outputs == {"resource_id": f"{SHARED}/theirs"}
+    assert outputs == {"account_id": f"{SHARED}/theirs", "account_name": "theirs"}
 
 
 def test_an_account_without_identity_and_storage_is_refused_with_both() -> None:
-    args: BatchAccountArgs = {"stack": STACK_ARGS, "resource_group_name": "group"}
+    args: BatchAccountWiring = {"stack": STACK_ARGS, "resource_group_name": "group"}
     with pytest.raises(Refused) as refused:
-        declare(lambda: BatchAccount("batch", args))
+        declare(lambda: BatchAccount("batch", Wired(args)))
     assert [problem.path for problem in refused.value.problems] == ["foundation.identity", "foundation.storage"]

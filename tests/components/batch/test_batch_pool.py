@@ -7,7 +7,7 @@ import pulumi
 import pytest
 
 from azure_gpu.batch.account.spec import AccountFacts
-from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolArgs, BatchPoolSettings, Replace, StartTaskArgs
+from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolSettings, BatchPoolWiring, Replace, StartTaskArgs
 from azure_gpu.batch.pool.image import fit_problems
 from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.batch.pool.pool import REPLACING, BatchPool
@@ -22,12 +22,13 @@ from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import key_docstrings
+from azure_gpu.shared.wired import Wired
 from tests.components.recording import PROJECT, STACK, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
 
 POOL = "azure-native:batch:Pool"
 SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
-ARGS: BatchPoolArgs = {
+ARGS: BatchPoolWiring = {
     "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
     "resource_group_name": "group",
     "identity_id": "/some/identity",
@@ -46,7 +47,7 @@ ARGS: BatchPoolArgs = {
 
 
 def pool(**changed: Any) -> Registration:
-    return declare(lambda: BatchPool("gpus", args_of(BatchPoolArgs, ARGS, changed))).one(POOL)
+    return declare(lambda: BatchPool("gpus", Wired(args_of(BatchPoolWiring, ARGS, changed)))).one(POOL)
 
 
 def resolved(**changed: Any) -> BatchPoolSpec:
@@ -58,8 +59,8 @@ def resolved(**changed: Any) -> BatchPoolSpec:
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_pools_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
-        BatchPool("one", ARGS)
-        BatchPool("two", ARGS)
+        BatchPool("one", Wired(ARGS))
+        BatchPool("two", Wired(ARGS))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]
@@ -145,7 +146,7 @@ def test_a_subnet_that_another_resource_gives_is_part_of_the_name() -> None:
         return pool(subnet_id=subnet).inputs["poolName"]
 
     def wired() -> None:
-        BatchPool("gpus", {**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)})
+        BatchPool("gpus", Wired({**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)}))
 
     assert declare(wired).one(POOL).inputs["poolName"] == named(SUBNET) != named(f"{SUBNET}2")
 
@@ -171,7 +172,7 @@ def test_secrets_are_secret_all_the_way() -> None:
             "secret_environment": {"TOKEN": "hunter2"},
             "resource_files": [{"url": pulumi.Output.secret("https://a/b?sig=hunter3"), "path": "b"}],
         }
-        BatchPool("gpus", {**ARGS, "start_task": task, "mounts": {"share": share}, "replace": Replace.DRAIN_FIRST})
+        BatchPool("gpus", Wired({**ARGS, "start_task": task, "mounts": {"share": share}, "replace": Replace.DRAIN_FIRST}))
 
     recorded = declare(build)
     [registration] = recorded.of_type(POOL)
@@ -207,7 +208,7 @@ def test_the_key_of_a_share_leaves_no_trace_in_the_name_or_the_trigger() -> None
 
 
 def test_a_preview_says_why_the_nodes_are_made_as_they_are_and_an_update_does_not() -> None:
-    said = {preview: declare(lambda: BatchPool("gpus", ARGS), preview=preview).log for preview in (True, False)}
+    said = {preview: declare(lambda: BatchPool("gpus", Wired(ARGS)), preview=preview).log for preview in (True, False)}
     [why] = [line for line in said[True] if "nodes start from" in line]
     assert "microsoft-dsvm/ubuntu-hpc/2404 brings the NVIDIA driver for the T4" in why
     assert not [line for line in said[False] if "nodes start from" in line]
@@ -237,7 +238,7 @@ def test_all_that_a_pool_misses_in_its_surroundings_is_said_at_once() -> None:
         "start_task": {"command": "true", "resource_files": [{"container_url": "https://a/b", "use_identity": True}]},
     }
     with pytest.raises(Refused) as refused:
-        declare(lambda: BatchPool("gpus", args_of(BatchPoolArgs, args)))
+        declare(lambda: BatchPool("gpus", Wired(args_of(BatchPoolWiring, args))))
     paths = {problem.path for problem in refused.value.problems}
     assert paths == {
         "pools.gpus.containers.workloads[0]",

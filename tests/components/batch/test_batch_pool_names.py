@@ -11,7 +11,7 @@ import pulumi
 import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
-from azure_gpu.batch.pool.args import BatchPoolArgs, Replace
+from azure_gpu.batch.pool.args import BatchPoolWiring, Replace
 from azure_gpu.batch.pool.immutable import REGISTRY
 from azure_gpu.batch.pool.pool import REPLACING, REPLACING_WITHOUT_PATH, BatchPool
 from azure_gpu.catalog.services import driver_extension
@@ -21,6 +21,7 @@ from azure_gpu.foundation import spec as foundation_spec
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, Registration, declare
 from tests.components.settings_of import STACK_ARGS, TODAY, args_of, configuration
@@ -43,7 +44,7 @@ def image_of_pool(version: str) -> ImageOfPool:
     }
 
 
-ARGS: BatchPoolArgs = {
+ARGS: BatchPoolWiring = {
     "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
     "resource_group_name": "group",
     "identity_id": "/some/identity",
@@ -137,7 +138,7 @@ EDITS: dict[str, dict[str, Any]] = {
 
 def pool(*edits: str) -> Registration:
     changed = {key: value for edit in edits for key, value in EDITS[edit].items()}
-    return declare(lambda: BatchPool("gpus", args_of(BatchPoolArgs, ARGS, changed))).one(POOL)
+    return declare(lambda: BatchPool("gpus", Wired(args_of(BatchPoolWiring, ARGS, changed)))).one(POOL)
 
 
 def immutable(registration: Registration) -> list[Any]:
@@ -215,7 +216,7 @@ def test_another_version_of_the_extension_is_another_pool(monkeypatch: pytest.Mo
 
 def test_a_name_in_another_letter_case_is_another_pool_as_batch_takes_it_for_the_same() -> None:
     def named(name: str) -> str:
-        return declare(lambda: BatchPool("gpus", {**ARGS, "pool_name": name})).one(POOL).inputs["poolName"]
+        return declare(lambda: BatchPool("gpus", Wired({**ARGS, "pool_name": name}))).one(POOL).inputs["poolName"]
 
     assert named("GPUs").lower() != named("gpus").lower()
 
@@ -250,7 +251,7 @@ def test_an_identity_that_moves_to_another_group_is_another_one() -> None:
 def test_pools_whose_long_names_differ_at_the_end_have_two_names(length: int) -> None:
     def build() -> None:
         for last in ("a", "b"):
-            BatchPool("x" * (length - 1) + last, {**ARGS, "replace": Replace.DRAIN_FIRST})
+            BatchPool("x" * (length - 1) + last, Wired({**ARGS, "replace": Replace.DRAIN_FIRST}))
 
     one, other = declare(build).of_type(POOL)
     assert one.inputs["poolName"] != other.inputs["poolName"]

@@ -2,16 +2,17 @@
 
 import pytest
 
-from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentArgs
+from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentWiring
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from tests.components.recording import SUBSCRIPTION, WORKSPACE_KEY, declare, readable
 from tests.components.settings_of import STACK_ARGS
 
 ENVIRONMENT = "azure-native:app:ManagedEnvironment"
 LOGS = "azure-native:monitor:DiagnosticSetting"
-ARGS: JobEnvironmentArgs = {
+ARGS: JobEnvironmentWiring = {
     "stack": STACK_ARGS,
     "resource_group_name": "group",
     "create": True,
@@ -24,9 +25,9 @@ EXISTING = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/company/providers/Micr
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_environments_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
-        foundation = Foundation("foundation", {"stack": STACK_ARGS, "log_workspace": {"create": True}})
-        JobEnvironment("one", {**ARGS, **foundation.surroundings})
-        JobEnvironment("two", {**ARGS, **foundation.surroundings, "location": "westeurope"})
+        foundation = Foundation("foundation", Wired({"stack": STACK_ARGS, "log_workspace": {"create": True}}))
+        JobEnvironment("one", Wired({**ARGS, **foundation.surroundings}))
+        JobEnvironment("two", Wired({**ARGS, **foundation.surroundings, "location": "westeurope"}))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]
@@ -37,8 +38,8 @@ def test_two_environments_in_one_program_share_no_urn_and_no_name(preview: bool)
 
 def test_logs_reach_the_workspace_without_its_key() -> None:
     def build() -> None:
-        foundation = Foundation("foundation", {"stack": STACK_ARGS, "log_workspace": {"create": True}})
-        JobEnvironment("one", {**ARGS, **foundation.surroundings})
+        foundation = Foundation("foundation", Wired({"stack": STACK_ARGS, "log_workspace": {"create": True}}))
+        JobEnvironment("one", Wired({**ARGS, **foundation.surroundings}))
 
     recorded = declare(build)
     environment, logs = recorded.one(ENVIRONMENT), recorded.one(LOGS)
@@ -52,8 +53,8 @@ def test_logs_reach_the_workspace_without_its_key() -> None:
 @pytest.mark.parametrize("used", [[GpuModel.T4], [GpuModel.T4, GpuModel.A100, GpuModel.T4]])
 def test_every_gpu_of_the_region_is_one_profile_under_a_short_name_and_without_a_count(used: list[GpuModel]) -> None:
     # So a job can change its GPU: the profile that it leaves may go only after it, and the engine changes it before.
-    args: JobEnvironmentArgs = {**ARGS, "gpus": used}
-    profiles = declare(lambda: JobEnvironment("one", args)).one(ENVIRONMENT).inputs["workloadProfiles"]
+    args: JobEnvironmentWiring = {**ARGS, "gpus": used}
+    profiles = declare(lambda: JobEnvironment("one", Wired(args))).one(ENVIRONMENT).inputs["workloadProfiles"]
     assert {profile["name"]: profile["workloadProfileType"] for profile in profiles} == {
         "Consumption": "Consumption",
         "gpu-a100": "Consumption-GPU-NC24-A100",
@@ -66,11 +67,11 @@ def test_every_gpu_of_the_region_is_one_profile_under_a_short_name_and_without_a
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_an_existing_environment_is_read_and_nothing_of_it_is_declared(preview: bool) -> None:
     made: list[JobEnvironment] = []
-    args: JobEnvironmentArgs = {**ARGS, "existing": EXISTING}
+    args: JobEnvironmentWiring = {**ARGS, "existing": EXISTING}
     del args["create"]
     answer = {"location": "East US", "workloadProfiles": [{"name": "ours", "workloadProfileType": "Consumption-GPU-NC8AS-T4"}]}
     lookups = {"azure-native:app:getManagedEnvironment": answer}
-    recorded = declare(lambda: made.append(JobEnvironment("one", args)), preview=preview, lookups=lookups)
+    recorded = declare(lambda: made.append(JobEnvironment("one", Wired(args))), preview=preview, lookups=lookups)
     assert [one.type for one in recorded.registrations] == ["azuregpu:index:JobEnvironment"]
     assert recorded.lookups == [
         ("azure-native:app:getManagedEnvironment", {"resourceGroupName": "company", "environmentName": "shared"})
@@ -81,8 +82,8 @@ def test_an_existing_environment_is_read_and_nothing_of_it_is_declared(preview: 
 
 
 def test_an_environment_without_workload_profiles_is_refused_because_it_can_have_no_gpu() -> None:
-    args: JobEnvironmentArgs = {**ARGS, "existing": EXISTING}
+    args: JobEnvironmentWiring = {**ARGS, "existing": EXISTING}
     del args["create"]
     lookups = {"azure-native:app:getManagedEnvironment": {"location": "eastus"}}
     with pytest.raises(Refused, match="made without workload profiles"):
-        declare(lambda: JobEnvironment("one", args), lookups=lookups)
+        declare(lambda: JobEnvironment("one", Wired(args)), lookups=lookups)

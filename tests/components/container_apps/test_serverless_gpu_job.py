@@ -7,19 +7,20 @@ import pytest
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.environment.environment import JobEnvironment
-from azure_gpu.container_apps.job.args import EventArgs, EventRuleArgs, ServerlessGpuJobArgs, ServerlessGpuJobSettings
+from azure_gpu.container_apps.job.args import EventArgs, EventRuleArgs, ServerlessGpuJobSettings, ServerlessGpuJobWiring
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
 from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared.context import OfStack, resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import key_docstrings
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
 from tests.components.recording import PROJECT, STACK, declare, readable
 from tests.components.settings_of import STACK_ARGS
 
 JOB = "azure-native:app:Job"
-ARGS: ServerlessGpuJobArgs = {
+ARGS: ServerlessGpuJobWiring = {
     "stack": {**STACK_ARGS, "location": "eastus"},
     "resource_group_name": "group",
     "runs_in": {"id": "/some/environment", "profiles": {"T4": "gpu-t4"}, "existing": False},
@@ -30,8 +31,8 @@ ARGS: ServerlessGpuJobArgs = {
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_jobs_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
-        ServerlessGpuJob("one", ARGS)
-        ServerlessGpuJob("two", ARGS)
+        ServerlessGpuJob("one", Wired(ARGS))
+        ServerlessGpuJob("two", Wired(ARGS))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]
@@ -40,7 +41,7 @@ def test_two_jobs_in_one_program_share_no_urn_and_no_name(preview: bool) -> None
 
 
 def test_the_engine_is_told_what_the_service_cannot_change_in_place() -> None:
-    registration = declare(lambda: ServerlessGpuJob("one", ARGS)).one(JOB)
+    registration = declare(lambda: ServerlessGpuJob("one", Wired(ARGS))).one(JOB)
     assert set(registration.replace_on_changes) == {"configuration.triggerType", "environmentId", "location"}
     assert registration.delete_before_replace
 
@@ -52,25 +53,26 @@ def test_the_cost_is_that_of_all_replicas_while_they_run_and_none_where_no_price
     jobs: list[ServerlessGpuJob] = []
 
     def build() -> None:
-        jobs.append(ServerlessGpuJob("whole", ARGS))
-        jobs.append(ServerlessGpuJob("small", {**ARGS, "cpu": 2, "memory_in_gib": 4, "parallelism": 3}))
-        jobs.append(ServerlessGpuJob("unknown", {**ARGS, "location": "westeurope"}))
+        jobs.append(ServerlessGpuJob("whole", Wired(ARGS)))
+        jobs.append(ServerlessGpuJob("small", Wired({**ARGS, "cpu": 2, "memory_in_gib": 4, "parallelism": 3})))
+        jobs.append(ServerlessGpuJob("unknown", Wired({**ARGS, "location": "westeurope"})))
 
     recorded = declare(build)
     outputs = {urn.rsplit("::", 1)[1]: outputs for urn, outputs in recorded.outputs.items()}
     assert outputs["whole"]["hourly_cost"] == pytest.approx(whole)
     assert outputs["small"]["hourly_cost"] == pytest.approx(3 * small)
     assert jobs[2].hourly_cost is None
-    assert outputs["unknown"] == {"resource_id": "/id-of/unknown-job", "expires_at": "2027-01-01T00:00:00Z"}
+    ids = {"job_id": "/id-of/unknown-job", "job_name": "azure-gpu-vision-test-unknown"}
+    assert outputs["unknown"] == {**ids, "expires_at": "2027-01-01T00:00:00Z"}
 
 
 def test_secrets_are_secret_all_the_way_and_variables_refer_to_them_by_name() -> None:
-    args: ServerlessGpuJobArgs = {
+    args: ServerlessGpuJobWiring = {
         **ARGS,
         "secret_environment": {"TOKEN": "hunter2"},
         "event": {"rules": {"queue": {"type": "azure-queue", "secrets": {"connection": "AccountKey=abc"}}}},
     }
-    recorded = declare(lambda: ServerlessGpuJob("one", args))
+    recorded = declare(lambda: ServerlessGpuJob("one", Wired(args)))
     job = recorded.one(JOB)
     [variable] = job.inputs["template"]["containers"][0]["env"]
     secrets = {each["name"]: each["value"] for each in job.inputs["configuration"]["secrets"]}
@@ -83,40 +85,40 @@ def test_secrets_are_secret_all_the_way_and_variables_refer_to_them_by_name() ->
 
 
 def test_a_rule_called_env_and_a_variable_keep_a_secret_each() -> None:
-    args: ServerlessGpuJobArgs = {
+    args: ServerlessGpuJobWiring = {
         **ARGS,
         "secret_environment": {"connection": "of the variable"},
         "event": {"rules": {"env": {"type": "azure-queue", "secrets": {"connection": "of the rule"}}}},
     }
-    configuration = declare(lambda: ServerlessGpuJob("one", args)).one(JOB).inputs["configuration"]
+    configuration = declare(lambda: ServerlessGpuJob("one", Wired(args))).one(JOB).inputs["configuration"]
     assert sorted(secret["value"] for secret in configuration["secrets"]) == ["of the rule", "of the variable"]
 
 
 @pytest.mark.parametrize("variable", ["TOKEN", "_", "a" * 300, "Ä", "HF_TOKEN"])
 def test_the_name_of_a_secret_is_one_that_the_service_takes(variable: str) -> None:
-    args: ServerlessGpuJobArgs = {**ARGS, "secret_environment": {variable: "x", variable.swapcase() + "2": "y"}}
-    secrets = declare(lambda: ServerlessGpuJob("one", args)).one(JOB).inputs["configuration"]["secrets"]
+    args: ServerlessGpuJobWiring = {**ARGS, "secret_environment": {variable: "x", variable.swapcase() + "2": "y"}}
+    secrets = declare(lambda: ServerlessGpuJob("one", Wired(args))).one(JOB).inputs["configuration"]["secrets"]
     assert len({secret["name"] for secret in secrets}) == 2
     assert all(re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", secret["name"]) for secret in secrets)
 
 
 def test_variables_have_one_order_however_they_are_written() -> None:
     def variables(environment: dict[str, str]) -> object:
-        registration = declare(lambda: ServerlessGpuJob("one", {**ARGS, "environment": environment})).one(JOB)
+        registration = declare(lambda: ServerlessGpuJob("one", Wired({**ARGS, "environment": environment}))).one(JOB)
         return registration.inputs["template"]["containers"][0]["env"]
 
     assert variables({"B": "2", "A": "1"}) == variables({"A": "1", "B": "2"})
 
 
 def test_all_that_a_job_misses_in_its_surroundings_is_said_at_once() -> None:
-    args: ServerlessGpuJobArgs = {
+    args: ServerlessGpuJobWiring = {
         **ARGS,
         "gpu": GpuModel.A100,
         "workload": Workload.MNIST,
         "event": {"rules": {"queue": {"type": "azure-queue", "use_identity": True}}},
     }
     with pytest.raises(Refused) as refused:
-        declare(lambda: ServerlessGpuJob("one", args))
+        declare(lambda: ServerlessGpuJob("one", Wired(args)))
     message = str(refused.value)
     assert message.startswith("3 problems in the configuration, nothing was created:")
     assert "jobs.one.workload: no registry has built this workload; given: 'mnist'" in message
@@ -128,18 +130,20 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull_and_runs_in_th
     def build() -> None:
         foundation = Foundation(
             "foundation",
-            {
-                "stack": STACK_ARGS,
-                "identity": {"create": True},
-                "registry": {"create": True},
-                "workloads": [Workload.MNIST],
-                "image_source": "https://github.com/someone/fork.git#0123abc",
-            },
+            Wired(
+                {
+                    "stack": STACK_ARGS,
+                    "identity": {"create": True},
+                    "registry": {"create": True},
+                    "workloads": [Workload.MNIST],
+                    "image_source": "https://github.com/someone/fork.git#0123abc",
+                }
+            ),
         )
         stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
-        runs_in = JobEnvironment("jobs", {**stands_on, "create": True, "location": "westeurope", "gpus": [GpuModel.T4]})
+        runs_in = JobEnvironment("jobs", Wired({**stands_on, "create": True, "location": "westeurope", "gpus": [GpuModel.T4]}))
         job: ServerlessGpuJobSettings = {"workload": Workload.MNIST, "expires_after": "2026-12-31"}
-        ServerlessGpuJob("train", {**stands_on, **runs_in.surroundings, **job})
+        ServerlessGpuJob("train", Wired({**stands_on, **runs_in.surroundings, **job}))
 
     recorded = declare(build)
     run = recorded.one("azure-native:containerregistry:TaskRun")

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem, Severity, errors
-from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGroupSettings
+from azure_gpu.container_instances.args import ContainerGroupSettings, ContainerGroupWiring
 from azure_gpu.container_instances.file import merged
 from azure_gpu.container_instances.group import ContainerGroup
 from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.shared.validation import check, key_docstrings
+from azure_gpu.shared.wired import Wired
 from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, declare
-from tests.components.settings_of import STACK_ARGS, TODAY, all_problems, args_of, configuration
+from tests.components.settings_of import STACK_ARGS, TODAY, all_problems, args_of, configuration, encrypted
 from tests.support.container_group_files import GPU_YAML
 
 GROUP = "azure-native:containerinstance:ContainerGroup"
@@ -225,8 +226,8 @@ def test_a_file_with_several_groups_needs_the_name_of_one() -> None:
 def test_a_group_of_a_file_is_declared_with_its_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preview: bool) -> None:
     (tmp_path / "web.yaml").write_text(EVERYTHING)
     monkeypatch.chdir(tmp_path)  # the engine runs the program in the project's folder
-    args: ContainerGroupArgs = {**SECRETS, "file": "web.yaml", "stack": STACK_ARGS, "resource_group_name": "group"}
-    inputs = declare(lambda: ContainerGroup("train", args), preview=preview).one(GROUP).inputs
+    args: ContainerGroupWiring = {**SECRETS, "file": "web.yaml", "stack": STACK_ARGS, "resource_group_name": "group"}
+    inputs = declare(lambda: ContainerGroup("train", Wired(args)), preview=preview).one(GROUP).inputs
     assert inputs["containerGroupName"] == "web"
     assert inputs["tags"]["owner"] == "someone"
     assert [container["name"] for container in inputs["initContainers"]] == ["z-first", "a-second"]
@@ -236,7 +237,8 @@ def test_a_group_of_a_file_is_declared_with_its_secrets(tmp_path: Path, monkeypa
 
 def test_a_stack_file_may_say_a_secret_of_the_file_alone() -> None:
     group = {"file": "web.yaml", "registries": [{"password": "a"}], "volumes": {"share": {"azure_file": {"key": "b"}}}}
-    settings = read(configuration({"container_groups": {"train": group}}), TODAY)
+    said = {"container_groups": {"train": group}}
+    settings = read(configuration(said), TODAY, encrypted(said))
     assert settings.problems == []
     assert [problem.path for problem in all_problems(settings, PROJECT, STACK)] == ["container_groups.train.file"]
 

@@ -9,11 +9,12 @@ from typing import Any, cast
 import pytest
 
 from azure_gpu.catalog import regions
-from azure_gpu.container_instances.args import ContainerGroupArgs
+from azure_gpu.container_instances.args import ContainerGroupWiring
 from azure_gpu.container_instances.group import ContainerGroup
 from azure_gpu.formats.container_group_file import GroupInFile, read
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.stack_file import SECRET
+from azure_gpu.shared.wired import Wired
 from tests.components.recording import declare
 from tests.components.settings_of import STACK_ARGS
 from tests.support.container_group_files import EXPORTED_2018, FILES
@@ -68,7 +69,7 @@ def declared(said: dict[str, Any], group: GroupInFile) -> dict[str, Any]:
         args |= {"as_of": "2019-06-01", "expires_after": "2019-06-30", "location": group.body.get("location", "eastus")}
     if "networkProfile" in group.body["properties"]:
         args["subnet_id"] = SUBNET
-    return declare(lambda: ContainerGroup("train", cast(ContainerGroupArgs, args))).one(GROUP).inputs
+    return declare(lambda: ContainerGroup("train", Wired(cast(ContainerGroupWiring, args)))).one(GROUP).inputs
 
 
 def with_secrets(said: dict[str, Any], secrets: list[str]) -> dict[str, Any]:

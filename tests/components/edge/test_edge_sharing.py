@@ -16,6 +16,7 @@ from azure_gpu.formats.stack_file import SECRET
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, reach
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from tests.components.recording import PROJECT, STACK, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
 from tests.support.edge_documents import COMPANION, FRAGMENT
@@ -272,7 +273,7 @@ def test_jobs_are_declared_with_the_devices_login_which_stays_secret(preview: bo
         "resource_group_name": "group",
         "registry": {"name": "r", "server": "r.azurecr.io", "workload_images": {"mnist": "r.azurecr.io/mnist:1"}},
     }
-    done = declare(lambda: EdgeSharing("box", args), preview=preview)
+    done = declare(lambda: EdgeSharing("box", Wired(args)), preview=preview)
     assert all(
         secret not in readable(each.wire) for each in done.registrations for secret in ("the-login-of-the-device", "of-the-edge")
     )
@@ -302,11 +303,11 @@ def test_a_workload_without_a_login_at_the_registry_is_warned_about_and_without_
     assert warning.path == "edges.box.jobs.app.workload"
     args: Any = {**edge(jobs=jobs), "stack": STACK_ARGS, "resource_group_name": "group"}
     with pytest.raises(Refused) as refused:
-        declare(lambda: EdgeSharing("box", args))
+        declare(lambda: EdgeSharing("box", Wired(args)))
     assert [problem.path for problem in refused.value.problems] == ["edges.box.jobs.app.workload"]
 
 
 def test_the_namespace_isnt_made_without_being_asked_for() -> None:
     args: Any = {**edge(jobs={"train": {"image": "a/b:1"}}), "stack": STACK_ARGS, "resource_group_name": "group"}
-    done = declare(lambda: EdgeSharing("box", args))
+    done = declare(lambda: EdgeSharing("box", Wired(args)))
     assert done.of_type("kubernetes:core/v1:Namespace") == []

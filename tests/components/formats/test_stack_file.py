@@ -46,7 +46,7 @@ def test_what_is_no_stack_file_is_refused_by_name(text: str, said: str) -> None:
         stack_file.configuration(text)
 
 
-@pytest.mark.parametrize(("stack", "work"), [("dev", "container_groups"), ("local", "jobs"), ("documents", "container_groups")])
+@pytest.mark.parametrize(("stack", "work"), [("dev", "clusters"), ("local", "jobs"), ("documents", "container_groups")])
 def test_the_shipped_stack_files_are_read(stack: str, work: str) -> None:
     configuration = stack_file.configuration((ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
     assert {"azure-gpu:team", "azure-gpu:location", f"azure-gpu:{work}"} <= configuration.keys()

@@ -4,15 +4,16 @@ import subprocess
 
 import pytest
 
-from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation, role_commands
 from azure_gpu.foundation.spec import resolve
 from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, WORKSPACE_KEY, declare, readable
 from tests.components.settings_of import STACK_ARGS
 
-EVERYTHING: FoundationArgs = {
+EVERYTHING: FoundationWiring = {
     "stack": STACK_ARGS,
     "resource_group": {"create": True},
     "identity": {"create": True},
@@ -27,35 +28,35 @@ EVERYTHING: FoundationArgs = {
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_foundations_in_one_program_share_no_urn(preview: bool) -> None:
     def build() -> None:
-        Foundation("one", EVERYTHING)
-        Foundation("two", EVERYTHING)
+        Foundation("one", Wired(EVERYTHING))
+        Foundation("two", Wired(EVERYTHING))
 
     urns = [registration.urn for registration in declare(build, preview=preview).registrations]
-    assert len(urns) == len(set(urns)) == 20
+    assert len(urns) == len(set(urns)) == 22
 
 
 def test_the_key_of_the_log_workspace_is_read_once_and_never_in_plain_text() -> None:
-    args: FoundationArgs = {**EVERYTHING, "read_log_key": True}
-    recorded = declare(lambda: Foundation("one", args))
+    args: FoundationWiring = {**EVERYTHING, "read_log_key": True}
+    recorded = declare(lambda: Foundation("one", Wired(args)))
     assert [token for token, _ in recorded.lookups] == ["azure-native:operationalinsights:getSharedKeys"]
     assert WORKSPACE_KEY not in readable([*(one.wire for one in recorded.registrations), *recorded.outputs.values()])
 
 
 def test_nobody_reads_the_key_of_the_log_workspace_unless_it_is_asked_for() -> None:
     made: list[Foundation] = []
-    assert declare(lambda: made.append(Foundation("one", EVERYTHING))).lookups == []
+    assert declare(lambda: made.append(Foundation("one", Wired(EVERYTHING)))).lookups == []
     assert made[0].surroundings.get("logs", {}).keys() == {"workspace_arm_id", "workspace_id"}
 
 
 def test_outputs_are_what_the_class_says() -> None:
-    recorded = declare(lambda: Foundation("one", EVERYTHING))
+    recorded = declare(lambda: Foundation("one", Wired(EVERYTHING)))
     [outputs] = [outputs for urn, outputs in recorded.outputs.items() if "Foundation" in urn]
-    assert outputs.keys() == Foundation.__annotations__.keys() - {"surroundings"}
+    assert outputs.keys() == Foundation.__annotations__.keys() - {"surroundings", "around"}
 
 
 def test_without_the_right_to_assign_roles_the_commands_are_printed_instead() -> None:
-    args: FoundationArgs = {**EVERYTHING, "assign_roles": False}
-    recorded = declare(lambda: Foundation("one", args), preview=True)
+    args: FoundationWiring = {**EVERYTHING, "assign_roles": False}
+    recorded = declare(lambda: Foundation("one", Wired(args)), preview=True)
     assert recorded.of_type("azure-native:authorization:RoleAssignment") == []
     [said] = [line for line in recorded.log if "az role assignment create" in line]
     assert said.startswith("an administrator has to run:")
@@ -73,23 +74,25 @@ def test_the_commands_name_everything_before_anything_exists() -> None:
 
 
 def test_where_batch_needs_it_the_identity_gets_a_role_on_the_storage_or_a_command_says_how() -> None:
-    args: FoundationArgs = {**EVERYTHING, "write_blobs": True}
+    args: FoundationWiring = {**EVERYTHING, "write_blobs": True}
     pulls = ("one-identity", "AcrPull", "one-registry", "Foundation::one")
     writes = ("one-identity", "Storage Blob Data Contributor", "one-storage", "Foundation::one")
-    assert declare(lambda: Foundation("one", args)).roles == [pulls, writes]
-    assert declare(lambda: Foundation("one", EVERYTHING)).roles == [pulls]
+    assert declare(lambda: Foundation("one", Wired(args))).roles == [pulls, writes]
+    assert declare(lambda: Foundation("one", Wired(EVERYTHING))).roles == [pulls]
     context, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
     pull, blobs = role_commands(resolve(args, context)[0])
     assert "--role AcrPull " in pull
     assert "--role 'Storage Blob Data Contributor' --scope /subscriptions/" in blobs
     assert "/Microsoft.Storage/storageAccounts/" in blobs
-    [said] = [line for line in declare(lambda: Foundation("one", {**args, "assign_roles": False})).log if "az role" in line]
+    [said] = [
+        line for line in declare(lambda: Foundation("one", Wired({**args, "assign_roles": False}))).log if "az role" in line
+    ]
     assert said.splitlines()[1:] == [pull, blobs]
     subprocess.run(["sh", "-n", "-c", blobs], check=True)
 
 
 def test_components_on_a_foundation_learn_whether_the_program_assigns_roles() -> None:
     made: list[Foundation] = []
-    declare(lambda: made.append(Foundation("one", EVERYTHING)))
-    declare(lambda: made.append(Foundation("two", {**EVERYTHING, "assign_roles": False})))
+    declare(lambda: made.append(Foundation("one", Wired(EVERYTHING))))
+    declare(lambda: made.append(Foundation("two", Wired({**EVERYTHING, "assign_roles": False}))))
     assert [each.surroundings.get("assign_roles") for each in made] == [True, False]

@@ -181,10 +181,25 @@ def test_a_model_needs_an_identity_that_pods_may_speak_as_and_storage() -> None:
         assert what in problem.message
 
 
-@pytest.mark.parametrize(("service", "reads"), [(SCORING, True), (SMALL, False)], ids=["model", "none"])
-def test_the_stacks_identity_may_read_the_storage_where_a_service_fetches_its_model(service: Any, reads: bool) -> None:
-    said = {"clusters": {"research": {"services": {"digits": service}}}}
-    assert read(configuration(said), TODAY).foundation.get("write_blobs") is reads
+@pytest.mark.parametrize(
+    ("cluster", "identity", "writes"),
+    [
+        ({}, "create", True),
+        ({"services": {"digits": SCORING}}, "create", True),
+        ({"workload_identity": False}, "create", False),
+        ({"on_cluster": False}, "create", False),
+        (
+            {"existing": "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/c"},
+            "create",
+            False,
+        ),
+        ({}, {"existing": "/subscriptions/s/resourceGroups/g/providers/a/b/c"}, False),
+    ],
+    ids=["pods", "a model", "no workload identity", "nothing on it", "somebody's cluster", "somebody's identity"],
+)
+def test_the_stacks_identity_may_use_the_storage_where_pods_speak_as_it(cluster: Any, identity: Any, writes: bool) -> None:
+    said = {"foundation": {"identity": identity}, "clusters": {"research": cluster}}
+    assert read(configuration(said), TODAY).foundation.get("write_blobs") is writes
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,19 @@
 from typing import Any
 
 from azure_gpu.ml.dependencies import ComputeKind, WorkspaceOfEndpoint
-from azure_gpu.ml.endpoint.args import MlEndpointArgs
+from azure_gpu.ml.endpoint.args import MlEndpointWiring
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
+from azure_gpu.shared.wired import Wired
 from tests.components.recording import Recorded, Registration, declare
 from tests.components.settings_of import STACK_ARGS, args_of
 
 WORKSPACE_ID = "/subscriptions/s/resourceGroups/group/providers/Microsoft.MachineLearningServices/workspaces/ws"
 MODEL = {"id": f"{WORKSPACE_ID}/models/digits/versions/1", "version": "1", "type": "custom"}
-SCORING = {"id": f"{WORKSPACE_ID}/environments/scoring/versions/1", "version": "1", "gpu": False, "serves": True, "port": 5001}
-ON_GPU = {"id": f"{WORKSPACE_ID}/environments/cuda/versions/1", "version": "1", "gpu": True, "serves": False, "port": 0}
+SERVES: dict[str, Any] = {"version": "1", "gpu": False, "serves": True, "port": 5001}
+SCORING = {**SERVES, "id": f"{WORKSPACE_ID}/environments/scoring/versions/1", "needs_model": True}
+WITH_MODEL = {**SERVES, "id": f"{WORKSPACE_ID}/environments/with-model/versions/1", "needs_model": False}
+NOT_SERVING: dict[str, Any] = {"version": "1", "gpu": True, "serves": False, "port": 0, "needs_model": False}
+ON_GPU = {**NOT_SERVING, "id": f"{WORKSPACE_ID}/environments/cuda/versions/1"}
 CODE = {"id": f"{WORKSPACE_ID}/codes/answers/versions/1", "version": "1"}
 T4, CPU = "Standard_NC4as_T4_v3", "Standard_F4s_v2"
 BLUE: dict[str, Any] = {"model": "digits", "environment": "scoring", "instance_type": T4}
@@ -43,7 +47,7 @@ def workspace(**changed: Any) -> WorkspaceOfEndpoint:
             },
         },
         "models": {"digits": MODEL, "digits:1": MODEL, "flow": {**MODEL, "type": "mlflow"}},
-        "environments": {"scoring": SCORING, "cuda": ON_GPU},
+        "environments": {"scoring": SCORING, "with-model": WITH_MODEL, "cuda": ON_GPU},
         "code": {"answers": CODE},
     }
     return args_of(WorkspaceOfEndpoint, given, changed)
@@ -121,8 +125,8 @@ ON_KUBERNETES: dict[str, Any] = {
 
 
 def declared(*, preview: bool = False, surroundings: dict[str, Any] | None = None, **said: Any) -> Recorded:
-    args = args_of(MlEndpointArgs, surroundings or stands_on(), said)
-    return declare(lambda: MlEndpoint("digits", args), preview=preview)
+    args = args_of(MlEndpointWiring, surroundings or stands_on(), said)
+    return declare(lambda: MlEndpoint("digits", Wired(args)), preview=preview)
 
 
 def template_of(recorded: Recorded) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.ml.endpoint.args import MlEndpointArgs
+from azure_gpu.ml.endpoint.args import MlEndpointWiring
 from azure_gpu.ml.endpoint.endpoint import LEFT_TO_TEMPLATE, MlEndpoint
 from azure_gpu.ml.endpoint.traffic import kept
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from tests.components.ml.ml_endpoints import (
     AUTOSCALE,
     BLUE,
@@ -39,8 +40,8 @@ from tests.components.settings_of import args_of
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_endpoints_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
-        MlEndpoint("one", args_of(MlEndpointArgs, stands_on(), TWO))
-        MlEndpoint("two", args_of(MlEndpointArgs, stands_on(), TWO))
+        MlEndpoint("one", Wired(args_of(MlEndpointWiring, stands_on(), TWO)))
+        MlEndpoint("two", Wired(args_of(MlEndpointWiring, stands_on(), TWO)))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]

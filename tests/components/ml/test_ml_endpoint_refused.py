@@ -254,6 +254,24 @@ def test_mlflow_models_need_neither_environment_nor_code_and_others_do() -> None
     assert "needs an environment" in said_of(deployments={"blue": {"instance_type": T4}})[at_blue("environment")]
 
 
+def test_a_model_is_configured_where_the_image_has_none() -> None:
+    without = {"environment": "scoring", "instance_type": T4}
+    found = said_of(deployments={"blue": without})
+    assert list(found) == [at_blue("model")]
+    assert "the deployment has no model: the image of the environment scoring has none in it;" in found[at_blue("model")]
+    assert "allowed: digits, digits:1, flow" in found[at_blue("model")]
+    assert "an environment of {workload: digits}" in found[at_blue("model")]
+    assert said_of(deployments={"blue": {**without, "model": "digits"}}) == {}
+    assert said_of(deployments={"blue": {**without, "environment_variables": {"AZUREML_MODEL_DIR": "/models"}}}) == {}
+    assert said_of(deployments={"blue": {**without, "code": {"code": "answers", "script": "score.py"}}}) == {}
+
+
+def test_an_image_with_a_model_in_it_needs_none_and_may_have_another() -> None:
+    assert said_of(deployments={"blue": {"environment": "with-model", "instance_type": T4}}) == {}
+    assert of_blue(environment="with-model") == {}
+    assert said_of(deployments={"blue": {"environment": "/subscriptions/s/e/1", "instance_type": T4}}) == {}
+
+
 # Names, network, end
 
 

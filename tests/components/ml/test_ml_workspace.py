@@ -7,16 +7,17 @@ from typing import Any
 import pulumi
 import pytest
 
-from azure_gpu.foundation.args import FoundationArgs
+from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.ml.workspace import assets as workspace_assets
-from azure_gpu.ml.workspace.args import ComputeArgs, MlWorkspaceArgs, ModelArgs
+from azure_gpu.ml.workspace.args import ComputeArgs, MlWorkspaceWiring, ModelArgs
 from azure_gpu.ml.workspace.extension import gpu_problems
 from azure_gpu.ml.workspace.immutable import changed_content
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
 from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS
 from tests.components.recording import KEYS, UNKNOWN, Recorded, Registration, declare, readable
@@ -24,13 +25,13 @@ from tests.components.settings_of import STACK_ARGS, args_of
 
 ML = "azure-native:machinelearningservices"
 ROLE = "azure-native:authorization:RoleAssignment"
-FOUNDATION: FoundationArgs = {
+FOUNDATION: FoundationWiring = {
     "stack": STACK_ARGS,
     "identity": {"create": True},
     "registry": {"create": True},
     "log_workspace": {"create": True},
     "storage": {"create": True},
-    "workloads": [Workload.SCORING],
+    "workloads": [Workload.SCORING, Workload.DIGITS],
     "image_source": "https://github.com/someone/fork.git#0123abc",
     "write_blobs": True,
 }
@@ -48,12 +49,12 @@ OF_AZURE = {
 }
 
 
-def declared(*, preview: bool = False, foundation: FoundationArgs = FOUNDATION, lookups: Any = None, **said: Any) -> Recorded:
+def declared(*, preview: bool = False, foundation: FoundationWiring = FOUNDATION, lookups: Any = None, **said: Any) -> Recorded:
     """A workspace with what is said, on a foundation with everything."""
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", foundation).surroundings}
-        MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, {"clusters": CLUSTERS, "vms": VMS}, said))
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(foundation)).surroundings}
+        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, {"clusters": CLUSTERS, "vms": VMS}, said)))
 
     return declare(build, preview=preview, lookups=lookups or {})
 
@@ -66,9 +67,9 @@ def named(recorded: Recorded, name: str) -> Registration:
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_workspaces_in_one_program_share_no_urn(preview: bool) -> None:
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
-        MlWorkspace("one", args_of(MlWorkspaceArgs, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS}))
-        MlWorkspace("two", {**stands_on, "computes": {"t4": {"size": T4, "expires_after": END}}})
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
+        MlWorkspace("one", Wired(args_of(MlWorkspaceWiring, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
+        MlWorkspace("two", Wired({**stands_on, "computes": {"t4": {"size": T4, "expires_after": END}}}))
 
     urns = [each.urn for each in declare(build, preview=preview, lookups={}).registrations]
     assert len(urns) == len(set(urns))
@@ -207,10 +208,10 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
         computes: dict[str, ComputeArgs] = {"t4": {"size": T4, "expires_after": END}}
         models: dict[str, ModelArgs] = {"mnist": {"version": "1", "path": "mnist/1"}}
-        made.append(MlWorkspace("ml", {**stands_on, "existing": THEIRS, "computes": computes, "models": models}))
+        made.append(MlWorkspace("ml", Wired({**stands_on, "existing": THEIRS, "computes": computes, "models": models})))
 
     recorded = declare(build, lookups=lookups)
     of_it = {each.type for each in recorded.registrations if each.name.startswith("ml-")}
@@ -234,8 +235,10 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
-        made.append(MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
+        made.append(
+            MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
+        )
 
     declare(build, lookups={})
     offered = made[0].surroundings.get("ml_workspace")
@@ -247,6 +250,7 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
     assert told["scoring"] == (False, True, 5001)
     assert told["train"] == (True, False, 0)
     assert told["triton"] == (False, True, 8000)
+    assert [key for key, each in offered["environments"].items() if each["needs_model"]] == ["scoring"]
     shared = offered["computes"]["shared"]
     assert (shared["kind"], shared["gpus"], shared["default_instance_type"]) == ("Kubernetes", {"gpu": 1, "small": 0}, "small")
 
@@ -262,6 +266,19 @@ def test_a_scoring_environment_is_the_image_that_the_registry_builds_under_its_t
     routes = environment.inputs["properties"]["inferenceConfig"]
     assert routes["scoringRoute"] == {"path": "/score", "port": 5001}
     assert routes["livenessRoute"] == routes["readinessRoute"] == {"path": "/", "port": 5001}
+
+
+def test_an_environment_with_a_model_in_its_image_is_built_from_several_workloads_and_needs_no_model() -> None:
+    recorded = declared(environments={"digits": {"workload": "digits"}})
+    [build] = [each for each in recorded.of_type("azure-native:containerregistry:TaskRun") if "digits" in each.name]
+    request = build.inputs["runRequest"]
+    assert request["sourceLocation"].endswith(":workloads")
+    assert (request["dockerFilePath"], request["imageNames"]) == (
+        "digits/image.Dockerfile",
+        [f"digits:{build.inputs['forceUpdateTag']}"],
+    )
+    environment = recorded.one(f"{ML}:EnvironmentVersion")
+    assert environment.inputs["properties"]["inferenceConfig"]["scoringRoute"] == {"path": "/score", "port": 5001}
 
 
 def test_a_version_has_a_hook_that_refuses_another_content_and_lets_the_rest_change() -> None:
@@ -319,14 +336,14 @@ def test_a_conda_file_is_read_from_the_programs_folder_and_says_whether_it_is_fo
 
 
 def test_a_workspace_without_what_it_stands_on_is_refused_with_all_of_it() -> None:
-    args: MlWorkspaceArgs = {
+    args: MlWorkspaceWiring = {
         "stack": STACK_ARGS,
         "resource_group_name": "group",
         "computes": {"t4": {"size": T4, "expires_after": END}},
         "environments": {"scoring": {"workload": Workload.SCORING}},
     }
     with pytest.raises(Refused) as refused:
-        declare(lambda: MlWorkspace("ml", args), lookups=KEYS)
+        declare(lambda: MlWorkspace("ml", Wired(args)), lookups=KEYS)
     assert [problem.path for problem in refused.value.problems] == [
         "foundation.storage",
         "foundation.identity",
@@ -376,11 +393,11 @@ def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_
     waited_for: list[pulumi.CustomResource] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", FOUNDATION).surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
         waited_for.append(pulumi.CustomResource("test:index:OnTheCluster", "on-the-cluster"))
         ready = waited_for[0].urn.apply(lambda _: "/id/of/shared")
         clusters: dict[str, ClusterOfWorkspace] = {"shared": {**CLUSTERS["shared"], "id": ready}}
-        MlWorkspace("ml", args_of(MlWorkspaceArgs, stands_on, EVERYTHING, {"clusters": clusters, "vms": VMS}))
+        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, EVERYTHING, {"clusters": clusters, "vms": VMS})))
 
     recorded = declare(build, lookups={})
     extension = named(recorded, "ml-extension-shared")

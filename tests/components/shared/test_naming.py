@@ -1,7 +1,7 @@
 """Physical names at the limits of every type that has a rule."""
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from azure_gpu.catalog.names import RULES
 from azure_gpu.shared.naming import physical_name
@@ -12,12 +12,14 @@ PLAIN_WORD = st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789", min_size=1
 NOT_OF_WORDS = {
     "Microsoft.Authorization/roleAssignments",
     "Microsoft.Compute/galleries/images/versions",
+    "Microsoft.Storage/storageAccounts/blobServices",
     "Microsoft.ContainerService/managedClusters/maintenanceConfigurations",
 }
 TYPES = sorted(RULES.keys() - NOT_OF_WORDS)
 
 
 @given(arm_type=st.sampled_from(TYPES), words=WORDS)
+@example(arm_type="Microsoft.MachineLearningServices/workspaces/computes", words=["\x940l3X10;»KJÂ\U00080657\U00038d8b0"])
 def test_every_name_is_one_that_azure_takes(arm_type: str, words: list[str]) -> None:
     name = physical_name(arm_type, words, subscription_id="s")
     rule = RULES[arm_type]

@@ -1,11 +1,17 @@
 """Forms of annotations that settings use, on TypedDicts of this file's own."""
 
-from typing import Any, NotRequired, TypedDict
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from types import ModuleType
+from typing import Any, Literal, NotRequired, TypedDict, get_args, get_origin
 
 import pulumi
 import pytest
 
-from azure_gpu.shared.validation import check, key_docstrings, schema
+import azure_gpu
+from azure_gpu.shared.validation import OpenInput, check, key_docstrings, may_be_secret, schema
 
 
 class Share(TypedDict):
@@ -111,3 +117,103 @@ def test_true_and_false_stand_for_an_object_that_is_switched_on_or_off() -> None
     for given in ("enabled", "yes", 1, None):
         assert [problem.path for problem in check(given, Switch, "a").problems] == ["a"], given
     assert schema(Switch)["anyOf"][0] == {"enum": [True, False]}
+
+
+class Tier(StrEnum):
+    FREE = "free"
+    STANDARD = "standard"
+
+
+class Network(pulumi.ComponentResource):
+    """A component that another takes."""
+
+    def __init__(self, kind: str = "Network") -> None:
+        """Nothing is registered: it is taken for what it is."""
+
+
+class Subnet(Network):
+    """One of its kind."""
+
+
+class Machine(TypedDict):
+    """A machine, as a program describes it."""
+
+    tier: NotRequired[Tier | Literal["free", "standard"]]
+    """An enumeration, or its text."""
+    switch: NotRequired[Switch | bool]
+    """An object, or whether it is on."""
+    network: NotRequired[Network | OpenInput[str]]
+    """A component, or its id."""
+    only: NotRequired[Network]
+    """A component."""
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
+    """Inputs that everybody may read."""
+    names: NotRequired[Sequence[str]]
+    """A list."""
+    count: NotRequired[int]
+    """A number."""
+    password: NotRequired[pulumi.Input[str]]
+    """An input that may be secret."""
+
+
+def test_an_enumeration_is_taken_as_member_and_as_text() -> None:
+    for given in (Tier.FREE, "free"):
+        assert check({"tier": given}, Machine, "m").problems == []
+    assert [problem.path for problem in check({"tier": "fre"}, Machine, "m").problems] == ["m.tier"]
+    assert schema(Machine)["properties"]["tier"]["enum"] == ["free", "standard"]
+
+
+def test_an_output_is_taken_where_an_input_is_annotated() -> None:
+    output = pulumi.Output.from_input("x")
+    given = {"network": output, "tags": {"a": output, "b": "c"}, "password": output}
+    checked = check(given, Machine, "m")
+    assert (checked.value, checked.problems) == (given, [])
+
+
+@pytest.mark.parametrize("key", ["tier", "switch", "only", "tags", "names", "count"])
+def test_an_output_is_refused_where_the_value_decides(key: str) -> None:
+    [problem] = check({key: pulumi.Output.from_input("x")}, Machine, "m").problems
+    assert problem.path == f"m.{key}"
+    assert "has to be known" in problem.message
+    assert "<pulumi" not in str(problem)
+
+
+def test_a_component_is_taken_where_it_is_annotated_and_no_other() -> None:
+    network, subnet = Network(), Subnet()
+    assert check({"network": network, "only": subnet}, Machine, "m").problems == []
+    other = pulumi.ComponentResource.__new__(pulumi.ComponentResource)
+    messages = [str(problem) for problem in check({"network": other, "only": other, "count": other}, Machine, "m").problems]
+    assert [message.split(":")[0] for message in messages] == ["m.network", "m.only", "m.count"]
+    assert all("ComponentResource isn't taken here" in message for message in messages)
+    assert "a Network or text" in messages[0]
+
+
+def test_a_list_may_be_a_tuple() -> None:
+    assert check({"names": ("a", "b")}, Machine, "m").problems == []
+    assert [problem.path for problem in check({"names": "ab"}, Machine, "m").problems] == ["m.names"]
+
+
+def test_only_an_input_that_is_not_open_may_be_secret() -> None:
+    assert may_be_secret(pulumi.Input[str])
+    assert not any(may_be_secret(each) for each in (OpenInput[str], Network | OpenInput[str], str, Switch | bool, Any))
+    assert check({"tags": {"a": 3}}, Machine, "m").problems[0].value == 3
+    assert check({"password": 3}, Machine, "m").problems[0].value is None
+
+
+def test_a_text_stands_for_every_member_of_its_enumeration() -> None:
+    """The texts of each `<Enum>Name`, which type checkers take, are the values of the enumeration."""
+    found = {name: alias for module in modules() for name, alias in vars(module).items() if is_name_of_enum(alias)}
+    assert len(found) > 40
+    for name, alias in found.items():
+        enum, texts = get_args(alias)
+        assert sorted(get_args(texts)) == sorted(enum), name
+
+
+def modules() -> list[ModuleType]:
+    names = [each.name for each in pkgutil.walk_packages(azure_gpu.__path__, "azure_gpu.")]
+    return [importlib.import_module(name) for name in names]
+
+
+def is_name_of_enum(alias: object) -> bool:
+    arguments = get_args(alias)
+    return len(arguments) == 2 and get_origin(arguments[1]) is Literal and issubclass(arguments[0], StrEnum)

@@ -1,5 +1,6 @@
 """Whatever a stack file says in the right types: resolving it never raises, nor does asking for all that is wrong with it."""
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, get_args, get_origin, is_typeddict
 
@@ -14,7 +15,8 @@ from azure_gpu.container_apps.job import args as job_args, resolve as job_resolv
 from azure_gpu.container_instances import args as group_args, resolve as group_resolve
 from azure_gpu.images import args as image_args, spec as image_spec
 from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.validation import check, key_hints, unwired
+from azure_gpu.shared.overrides import OverridesOf, properties
+from azure_gpu.shared.validation import below, check, form, is_map, key_hints
 from azure_gpu.stack import inventory
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.settings import PROJECT, read
@@ -62,7 +64,11 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
 
 def values(annotation: Any) -> st.SearchStrategy[Any]:
     """Values that the annotation takes."""
-    inner = unwired(annotation)
+    for each in get_args(annotation)[1:]:
+        if isinstance(each, OverridesOf):
+            some = st.dictionaries(st.sampled_from(properties(each.azure_type)), st.none() | PLAIN[Any], max_size=2)
+            return some.filter(lambda given, each=each: not each.check(given, "one"))
+    inner = form(annotation)
     if inner in PLAIN:
         return PLAIN[inner]
     if is_typeddict(inner):
@@ -73,10 +79,10 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.tuples(
             st.fixed_dictionaries(needed), some.flatmap(lambda chosen: st.fixed_dictionaries({key: keys[key] for key in chosen}))
         ).map(lambda both: {**both[0], **both[1]})
-    if get_origin(inner) is dict:
-        return st.dictionaries(NAMES, values(get_args(inner)[1]), max_size=2)
-    if get_origin(inner) is list:
-        return st.lists(values(get_args(inner)[0]), max_size=2)
+    if is_map(annotation):
+        return st.dictionaries(NAMES, values(below(annotation, "name")), max_size=2)
+    if get_origin(inner) is Sequence:
+        return st.lists(values(below(annotation, 0)), max_size=2)
     assert issubclass(inner, Enum)
     return st.sampled_from([member.value for member in inner])
 

@@ -9,6 +9,7 @@ from azure_gpu.catalog.problems import Code
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import stack_file
 from azure_gpu.stack import inventory
+from azure_gpu.stack.common_file import extended
 from azure_gpu.stack.inventory import Inventory
 
 ROOT = Path(__file__).parents[3]
@@ -20,13 +21,30 @@ def of_stack(stack: str, **changed: str) -> Inventory:
     return inventory.take({**configuration, **changed}, "azure-gpu", stack, "2026-11-21")
 
 
-def test_the_documents_stack_uses_a_k80_and_a_v100_at_its_own_date() -> None:
+def of_small(**changed: str) -> Inventory:
+    """Of the dev stack with its foundation and its container group alone."""
+    configuration = stack_file.configuration((ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
+    configuration = extended(configuration, folder=ROOT).configuration
+    kept = ("azure-native:", "azure-gpu:team", "azure-gpu:location", "azure-gpu:foundation", "azure-gpu:container_groups")
+    small = {key: text for key, text in configuration.items() if key.startswith(kept)}
+    return inventory.take({**small, **changed}, "azure-gpu", "dev", "2026-11-21")
+
+
+def test_the_dev_stack_has_no_problem_and_takes_nothing_for_what_is_off() -> None:
+    taken = of_stack("dev")
+    assert taken.problems == ()
+    assert [use.path for use in taken.uses] == ["jobs.tonight.gpu", "pools.train.size"]
+    assert not [name.path for name in taken.names if name.path.startswith(("clusters", "ml_"))]
+
+
+def test_the_documents_stack_uses_a_k80_a_v100_and_nc6_nodes_at_its_own_date() -> None:
     taken = of_stack("documents", **{"azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000"})
     assert taken.day == date(2019, 6, 1)
     assert [problem for problem in taken.problems if problem.severity == "error"] == []
     assert [(use.service, use.size, use.nodes, use.region) for use in taken.uses if use.service is not Service.BATCH] == [
         (Service.CONTAINER_INSTANCES, "K80", 1, "eastus"),
         (Service.CONTAINER_INSTANCES, "V100", 1, "eastus"),
+        (Service.AKS, "Standard_NC6", 3, "eastus"),
     ]
 
 
@@ -36,9 +54,35 @@ def test_the_same_stack_today_has_a_problem_for_each_retired_gpu() -> None:
     assert retired == ["container_groups.gpucontainergroup.gpu.sku", "container_groups.gpucontainergrouprm.gpu.sku"]
 
 
+def test_the_cluster_of_the_fifth_document_is_refused_today_with_a_successor_of_its_size() -> None:
+    text = (ROOT / "Pulumi.documents.yaml").read_text(encoding="utf-8").replace('"2019-05-02"', '"2026-11-21"')
+    configuration = stack_file.configuration(text.replace('"2019-05-31"', '"2026-11-30"'))
+    taken = inventory.take(
+        {**configuration, "azure-native:subscriptionId": GROUP.split("/")[2]}, "azure-gpu", "documents", "2026-11-21"
+    )
+    refused = {problem.path: problem for problem in taken.problems if problem.path.startswith("clusters")}
+    size = refused["clusters.aks-gpu.gpu_pools.nc6.size"]
+    assert (size.code, size.instead[0]) == (Code.RETIRED, "Standard_NC4as_T4_v3")
+
+
+def test_what_waits_in_the_documents_stack_is_accepted_where_it_has_what_it_waits_for() -> None:
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGk6m2Yv6kq1cD1a1cD1a1cD1a1cD1a1cD1a1cD1a1cD x"
+    text = (ROOT / "Pulumi.documents.yaml").read_text(encoding="utf-8")
+    assert text.count("      enabled: false\n") == 3
+    for waits, there in (
+        ("enabled: false", "enabled: true"),
+        ("ssh-ed25519 AAAA... you@example.com", key),
+        ("edge.kubeconfig", "tests/components/cases/files/edge-kubeconfig.yaml"),
+    ):
+        text = text.replace(waits, there)
+    configuration = {**stack_file.configuration(text), "azure-native:subscriptionId": GROUP.split("/")[2]}
+    problems = inventory.take(configuration, "azure-gpu", "documents", "2026-11-21").problems
+    assert [str(problem) for problem in problems if problem.severity == "error"] == []
+
+
 def test_a_job_uses_its_profile_once_for_each_replica_and_takes_a_name_as_its_environment_does() -> None:
     jobs = {"a": {"expires_after": "2027-01-31", "parallelism": 3}, "b": {"gpu": "A100", "location": "swedencentral"}}
-    taken = of_stack("dev", **{"azure-gpu:jobs": json.dumps(jobs)})
+    taken = of_small(**{"azure-gpu:jobs": json.dumps(jobs)})
     assert [(use.service, use.size, use.nodes, use.region, use.path, use.region_path) for use in taken.uses] == [
         (Service.CONTAINER_APPS, "Consumption-GPU-NC8as-T4", 3, "westeurope", "jobs.a.gpu", "location"),
         (Service.CONTAINER_APPS, "Consumption-GPU-NC24-A100", 1, "swedencentral", "jobs.b.gpu", "jobs.b.location"),
@@ -67,9 +111,10 @@ def test_the_local_stack_leads_with_jobs_pools_a_cluster_and_machines_that_azure
         ("pools.mpi.size", "Standard_HB120rs_v3", 2, True),
         ("clusters.shared.gpu_pools.t4.size", "Standard_NC4as_T4_v3", 2, False),
         ("ml_workspace.computes.gpu.size", "Standard_NC4as_T4_v3", 1, False),
+        ("ml_endpoints.digits.deployments.blue.instance_type", "Standard_NC4as_T4_v3", 1, False),
     ]
     named = {name.path: name.name for name in taken.names if "MachineLearning" in name.arm_type}
-    assert named.keys() == {"ml_workspace.computes.gpu"}  # the workspace's own name comes with it
+    assert named.keys() == {"ml_workspace.computes.gpu", "ml_endpoints.digits"}  # the workspace's own name comes with it
     assert re.fullmatch(r"gpu-x[0-9a-f]{4}", named["ml_workspace.computes.gpu"])
 
 
@@ -88,7 +133,7 @@ def test_machines_of_azure_machine_learning_without_a_gpu_are_counted_apart() ->
         "azure-gpu:ml_workspace": json.dumps(ml),
         "azure-gpu:ml_endpoints": json.dumps({"digits": {"deployments": {"blue": blue}}}),
     }
-    taken = of_stack("dev", **said)
+    taken = of_small(**said)
     assert [(use.service, use.path, use.nodes) for use in taken.uses] == [
         (Service.ML_COMPUTE, "ml_workspace.computes.gpu.size", 2)
     ]
@@ -112,7 +157,7 @@ def test_pools_use_all_nodes_that_there_can_be_and_take_names_as_their_account_d
         "spot": {"size": "NC4as_T4_v3", "os_type": "Windows", "autoscale": {"max_nodes": 4, "spot": True}},
     }
     said = {"azure-gpu:pools": json.dumps(pools), "azure-gpu:batch_account": json.dumps({"location": "eastus"})}
-    taken = of_stack("dev", **said)
+    taken = of_small(**said)
     assert [(use.path, use.size, use.nodes, use.spot, use.operating_system) for use in taken.uses] == [
         ("pools.fixed.size", "Standard_NC4as_T4_v3", 2, False, "Linux"),
         ("pools.fixed.size", "Standard_NC4as_T4_v3", 3, True, "Linux"),
@@ -129,7 +174,7 @@ def test_pools_use_all_nodes_that_there_can_be_and_take_names_as_their_account_d
     assert named["pools.fixed"] == "Ours"
     assert re.fullmatch(r"own-[0-9a-f]{8}", named["pools.own"])
 
-    taken = of_stack("dev", **{**said, "azure-gpu:batch_account": json.dumps({"existing": existing})})
+    taken = of_small(**{**said, "azure-gpu:batch_account": json.dumps({"existing": existing})})
     assert (taken.batch_account, taken.batch_account_id) == ("theirs", existing)
     named = {name.path: name.name for name in taken.names if name.arm_type.startswith("Microsoft.Batch/")}
     assert named.keys() == {"pools.fixed", "pools.own", "pools.spot"}
@@ -138,9 +183,7 @@ def test_pools_use_all_nodes_that_there_can_be_and_take_names_as_their_account_d
 
 def test_only_what_is_created_takes_a_name() -> None:
     existing = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/shared"
-    taken = of_stack(
-        "dev", **{"azure-gpu:foundation": json.dumps({"resource_group": {"existing": existing}, "storage": "create"})}
-    )
+    taken = of_small(**{"azure-gpu:foundation": json.dumps({"resource_group": {"existing": existing}, "storage": "create"})})
     assert [name.arm_type for name in taken.names] == [
         "Microsoft.Storage/storageAccounts",
         "Microsoft.ContainerInstance/containerGroups",
@@ -148,11 +191,11 @@ def test_only_what_is_created_takes_a_name() -> None:
 
 
 def test_roles_are_assigned_where_there_is_a_registry_to_pull_from_or_a_storage_account_for_batch() -> None:
-    assert of_stack("dev").assigns_roles
-    assert not of_stack("dev", **{"azure-gpu:assign_roles": "false"}).assigns_roles
+    assert of_small().assigns_roles
+    assert not of_small(**{"azure-gpu:assign_roles": "false"}).assigns_roles
     without = json.dumps({"identity": "create", "storage": "create"})
-    assert not of_stack("dev", **{"azure-gpu:foundation": without}).assigns_roles
-    assert of_stack("dev", **{"azure-gpu:foundation": without, "azure-gpu:batch_account": '"create"'}).assigns_roles
+    assert not of_small(**{"azure-gpu:foundation": without}).assigns_roles
+    assert of_small(**{"azure-gpu:foundation": without, "azure-gpu:batch_account": '"create"'}).assigns_roles
 
 
 def test_roles_are_assigned_where_an_endpoint_or_a_machine_speaks_for_itself() -> None:
@@ -161,15 +204,15 @@ def test_roles_are_assigned_where_an_endpoint_or_a_machine_speaks_for_itself() -
         "azure-gpu:foundation": json.dumps({"identity": "create"}),
         "azure-gpu:ml_workspace": json.dumps({"existing": workspace}),
     }
-    assert not of_stack("dev", **bare).assigns_roles
+    assert not of_small(**bare).assigns_roles
     endpoint = {"deployments": {}}
-    assert not of_stack("dev", **bare, **{"azure-gpu:ml_endpoints": json.dumps({"digits": endpoint})}).assigns_roles
+    assert not of_small(**bare, **{"azure-gpu:ml_endpoints": json.dumps({"digits": endpoint})}).assigns_roles
     speaking = {"digits": {**endpoint, "identity": "system"}}
-    assert of_stack("dev", **bare, **{"azure-gpu:ml_endpoints": json.dumps(speaking)}).assigns_roles
+    assert of_small(**bare, **{"azure-gpu:ml_endpoints": json.dumps(speaking)}).assigns_roles
     machine = {"azure-gpu:vms": json.dumps({"box": {"size": "Standard_NC4as_T4_v3"}})}
-    assert not of_stack("dev", **bare, **machine).assigns_roles
+    assert not of_small(**bare, **machine).assigns_roles
     nobody = {"azure-gpu:foundation": json.dumps({"storage": "create"})}
-    assert of_stack("dev", **{**bare, **nobody}, **machine).assigns_roles
+    assert of_small(**{**bare, **nobody}, **machine).assigns_roles
 
 
 def test_a_cluster_uses_its_gpu_pools_at_their_most_and_its_system_pool_by_itself() -> None:
@@ -178,7 +221,7 @@ def test_a_cluster_uses_its_gpu_pools_at_their_most_and_its_system_pool_by_itsel
     theirs = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/a/providers/Microsoft.ContainerService"
     existing = {"existing": f"{theirs}/managedClusters/b", "expires_after": "2027-01-31"}
     clusters = json.dumps({"shared": cluster, "theirs": existing})
-    taken = of_stack("dev", **{"azure-gpu:clusters": clusters, "azure-native:subscriptionId": theirs.split("/")[2]})
+    taken = of_small(**{"azure-gpu:clusters": clusters, "azure-native:subscriptionId": theirs.split("/")[2]})
     assert [(use.service, use.size, use.nodes, use.spot, use.path) for use in taken.uses] == [
         (Service.AKS, "Standard_NC4as_T4_v3", 5, False, "clusters.shared.gpu_pools.t4.size"),
         (Service.AKS, "Standard_NC4as_T4_v3", 1, True, "clusters.shared.gpu_pools.spot.size"),

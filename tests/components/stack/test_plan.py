@@ -80,12 +80,14 @@ def test_every_part_of_the_local_stack_is_resolved_once(monkeypatch: pytest.Monk
     parts = yaml.safe_load(text)["config"]
     assert counts == {
         "foundation": 1,
+        "group": len(parts["azure-gpu:container_groups"]),
         "environment": 1,
         "job": len(parts["azure-gpu:jobs"]),
         "account": 1,
         "pool": len(parts["azure-gpu:pools"]),
         "cluster": len(parts["azure-gpu:clusters"]),
         "workspace": 1,
+        "endpoint": len(parts["azure-gpu:ml_endpoints"]),
     }
 
 

@@ -25,7 +25,7 @@ COMPONENTS = [
 
 def test_every_component_has_a_page_and_every_page_a_component() -> None:
     assert [component.name for component in found()] == COMPONENTS
-    assert sorted(file.name for file in FOLDER.iterdir()) == sorted([INDEX, *(component.page for component in found())])
+    assert sorted(file.name for file in FOLDER.glob("*.md")) == sorted([INDEX, *(component.page for component in found())])
 
 
 @pytest.mark.parametrize("page", sorted(pages(found())))
@@ -37,8 +37,8 @@ def test_a_page_is_what_its_component_says_today(page: str) -> None:
 def test_a_page_has_every_argument_with_its_default_and_every_output() -> None:
     text = pages(found())["serverless_gpu_job.md"]
     assert "| `gpu` | `T4`, `A100` | T4 | The GPU of each replica, which has one. |" in text
-    assert "| `event.rules.<name>.secrets` | by name: text, or an output of another resource | none |" in text
-    assert "| `runs_in.profiles` | by name: text | needed |" in text
+    assert "| `event.rules.<name>.secrets` | by name: text or an output | none |" in text
+    assert "| `job_environment` | a `JobEnvironment`, text or an output | needed |" in text
     assert "| `hourly_cost` | `pulumi.Output[float] \\| None` |" in text
     assert "- `environmentId`" in text
     assert "- the number of containers" in pages(found())["container_group.md"]

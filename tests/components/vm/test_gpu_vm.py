@@ -16,8 +16,9 @@ from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.wired import Wired
 from azure_gpu.vm import proof as vm_proof
-from azure_gpu.vm.args import GpuVmArgs
+from azure_gpu.vm.args import GpuVmWiring
 from azure_gpu.vm.image import fit_problems
 from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.vm import GpuVm
@@ -40,7 +41,7 @@ SCHEDULE = "azure-native:devtestlab:GlobalSchedule"
 ROLE = "azure-native:authorization:RoleAssignment"
 SUBNET = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/virtualNetworks/c/subnets/d"
 PASSWORD = "Sesame-4-all"
-ARGS: GpuVmArgs = {
+ARGS: GpuVmWiring = {
     "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
     "resource_group_name": "group",
     "resource_group": "group",
@@ -52,7 +53,7 @@ WINDOWS: dict[str, Any] = {"image": "dsvm", "os_type": "Windows", "admin": {"pas
 
 
 def declared(*, preview: bool = False, **changed: Any) -> Recorded:
-    return declare(lambda: GpuVm("trainer", args_of(GpuVmArgs, ARGS, changed)), preview=preview)
+    return declare(lambda: GpuVm("trainer", Wired(args_of(GpuVmWiring, ARGS, changed))), preview=preview)
 
 
 def machine(**changed: Any) -> Registration:
@@ -68,8 +69,8 @@ def refused(**changed: Any) -> str:
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_machines_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
-        GpuVm("one", ARGS)
-        GpuVm("two", ARGS)
+        GpuVm("one", Wired(ARGS))
+        GpuVm("two", Wired(ARGS))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]
@@ -144,7 +145,7 @@ def test_in_a_subnet_that_exists_no_network_is_declared_and_the_machine_is_close
     assert recorded.one(GROUP).inputs["securityRules"][0]["access"] == "Deny"
 
     def wired() -> None:
-        GpuVm("trainer", {**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)})
+        GpuVm("trainer", Wired({**ARGS, "subnet_id": pulumi.Output.from_input(SUBNET)}))
 
     assert declare(wired).one(INTERFACE).inputs == recorded.one(INTERFACE).inputs
 
@@ -161,7 +162,7 @@ def test_nobody_signs_on_to_linux_with_a_password_and_the_disk_goes_with_the_mac
 
 def test_a_windows_password_is_a_secret_wherever_it_goes() -> None:
     def build() -> None:
-        GpuVm("trainer", args_of(GpuVmArgs, ARGS, WINDOWS, {"admin": {"password": pulumi.Output.secret(PASSWORD)}}))
+        GpuVm("trainer", Wired(args_of(GpuVmWiring, ARGS, WINDOWS, {"admin": {"password": pulumi.Output.secret(PASSWORD)}})))
 
     for recorded in (declared(**WINDOWS), declare(build)):
         registration = recorded.one(MACHINE)
@@ -256,10 +257,10 @@ def test_what_it_costs_is_said_in_a_preview_and_in_its_outputs() -> None:
     recorded = declared(preview=True)
     assert any("cost, its disk aside: 0.526 USD/hour" in line for line in recorded.log)
     assert any("while it is deallocated, its disk included: 0.027 USD/hour" in line for line in recorded.log)
-    (outputs,) = [each for each in declared().outputs.values() if "resource_id" in each]
+    (outputs,) = [each for each in declared().outputs.values() if "vm_id" in each]
     assert (outputs["hourly_cost"], outputs["idle_cost"]) == (0.526, 0.027)
     assert outputs["expires_at"] == "2027-01-01T00:00:00Z"
-    (unknown,) = [each for each in declared(**WINDOWS).outputs.values() if "resource_id" in each]
+    (unknown,) = [each for each in declared(**WINDOWS).outputs.values() if "vm_id" in each]
     assert "hourly_cost" not in unknown or unknown["hourly_cost"] is None  # not known is never free
 
 
@@ -329,7 +330,7 @@ def test_windows_boots_securely_where_the_image_brings_the_driver_and_not_where_
     version = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Compute/galleries/c/images/d/versions/1.0.0"
     own = {"image_id": version, "os_type": "Windows", "security": "trusted_launch", "admin": {"password": PASSWORD}}
     secure = {
-        driver: resolve("trainer", args_of(GpuVmArgs, ARGS, own, {"driver": driver}), context)[0].secure_boot
+        driver: resolve("trainer", args_of(GpuVmWiring, ARGS, own, {"driver": driver}), context)[0].secure_boot
         for driver in ("image", "extension")
     }
     assert secure == {"image": True, "extension": False}
@@ -338,7 +339,7 @@ def test_windows_boots_securely_where_the_image_brings_the_driver_and_not_where_
 def test_a_workspace_knows_whether_a_machine_runs_ubuntu() -> None:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
     of_image = {
-        name: of_workspace(resolve("trainer", args_of(GpuVmArgs, ARGS, changed), context)[0])["ubuntu"]
+        name: of_workspace(resolve("trainer", args_of(GpuVmWiring, ARGS, changed), context)[0])["ubuntu"]
         for name, changed in {"ubuntu-hpc": {"image": "ubuntu-hpc"}, "dsvm for Windows": WINDOWS}.items()
     }
     assert of_image == {"ubuntu-hpc": True, "dsvm for Windows": False}

@@ -10,7 +10,7 @@ from tests.localazure.apps.sdk import Apps, containers, lines
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.conftest import write_workload
 from tests.localazure.containers.sdk import Registry
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, until
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +31,10 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apps]:
 
 
 def pid(apps: Apps, job: str, execution: str) -> str:
+    """What the replica's program has written: a replica runs a moment before its program has."""
     replica = apps.running_replica(job, execution)
-    (line,) = lines(apps.log(job, replica["containers"][0]["logStreamEndpoint"]).text)
+    stream = replica["containers"][0]["logStreamEndpoint"]
+    (line,) = until(lambda: lines(apps.log(job, stream).text), "the program has written its line")
     return line
 
 

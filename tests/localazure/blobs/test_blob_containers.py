@@ -79,8 +79,7 @@ def test_there_is_no_container_without_an_account_and_no_other_blob_service(acco
     assert (missing.status_code, missing.json()["error"]["code"]) == (404, "ParentResourceNotFound")
     other = account.azure.put(containers(account, "data").replace("/default/", "/other/"), {}, VERSION)
     assert other.status_code == 404
-    set_service = account.azure.put(f"{account.id}/blobServices/default", {"properties": {}}, VERSION)
-    assert set_service.status_code == 501
+    assert account.azure.put(f"{account.id}/blobServices/other", {"properties": {}}, VERSION).status_code == 400
 
 
 def test_blobs_go_with_their_account(account: Account) -> None:

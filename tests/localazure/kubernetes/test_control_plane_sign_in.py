@@ -7,6 +7,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import jwt
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.slow
 ROLES = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions"
 READER = "7f6c6a51-bcf8-42ba-9220-52d62157d7db"
 CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
+EXCHANGED = "api://AzureADTokenExchange"
 AUDIENCE = "6dae42f8-4368-4678-94ff-3960e28e3630"
 
 
@@ -32,7 +34,8 @@ AUDIENCE = "6dae42f8-4368-4678-94ff-3960e28e3630"
 def shape(azure: EmbeddedAzure) -> ClusterShape:
     group = new_group(azure)
     key = f"{group}/providers/microsoft.containerservice/managedclusters/entra".lower()
-    return kubernetes.shape("entra", key=key, tenant_id=azure.tenant_id, local_accounts=False, entra=True, azure_rbac=True)
+    roles = {"local_accounts": False, "entra": True, "azure_rbac": True}
+    return kubernetes.shape("entra", key=key, tenant_id=azure.tenant_id, workload_identity=True, **roles)
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +164,72 @@ def test_a_service_accounts_token_is_vouched_for_by_the_issuer_that_federation_a
     key = keys[jwt.get_unverified_header(token)["kid"]]
     claims = jwt.decode(token, key, algorithms=["RS256"], audience="api://AzureADTokenExchange", issuer=told["issuer"])
     assert claims["sub"] == "system:serviceaccount:default:default"
+
+
+def test_a_pods_token_is_exchanged_for_one_of_the_identity_whose_credential_names_its_account(
+    cluster: ControlPlane, azure: EmbeddedAzure, shape: ClusterShape
+) -> None:
+    identity = f"{shape.key.split('/providers/')[0]}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/pods"
+    ids = azure.put(identity, {"location": "westeurope"}, "2023-01-31").json()["properties"]
+    credential = {
+        "issuer": cluster.clusters.issuer(cluster.key),
+        "subject": "system:serviceaccount:default:default",
+        "audiences": [EXCHANGED],
+    }
+    made = azure.put(f"{identity}/federatedIdentityCredentials/pods", {"properties": credential}, "2023-01-31")
+    assert made.status_code == 201, made.text
+
+    def exchange(account: str, audience: str = EXCHANGED, scope: str = "https://storage.azure.com/.default") -> httpx.Response:
+        token = cluster.kubectl("create", "token", account, "--audience", audience)
+        assert token.returncode == 0, token.stderr
+        kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+        form = {"client_assertion_type": kind, "client_assertion": token.stdout.strip(), "scope": scope, "client_secret": ""}
+        with azure.http() as client:
+            return azure.ask_token(client, client_id=ids["clientId"], **form)
+
+    given = exchange("default")
+    assert given.status_code == 200, given.text
+    claims = jwt.decode(given.json()["access_token"], options={"verify_signature": False})
+    assert (claims["oid"], claims["appid"], claims["aud"]) == (ids["principalId"], ids["clientId"], "https://storage.azure.com")
+    assert cluster.kubectl("create", "serviceaccount", "other").returncode == 0
+    assert exchange("other").json()["error_codes"] == [700213]
+    assert exchange("default", "https://kubernetes").json()["error_codes"] == [700212]
+    assert exchange("default", scope=f"{azure.url}/.default").json()["error_codes"] == [500011], "nothing here judges its roles"
+
+
+def test_a_labelled_pod_is_made_with_the_identity_of_its_account_and_any_other_is_not_changed(
+    cluster: ControlPlane, azure: EmbeddedAzure
+) -> None:
+    account = {"metadata": {"name": "trainer", "annotations": {"azure.workload.identity/client-id": "of-the-trainer"}}}
+    apply(cluster, {"apiVersion": "v1", "kind": "ServiceAccount", **account})
+    labels = {"azure.workload.identity/use": "true"}
+    spec = {"serviceAccountName": "trainer", "containers": [{"name": "main", "image": "i"}]}
+    for name, labelled in (("speaks", labels), ("silent", {})):
+        apply(cluster, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labelled}, "spec": spec})
+    [container] = cluster.asked("get", "pod", "speaks")["spec"]["containers"]
+    env = {each["name"]: each["value"] for each in container["env"]}
+    assert (env["AZURE_CLIENT_ID"], env["AZURE_TENANT_ID"]) == ("of-the-trainer", azure.tenant_id)
+    assert env["AZURE_AUTHORITY_HOST"] == f"{azure.url}/"
+    [silent] = cluster.asked("get", "pod", "silent")["spec"]["containers"]
+    assert "env" not in silent
+
+
+def test_the_webhook_answers_reviews_of_pods_only(cluster: ControlPlane, azure: EmbeddedAzure) -> None:
+    address = f"/kubernetes/workload-identity/{cluster.folder.name.rpartition('-')[2]}"
+    pod = {"metadata": {"name": "p"}, "spec": {"serviceAccountName": "nobody", "containers": [{"name": "main", "image": "i"}]}}
+    review = {"request": {"uid": "u1", "namespace": "default", "object": pod}}
+    with azure.http() as client:
+        assert client.post("/kubernetes/workload-identity/000000000000", json=review).status_code == 404
+        for wrong in (b"{", b"[]", b'{"request": {}}', b'{"request": {"uid": "u", "namespace": "default", "object": []}}'):
+            assert client.post(address, content=wrong).status_code == 400
+        answer = client.post(address, json=review).json()["response"]
+    assert (answer["uid"], answer["allowed"], answer["status"]["code"]) == ("u1", False, 400)
+    assert 'serviceaccounts "nobody" not found' in answer["status"]["message"]
+
+
+def apply(cluster: ControlPlane, body: dict[str, Any]) -> None:
+    done = cluster.kubectl("apply", "-f", "-", input=json.dumps(body))
+    assert done.returncode == 0, done.stderr
 
 
 def asked(cluster: ControlPlane, token: str) -> httpx.Response:

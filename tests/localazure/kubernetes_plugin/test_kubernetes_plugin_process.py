@@ -1,5 +1,6 @@
 """The plugin as a process: installed where the engine looks, and telling the engine what goes on."""
 
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -28,13 +29,15 @@ def test_the_plugin_lies_where_the_engine_looks_for_exactly_this_version(executa
     assert executable.parent.parent.name == "plugins"
 
 
-def test_the_process_says_its_port_and_its_version_and_ends_when_the_engine_cancels(executable: Path) -> None:
+def test_the_process_says_its_port_and_its_version_and_ends_when_the_engine_ends_it(executable: Path) -> None:
     process = subprocess.Popen([executable, "127.0.0.1:1"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     with grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}") as channel:
         stub = provider_pb2_grpc.ResourceProviderStub(channel)
         assert stub.GetPluginInfo(Empty()).version == version("pulumi-kubernetes")
         stub.Cancel(Empty())
+        assert stub.GetPluginInfo(Empty()).version == version("pulumi-kubernetes")
+    process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == 0
 
 

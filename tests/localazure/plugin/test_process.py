@@ -71,10 +71,14 @@ def test_the_process_ends_when_it_is_told(executable: Path, number: signal.Signa
     assert process.wait(PATIENCE_S) == 0
 
 
-def test_the_process_ends_when_the_engine_cancels(executable: Path) -> None:
+def test_the_process_answers_after_a_cancel_until_the_engine_ends_it(executable: Path) -> None:
     process, port = started(executable)
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        provider_pb2_grpc.ResourceProviderStub(channel).Cancel(Empty())
+        stub = provider_pb2_grpc.ResourceProviderStub(channel)
+        stub.Cancel(Empty())
+        assert stub.Cancel(Empty()) == Empty()
+        assert stub.GetPluginInfo(Empty()).version
+    process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == 0
 
 

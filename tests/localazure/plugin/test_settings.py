@@ -9,6 +9,7 @@ from pulumi.runtime.proto import provider_pb2
 from localazure.plugin.settings import configuration_problems, read_settings
 from localazure.plugin.wire import to_struct
 from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, configuration
+from tests.support.embedded import SECOND_SUBSCRIPTION
 
 GOOD = configuration("localhost:8443")
 
@@ -39,7 +40,7 @@ def test_configuration_goes_before_the_environment() -> None:
     [
         (
             {"subscriptionId": "8a8b7d1c-0000-4000-8000-000000000001"},
-            "subscription 00000000-0000-0000-0000-000000000000 alone",
+            f"subscription {SUBSCRIPTION} or {SECOND_SUBSCRIPTION}",
         ),
         ({"subscriptionId": ""}, "azure-native:subscriptionId is not set"),
         ({"metadataHost": ""}, "azure-native:metadataHost is not set"),
@@ -57,7 +58,7 @@ def test_another_subscription_is_refused_while_checking_and_while_configuring(un
     wrong = {**GOOD, "subscriptionId": "8a8b7d1c-0000-4000-8000-000000000001"}
     checked = unconfigured.stub.CheckConfig(provider_pb2.CheckRequest(news=to_struct(wrong)))
     assert "8a8b7d1c-0000-4000-8000-000000000001" in checked.failures[0].reason
-    with pytest.raises(grpc.RpcError, match="subscription 00000000-0000-0000-0000-000000000000 alone"):
+    with pytest.raises(grpc.RpcError, match=f"subscription {SUBSCRIPTION} or {SECOND_SUBSCRIPTION}"):
         unconfigured.configure(**wrong)
 
 

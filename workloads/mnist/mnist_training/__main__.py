@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import device, download, files, options, storage
+from . import device, download, files, gpu_absence, native_log, options, storage
 from .refusal import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def _run(chosen: options.Options) -> dict:
     outcome = training.train(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen)
     passed = outcome.accuracy >= chosen.min_accuracy
     if not passed:
-        print(f"mnist_training: accuracy {outcome.accuracy}, {chosen.min_accuracy} was asked for", file=sys.stderr, flush=True)
+        held_out = read.test_labels.shape[0]
+        problem = f"accuracy {outcome.accuracy} on {held_out} held-out images of {dataset}; required: {chosen.min_accuracy}"
+        print(f"mnist_training: {problem} (--min-accuracy)", file=sys.stderr, flush=True)
     uploaded = upload.send(outcome.saved_model) if upload and passed else None
     return {
         "workload": "mnist",
@@ -93,31 +95,34 @@ def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
         folder = chosen.output_dir / "digits"
         storage.make_folder(folder)
         digits.write_digits(folder)
-        return digits.NAME, folder, files.read_files(folder)
+        return files.DIGITS, folder, files.read_files(folder)
     folder = chosen.data_dir or chosen.output_dir / files.MNIST
     if chosen.download:
         storage.make_folder(folder)
         download.download(folder, chosen.mirror)
     read = files.read_files(folder)
-    return files.MNIST if read.is_mnist else files.UNNAMED, folder, read
+    return read.name, folder, read
 
 
 def _device(require_gpu: bool) -> dict[str, str]:
     """Finds the GPU, describes it in the log, and returns what the report says of it."""
-    import tensorflow as tf
+    with native_log.held_back() as native:
+        import tensorflow as tf
 
-    gpus = tf.config.list_physical_devices("GPU")
-    if gpus:
+        gpus = tf.config.list_physical_devices("GPU")
+        absence = None if gpus else gpu_absence.explain(os.environ)
+        if absence is not None and (require_gpu or not absence.is_expected):
+            native.show()
+    if absence is None:
         tf.config.experimental.set_memory_growth(gpus[0], True)  # a shared GPU has other users
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
         found = device.describe(tf.config.experimental.get_device_details(gpus[0]), device.query_nvidia_smi(visible))
         print("\n".join(found.lines()), flush=True)
         return {"device": "gpu", "device_name": found.name or "unknown"}
     if require_gpu:
-        raise RefusedError(
-            ["--require-gpu: TensorFlow finds no GPU; check the NVIDIA driver and the CUDA packages"], ExitCode.NO_GPU
-        )
-    print("No GPU found: training runs on the CPU", flush=True)
+        fix = "check the NVIDIA driver and the CUDA packages"
+        raise RefusedError([f"--require-gpu: TensorFlow finds no GPU: {absence.reason}; {fix}"], ExitCode.NO_GPU)
+    print(absence.line("training"), flush=True)
     return {"device": "cpu", "device_name": device.cpu_name()}
 
 

@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 from . import idx, storage
 from .files import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
 
-NAME = "scikit-learn digits"
 HELD_OUT = 360  # a fifth of the digits, never trained on
 _SPLIT_SEED = 20190417  # fixed, and apart from --seed: which digits are held out must not depend on the run
 _GREATEST = 16  # scikit-learn's pixels are counts from 0 to 16

@@ -12,7 +12,8 @@ from .refusal import RefusedError
 
 CLASSES = 10
 MNIST = "MNIST"
-UNNAMED = "IDX files"  # what data is called that is read from a folder and isn't MNIST
+DIGITS = "scikit-learn digits"
+UNNAMED = "IDX files"  # what data is called that is read from a folder and is neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ TEST_LABELS = FileKind(
     "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 )
 KINDS = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
+_DIGITS_FINGERPRINT = "02c362460dcd2249"  # of the four files that `digits` writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,13 @@ class Files:
     test_labels: idx.Array
     is_mnist: bool
     fingerprint: str
+
+    @property
+    def name(self) -> str:
+        """The name that is true of every byte."""
+        if self.is_mnist:
+            return MNIST
+        return DIGITS if self.fingerprint == _DIGITS_FINGERPRINT else UNNAMED
 
 
 def read_files(folder: Path) -> Files:

@@ -5,21 +5,36 @@ TensorFlow is imported with this module: seconds, and some 400 MB.
 """
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is imported: no chatter of its native code
-
 import numpy as np
-import tensorflow as tf
 
-from image_scoring import signature
+from image_scoring import gpu_absence, native_log, signature
 from image_scoring.refusal import RefusedError
 from image_scoring.signature import ModelInput, Takes
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is imported: no chatter of its native code
+with native_log.held_back() as _native:
+    import tensorflow as tf
+
+    _GPUS = tf.config.list_physical_devices("GPU")
+    _ABSENCE = None if _GPUS else gpu_absence.explain(os.environ)
+    if _ABSENCE is not None and not _ABSENCE.is_expected:
+        _native.show()
+    for _gpu in _GPUS:  # before anything runs: a GPU that is in use can't be changed any more
+        tf.config.experimental.set_memory_growth(_gpu, True)  # other workers use it too
+
 # A grey JPEG of one pixel: what a model that decodes by itself is warmed up with.
 _PIXEL = bytes(tf.io.encode_jpeg(tf.zeros((1, 1, 3), tf.uint8)).numpy())
+
+
+def say_where_it_runs(environment: Mapping[str, str]) -> None:
+    """One line where there is no GPU. Where none is to be expected `serve.py` has said it before its workers started."""
+    if _ABSENCE is not None and (not _ABSENCE.is_expected or environment.get("SCORING_GPUS") != ""):
+        print(_ABSENCE.line("the model"), file=sys.stderr, flush=True)
 
 
 class Model:
@@ -27,8 +42,6 @@ class Model:
 
     def __init__(self, folder: Path) -> None:
         """ValueError where it can't be served."""
-        for gpu in tf.config.list_physical_devices("GPU"):
-            tf.config.experimental.set_memory_growth(gpu, True)  # other workers use it too
         self.folder = signature.find(folder)
         loaded = tf.saved_model.load(str(self.folder))
         if signature.SIGNATURE not in loaded.signatures:

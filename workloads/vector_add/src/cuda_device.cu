@@ -77,7 +77,10 @@ CudaDevice find_cuda_device() {
   }
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0), "reading the properties of CUDA device 0");
-  return {true, properties.name, ""};
+  int driver = 0;
+  check(cudaDriverGetVersion(&driver), "reading the driver's version");
+  const std::string version = std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10);
+  return {true, properties.name, "", properties.totalGlobalMem, version};
 }
 
 Run run_on_cuda(const std::vector<float> &a, const std::vector<float> &b, const Launch &launch) {

@@ -21,11 +21,13 @@ struct Run {
   std::vector<double> seconds;
 };
 
-// Whether CUDA can be used here. `name` is the device's name when it can, `reason` says why when it can't.
+// Whether CUDA can be used here. `name`, `memory_bytes` and `driver` are the device's when it can, `reason` says why when it can't.
 struct CudaDevice {
   bool usable;
   std::string name;
   std::string reason;
+  std::size_t memory_bytes = 0;
+  std::string driver = "";  // the newest CUDA version that the driver supports: 12.9
 };
 
 // The device, its driver or its memory refused; `what()` names the step and the error.

@@ -55,8 +55,8 @@ int run(const Options &options) {
   const Run finished = cuda.usable ? run_on_cuda(a, b, launch) : run_on_cpu(a, b, launch);
 
   const Verification verification = verify(a, b, finished.sum);
-  const Result result{cuda.usable ? "cuda" : "cpu", cuda.usable ? cuda.name : cpu_name(), finished.seconds,
-                      verification.mismatches};
+  const Result result{cuda.usable ? "cuda" : "cpu", cuda.usable ? cuda.name : cpu_name(), cuda.memory_bytes,
+                      cuda.driver, finished.seconds, verification.mismatches};
   if (verification.mismatches != 0) {
     std::cerr << "vector_add: " << verification.mismatches << " of " << options.elements
               << " elements are wrong; the first: " << verification.first << std::endl;

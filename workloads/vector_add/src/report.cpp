@@ -37,7 +37,13 @@ std::string report_line(const Options &options, const Result &result) {
   const double bytes = 3.0 * sizeof(float) * static_cast<double>(options.elements);
   std::ostringstream json;
   json << "{\"workload\": \"vector_add\", \"device\": " << json_string(result.device)
-       << ", \"device_name\": " << json_string(result.device_name) << ", \"elements\": " << options.elements
+       << ", \"device_name\": " << json_string(result.device_name) << ", \"device_memory_mib\": ";
+  if (result.device_memory_bytes > 0) {
+    json << (result.device_memory_bytes >> 20);
+  } else {
+    json << "null";
+  }
+  json << ", \"cuda_driver\": " << (result.cuda_driver.empty() ? "null" : json_string(result.cuda_driver)) << ", \"elements\": " << options.elements
        << ", \"threads\": " << options.threads << ", \"blocks\": " << options.blocks() << ", \"repeats\": " << options.repeats
        << ", \"seconds\": {\"min\": " << *std::min_element(result.seconds.begin(), result.seconds.end())
        << ", \"median\": " << middle << "}, \"bandwidth_gb_per_s\": ";

@@ -11,6 +11,8 @@ namespace vector_add {
 struct Result {
   std::string device;       // "cuda" or "cpu"
   std::string device_name;  // as the driver or the operating system says it
+  std::size_t device_memory_bytes;  // 0 for the CPU
+  std::string cuda_driver;          // empty for the CPU
   std::vector<double> seconds;
   std::size_t mismatches;
 };

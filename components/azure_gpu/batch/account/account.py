@@ -8,17 +8,19 @@ whole: `python -m operations package push` brings them in.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, Unpack, cast, overload
 
 import pulumi
 from pulumi_azure_native import batch
 
-from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchSurroundings
+from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchAccountWiring, BatchSurroundings
 from azure_gpu.batch.account.existing import look_up
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, resolve, surroundings_problems
-from azure_gpu.shared import log_settings
-from azure_gpu.shared.context import StorageArgs, resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.foundation import common
+from azure_gpu.shared import log_settings, overrides
+from azure_gpu.shared.context import StorageArgs, declared, resolve_stack, surroundings_of
+from azure_gpu.shared.program import Around
+from azure_gpu.shared.wired import Wired, together
 
 # Who did what, and what became of pools, jobs and tasks. Source: Microsoft Learn, azure-monitor/reference/supported-logs,
 # Microsoft.Batch/batchAccounts; its third category, ServiceLogs, is called deprecated there.
@@ -27,48 +29,73 @@ LOG_CATEGORIES = ("AuditLog", "ServiceLog")
 REPLACING = ["location", "poolAllocationMode"]
 
 
+_Wired = Wired[BatchAccountWiring, tuple[BatchAccountSpec, AccountFacts]]
+
+
 class BatchAccount(pulumi.ComponentResource):
     """A Batch account. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    account_id: pulumi.Output[str]
     """ARM id of the account."""
+    account_name: pulumi.Output[str]
+    """Its name in Azure."""
     surroundings: BatchSurroundings
     """The same as arguments of the pools in it. Not an output."""
+    around: Around
+    """What it shares with what a program puts into it. Not an output."""
+
+    @overload
+    def __init__(self, name: str, args: BatchAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[BatchAccountArgs]) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        name: str,
+        args: _Wired,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None: ...
 
     def __init__(
         self,
         name: str,
-        args: BatchAccountArgs,
+        args: BatchAccountArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: tuple[BatchAccountSpec, AccountFacts] | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec, facts = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:BatchAccount", name, None, opts)
-        spec, facts = planned or _decided(args)
-
+        wiring = wired.args
         self._name = name
         self._child = pulumi.ResourceOptions(parent=self)
         if spec.existing:
-            self.resource_id = pulumi.Output.from_input(spec.existing.text)
+            self.account_id = pulumi.Output.from_input(spec.existing.text)
             of_pool = _of_pool(facts, spec.name, spec.existing.resource_group)
+            of_pool["provider"] = wired.asked_by.provider_at(spec.existing, spec.context.subscription_id)
         else:
-            account = self._account(spec, args)
-            log_settings.declare(name, account.id, args.get("logs"), LOG_CATEGORIES, self._child)
-            applications = self._applications(spec, account, args["resource_group_name"])
-            self.resource_id = account.id
+            account = self._account(spec, wiring)
+            log_settings.declare(name, account.id, wiring.get("logs"), LOG_CATEGORIES, self._child)
+            applications = self._applications(spec, account, wiring["resource_group_name"])
+            self.account_id = account.id
             # A pool waits for the applications, whose packages it may name.
             ready = pulumi.Output.all(account.name, *(each.urn for each in applications)).apply(lambda values: values[0])
-            of_pool = _of_pool(facts, ready, args["resource_group_name"])
+            of_pool = _of_pool(facts, ready, wiring["resource_group_name"])
         self.surroundings = BatchSurroundings(account=of_pool)
-        self.register_outputs({"resource_id": self.resource_id})
+        self.account_name = pulumi.Output.from_input(of_pool["name"])
+        self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
+        self.register_outputs({"account_id": self.account_id, "account_name": self.account_name})
 
-    def _account(self, spec: BatchAccountSpec, args: BatchAccountArgs) -> batch.BatchAccount:
+    def _account(self, spec: BatchAccountSpec, args: BatchAccountWiring) -> batch.BatchAccount:
         identity = args.get("identity_id", "")
         return batch.BatchAccount(
             f"{self._name}-account",
             account_name=spec.name,
             resource_group_name=args["resource_group_name"],
-            location=spec.location,
+            location=declared(spec.location, args.get("location")),
             pool_allocation_mode=batch.PoolAllocationMode.BATCH_SERVICE,
             # No keys: one opens all jobs to whoever holds it. A task may still speak for itself while it runs.
             allowed_authentication_modes=[
@@ -86,7 +113,12 @@ class BatchAccount(pulumi.ComponentResource):
             public_network_access=batch.PublicNetworkAccessType.ENABLED,  # jobs are sent from outside; said, as it is the default
             tags=spec.context.tags(),
             # Its name is fixed, so the old one has to be gone before its replacement comes.
-            opts=pulumi.ResourceOptions(parent=self, replace_on_changes=REPLACING, delete_before_replace=True),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                replace_on_changes=REPLACING,
+                delete_before_replace=True,
+                transformations=overrides.applied(args.get("overrides"), self),
+            ),
         )
 
     def _applications(
@@ -109,15 +141,21 @@ class BatchAccount(pulumi.ComponentResource):
         ]
 
 
-def _decided(args: BatchAccountArgs) -> tuple[BatchAccountSpec, AccountFacts]:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    return common.take(BatchAccount, name, BatchAccountArgs, given, opts)
+
+
+def _decided(wired: _Wired) -> tuple[BatchAccountSpec, AccountFacts]:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context)
     if spec.existing is None:
-        problems += surroundings_problems(identity="identity_id" in args, storage="storage" in args)
-    refuse([*stack_problems, *problems])
-    facts, problems = look_up(spec)
-    refuse(problems)
+        problems += surroundings_problems(spec, identity="identity_id" in args, storage="storage" in args)
+    wired.refuse([*stack_problems, *problems])
+    facts, problems = look_up(spec, wired.asked_by)
+    wired.refuse(problems)
     return spec, facts
 
 

@@ -1,11 +1,16 @@
 """The arguments of a Batch account, with their defaults, and what it offers to its pools."""
 
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
+from azure_gpu.formats import azure_types
+from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
+from azure_gpu.shared.validation import OpenInput
 
 
 class ApplicationArgs(TypedDict):
@@ -21,14 +26,20 @@ class ApplicationArgs(TypedDict):
 class BatchAccountSettings(PartArgs):
     """A Batch account that is created, or the existing one to use; `applications` alone is enough to create one."""
 
-    location: NotRequired[str]
+    location: NotRequired[OpenInput[str]]
     """Plain: the Azure region of the account, which all its pools are in. Default: the stack's."""
-    applications: NotRequired[dict[str, ApplicationArgs]]
+    applications: NotRequired[Mapping[str, ApplicationArgs]]
     """Applications by id, for packages that nodes get. Not in an existing account, which is never changed. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.BATCH_ACCOUNT)]]
+    """azure-native properties of the Batch account, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class BatchAccountArgs(BatchAccountSettings, OfStack):
-    """A Batch account, and what it stands on. One that is created keeps its data in `storage`, as `identity_id`."""
+class BatchAccountArgs(BatchAccountSettings, CommonArgs):
+    """A Batch account, and where it belongs. One that is created keeps its data in the storage account, as the identity."""
+
+
+class BatchAccountWiring(BatchAccountSettings, OfStack):
+    """The same, wired to what it needs. One that is created keeps its data in `storage`, as `identity_id`."""
 
 
 class AccountOfPool(TypedDict):
@@ -46,6 +57,8 @@ class AccountOfPool(TypedDict):
     """Plain: whether a storage account is linked to it."""
     existing: bool
     """Plain: true where the account isn't the stack's own and others may have pools in it."""
+    provider: NotRequired[pulumi.ProviderResource | None]
+    """Wired: the provider of the subscription that it is in, where that is another. Default: the pool's own."""
 
 
 class BatchSurroundings(TypedDict):

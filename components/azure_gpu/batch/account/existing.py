@@ -2,27 +2,33 @@
 
 from dataclasses import replace
 
+import pulumi
 from pulumi_azure_native import batch
 
+from azure_gpu.batch.account.args import AccountOfPool
 from azure_gpu.batch.account.spec import PATH, AccountFacts, BatchAccountSpec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import AllocationMode
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared import existing
+from azure_gpu.shared.context import known
+from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 
-def look_up(spec: BatchAccountSpec) -> tuple[AccountFacts, list[Problem]]:
+def look_up(spec: BatchAccountSpec, asked_by: AskedBy = OF_STACK) -> tuple[AccountFacts, list[Problem]]:
     """What pools are judged by, read from an existing account, with a problem where it isn't there or lies elsewhere."""
     if spec.existing is None:
         return spec.assumed, []
-    path = f"{PATH}.existing"
+    path = f"{spec.context.path(PATH)}.existing"
     found, problems = existing.read(
-        lambda group, name: batch.get_batch_account(resource_group_name=group, account_name=name),
+        lambda group, name, opts: batch.get_batch_account(resource_group_name=group, account_name=name, opts=opts),
         azure_types.BATCH_ACCOUNT,
         spec.existing,
         path,
+        asked_by,
+        spec.context.subscription_id,
     )
     if found is None:
         return spec.assumed, problems
@@ -42,5 +48,40 @@ def _elsewhere(spec: BatchAccountSpec, account: ArmId, location: str, path: str)
         message=f"this account is in {location}, and pools are to be in {spec.location}",
         value=account.text,
         allowed="an account in the region of its pools",
-        fix=f"add {PATH}.location: {regions.normalise(location)}, or name an account in {spec.location}",
+        fix=f"add {spec.context.path(PATH)}.location: {regions.normalise(location)}, or name an account in {spec.location}",
     )
+
+
+def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[AccountOfPool, list[Problem]]:
+    """The account that a program names by its id. What an output is the id of isn't read: it is taken for one as this library
+    creates them."""
+    text = known(given)
+    parsed = arm_ids.parse(text) if text is not None else None
+    parts = existing.parts(given)
+    account = AccountOfPool(
+        name=parts.apply(lambda each: each.name),
+        resource_group_name=parsed.resource_group if parsed is not None else parts.apply(lambda each: each.resource_group),
+        location="",
+        allocation_mode=AllocationMode.BATCH_SERVICE.value,
+        auto_storage=True,
+        existing=True,
+    )
+    if text is None:
+        return account, []
+    problems = existing.check_id(text, azure_types.BATCH_ACCOUNT, path)
+    if problems or parsed is None:
+        return account, problems
+    found, problems = existing.read(
+        lambda group, name, opts: batch.get_batch_account(resource_group_name=group, account_name=name, opts=opts),
+        azure_types.BATCH_ACCOUNT,
+        parsed,
+        path,
+        asked_by,
+        own,
+    )
+    account["provider"] = asked_by.provider_at(parsed, own) if not problems else None
+    if found is not None:
+        account["location"] = regions.normalise(found.location)
+        account["allocation_mode"] = AllocationMode(found.pool_allocation_mode).value
+        account["auto_storage"] = bool(found.auto_storage and found.auto_storage.storage_account_id)
+    return account, problems

@@ -6,13 +6,13 @@ An existing one is read in `existing`.
 from dataclasses import dataclass
 
 from azure_gpu.batch.account.args import AccountOfPool, ApplicationArgs, BatchAccountSettings
-from azure_gpu.catalog import names, regions
+from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.shared.context import Context
-from azure_gpu.shared.part import PartArgs, resolve_part
+from azure_gpu.shared.context import Context, check_region
+from azure_gpu.shared.part import PartArgs, not_changed, resolve_part
 
 PATH = "batch_account"  # where a stack file says it
 
@@ -66,23 +66,24 @@ class AccountFacts:
 
 def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountSpec, list[Problem]]:
     """What is declared, and what is wrong with the arguments. Pure; what an existing account has is for `look_up` to say."""
+    path = context.path(PATH)
     given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs(create=True)
     if "create" in args:
         given["create"] = args["create"]
-    part, problems = resolve_part(given, azure_types.BATCH_ACCOUNT, "", context, PATH)
-    if "location" in args:
-        problems += regions.check(args["location"], f"{PATH}.location")
+    part, problems = resolve_part(given, azure_types.BATCH_ACCOUNT, "", context, path)
+    problems += not_changed(args, path)
+    problems += check_region(args.get("location"), f"{path}.location")
     applications = args.get("applications", {})
     for name in applications:
-        problems += names.check(azure_types.BATCH_APPLICATION.arm_type, name, f"{PATH}.applications.{name}")
+        problems += names.check(azure_types.BATCH_APPLICATION.arm_type, name, f"{path}.applications.{name}")
     if part.existing and applications:
-        problems.append(_not_in_existing(part.existing))
+        problems.append(_not_in_existing(part.existing, path))
     spec = BatchAccountSpec(
         context=context,
         name=part.name,
         existing=part.existing,
-        location=regions.normalise(args.get("location", context.location)),
-        location_path=f"{PATH}.location" if "location" in args else "location",
+        location=context.region(args.get("location")),
+        location_path=f"{path}.location" if "location" in args else context.location_path,
         applications=tuple(_application(name, said) for name, said in sorted(applications.items())),
     )
     return spec, problems
@@ -92,12 +93,12 @@ def _application(name: str, said: ApplicationArgs) -> Application:
     return Application(name=name, display_name=said.get("display_name", name), default_version=said.get("default_version"))
 
 
-def _not_in_existing(account: ArmId) -> Problem:
+def _not_in_existing(account: ArmId, path: str) -> Problem:
     create = (
         f"az batch application create --resource-group {account.resource_group} --name {account.name} --application-name <id>"
     )
     return Problem(
-        path=f"{PATH}.applications",
+        path=f"{path}.applications",
         message="an existing account is never changed, so no application is declared in it",
         value=account.text,
         allowed="applications in an account that the stack creates",
@@ -105,19 +106,11 @@ def _not_in_existing(account: ArmId) -> Problem:
     )
 
 
-def surroundings_problems(*, identity: bool, storage: bool) -> list[Problem]:
+def surroundings_problems(spec: BatchAccountSpec, *, identity: bool, storage: bool) -> list[Problem]:
     """What an account that is created needs of the foundation and doesn't find there."""
     missing = [part for part, there in (("identity", identity), ("storage", storage)) if not there]
     why = {
         "identity": "a Batch account reaches its storage as an identity, and there is none",
         "storage": "a Batch account keeps packages and files in a storage account, and there is none",
     }
-    return [
-        Problem(
-            path=f"foundation.{part}",
-            message=why[part],
-            allowed="create, or existing: <id>",
-            fix=f"add {part}: create to the foundation",
-        )
-        for part in missing
-    ]
+    return [spec.context.missing_part(part, why[part]) for part in missing]

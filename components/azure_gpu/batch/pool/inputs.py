@@ -13,7 +13,7 @@ import pulumi
 from pulumi_azure_native import batch
 
 from azure_gpu.batch.pool import mounts as pool_mounts
-from azure_gpu.batch.pool.args import DEFAULT_RETRIES, BatchPoolArgs, ResourceFileArgs, StartTaskArgs
+from azure_gpu.batch.pool.args import DEFAULT_RETRIES, BatchPoolWiring, ResourceFileArgs, StartTaskArgs
 from azure_gpu.batch.pool.scale import Scale
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.shared.context import Surroundings
@@ -23,7 +23,7 @@ _WITH_SECRET = re.compile("[?@]")  # what comes before a signature, and behind a
 EXTENSION = "gpu-driver"  # what the extension is called on a node
 
 
-def deployment(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.DeploymentConfigurationArgs:
+def deployment(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.DeploymentConfigurationArgs:
     """Machines, their image and what is installed with them."""
     machines = batch.VirtualMachineConfigurationArgs(
         image_reference=_image(spec, args),
@@ -34,7 +34,7 @@ def deployment(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.DeploymentConf
     return batch.DeploymentConfigurationArgs(virtual_machine_configuration=machines)
 
 
-def _image(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.ImageReferenceArgs:
+def _image(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.ImageReferenceArgs:
     if spec.image.of_gallery is not None:
         return batch.ImageReferenceArgs(id=args.get("images", {})[spec.image.gallery_image]["id"])
     if spec.image.image_id:
@@ -47,7 +47,7 @@ def _image(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.ImageReferenceArgs
     )
 
 
-def _containers(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.ContainerConfigurationArgs | None:
+def _containers(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.ContainerConfigurationArgs | None:
     """The stack's registry, as the identity and without a password, whatever the images: a task may bring another one along."""
     if spec.container_images is None:
         return None
@@ -97,7 +97,7 @@ def inter_node(spec: BatchPoolSpec) -> batch.InterNodeCommunicationState:
     return states.ENABLED if spec.inter_node else states.DISABLED
 
 
-def start_task(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.StartTaskArgs | None:
+def start_task(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.StartTaskArgs | None:
     """What runs on each node before any task: what is said, or what the way to get the driver needs."""
     task = spec.request.start_task
     if task is None:
@@ -144,7 +144,7 @@ def _address(url: pulumi.Input[str] | None) -> pulumi.Input[str] | None:
     return pulumi.Output.secret(url)
 
 
-def packages(spec: BatchPoolSpec, args: BatchPoolArgs) -> list[batch.ApplicationPackageReferenceArgs] | None:
+def packages(spec: BatchPoolSpec, args: BatchPoolWiring) -> list[batch.ApplicationPackageReferenceArgs] | None:
     """Application packages by the ARM ids of their applications."""
     account = args["account"]
     root = pulumi.Output.concat(
@@ -160,12 +160,12 @@ def packages(spec: BatchPoolSpec, args: BatchPoolArgs) -> list[batch.Application
     ] or None
 
 
-def mounts(args: BatchPoolArgs) -> list[batch.MountConfigurationArgs] | None:
+def mounts(args: BatchPoolWiring) -> list[batch.MountConfigurationArgs] | None:
     """Storage that nodes mount."""
     return pool_mounts.configuration(args.get("mounts", {}), args)
 
 
-def network(spec: BatchPoolSpec, args: BatchPoolArgs) -> batch.NetworkConfigurationArgs | None:
+def network(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.NetworkConfigurationArgs | None:
     """The subnet, and whether nodes have public addresses; None where Batch's own defaults are meant."""
     addresses = None
     if not spec.public_addresses:

@@ -15,6 +15,7 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.context import Surroundings
+from azure_gpu.shared.wording import give_part, give_secret, with_part
 
 KINDS = ("azure_blob", "azure_file", "nfs")
 
@@ -189,7 +190,7 @@ def _share(mount: FileMountArgs, path: str) -> Iterator[Problem]:
             path=f"{path}.key",
             message="a share is mounted by a key of its account, and this is none",
             allowed="a key, encrypted",
-            fix=f"pulumi config set --secret --path 'azure-gpu:{path}.key'",
+            fix=give_secret(f"{path}.key"),
         )
 
 
@@ -213,15 +214,15 @@ def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool
             yield Problem(
                 path=f"{path}.{place}.azure_blob",
                 message="blobs are mounted as the stack's identity, and there is none",
-                allowed="with foundation.identity alone",
-                fix="add identity: create to the foundation",
+                allowed=with_part(path, "identity"),
+                fix=give_part(path, "identity"),
             )
         if "account" not in mount["azure_blob"] and not storage:
             yield Problem(
                 path=f"{path}.{place}.azure_blob.account",
                 message="the stack has no storage account, and none is named here",
                 allowed="the name of a storage account",
-                fix="name one, or add storage: create to the foundation",
+                fix=f"name one, or {give_part(path, 'storage')}",
             )
 
 

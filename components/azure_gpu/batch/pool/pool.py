@@ -8,18 +8,26 @@ user accounts, certificates, which ended, inbound ports, data disks.
 
 from __future__ import annotations
 
+from typing import Any, Unpack, overload
+
 import pulumi
 from pulumi_azure_native import batch
 
+from azure_gpu.batch.account.account import BatchAccount
+from azure_gpu.batch.account.existing import of_id
 from azure_gpu.batch.pool import inputs, rules as pool_rules
-from azure_gpu.batch.pool.args import BatchPoolArgs, Replace
+from azure_gpu.batch.pool.args import BatchPoolArgs, BatchPoolWiring, ContainersArgs, Replace
 from azure_gpu.batch.pool.immutable import REPLACING, REPLACING_WITHOUT_PATH
 from azure_gpu.batch.pool.resolve import of_surroundings, resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import ImageKind
+from azure_gpu.foundation import common
+from azure_gpu.images.args import images_of
+from azure_gpu.shared import overrides, program, renewal
 from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.shared.validation import written
+from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import Workload, not_built
 
 __all__ = ["HOW_REPLACED", "REPLACING", "REPLACING_WITHOUT_PATH", "BatchPool"]
@@ -27,11 +35,16 @@ __all__ = ["HOW_REPLACED", "REPLACING", "REPLACING_WITHOUT_PATH", "BatchPool"]
 HOW_REPLACED = "and `replace` says\nwhether the new pool comes beside the old one or after it"
 
 
+_Wired = Wired[BatchPoolWiring, BatchPoolSpec]
+
+
 class BatchPool(pulumi.ComponentResource):
     """A pool. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    pool_id: pulumi.Output[str]
     """ARM id of the pool, with the name that it has now."""
+    pool_name: pulumi.Output[str]
+    """The name that it has now in the account."""
     expires_at: pulumi.Output[str] | None
     """The instant at which the pool should be gone, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
@@ -40,44 +53,69 @@ class BatchPool(pulumi.ComponentResource):
     pool: batch.Pool
     """The pool itself, for what this component doesn't offer. Not an output."""
 
-    def __init__(
-        self, name: str, args: BatchPoolArgs, opts: pulumi.ResourceOptions | None = None, *, planned: BatchPoolSpec | None = None
-    ) -> None:
-        super().__init__("azuregpu:index:BatchPool", name, None, opts)
-        spec = planned or _decided(name, args)
+    @overload
+    def __init__(self, name: str, args: BatchPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
-        subnet = pulumi.Output.from_input(args.get("subnet_id", ""))
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[BatchPoolArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    def __init__(
+        self,
+        name: str,
+        args: BatchPoolArgs | _Wired | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **kw: Any,
+    ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec = wired.spec or _decided(name, wired)
+        super().__init__("azuregpu:index:BatchPool", name, None, opts)
+        wiring = wired.args
+        subnet = pulumi.Output.from_input(wiring.get("subnet_id", ""))
+        drained, in_program = spec.replace is Replace.DRAIN_FIRST, bool(wired.component)
+        # A pool that comes beside the old one has another name for the same reasons.
+        by_name = in_program and not drained
+        digest = subnet.apply(spec.digest)
+        renewed = renewal.NOTHING if by_name else renewal.declare(f"{name}-pool", digest, self, in_program=in_program)
         self.pool = batch.Pool(
             f"{name}-pool",
-            pool_name=subnet.apply(spec.name),
-            account_name=args["account"]["name"],
-            resource_group_name=args["account"]["resource_group_name"],
+            pool_name=renewed.through(subnet.apply(spec.name)),
+            account_name=wiring["account"]["name"],
+            resource_group_name=wiring["account"]["resource_group_name"],
             vm_size=spec.size,
-            deployment_configuration=inputs.deployment(spec, args),
+            deployment_configuration=inputs.deployment(spec, wiring),
             scale_settings=inputs.scale_settings(spec.scale),
             task_slots_per_node=spec.task_slots,
             inter_node_communication=inputs.inter_node(spec),
-            start_task=inputs.start_task(spec, args),
-            application_packages=inputs.packages(spec, args),
-            mount_configuration=inputs.mounts(args),
-            network_configuration=inputs.network(spec, args),
+            start_task=inputs.start_task(spec, wiring),
+            application_packages=inputs.packages(spec, wiring),
+            mount_configuration=inputs.mounts(wiring),
+            network_configuration=inputs.network(spec, wiring),
             target_node_communication_mode=batch.NodeCommunicationMode(spec.communication.value),
-            identity=inputs.identity(args),
+            identity=inputs.identity(wiring),
             metadata=[batch.MetadataItemArgs(name=key, value=value) for key, value in sorted(spec.metadata.items())],
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 replace_on_changes=REPLACING,
-                replacement_trigger=subnet.apply(spec.digest),
+                replacement_trigger=renewed.trigger,
                 # Said either way: the provider would delete a pool of a name that is said before it makes another.
-                delete_before_replace=spec.replace is Replace.DRAIN_FIRST,
+                delete_before_replace=drained,
+                transformations=overrides.applied(wiring.get("overrides"), self),
+                provider=wiring["account"].get("provider"),
             ),
         )
-        self.resource_id = self.pool.id
+        self.pool_id = self.pool.id
+        self.pool_name = self.pool.name
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self._announce(spec)
-        self.register_outputs({"resource_id": self.resource_id, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost})
+        self.register_outputs(
+            {"pool_id": self.pool_id, "pool_name": self.pool_name, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost}
+        )
 
     def _announce(self, spec: BatchPoolSpec) -> None:
         """Why the nodes are made as they are. In a preview alone, as an update shows its preview first."""
@@ -86,22 +124,37 @@ class BatchPool(pulumi.ComponentResource):
             pulumi.log.info(f"nodes start from {image} with {spec.request.node_agent}: {spec.way.why}", self)
 
 
-def _decided(name: str, args: BatchPoolArgs) -> BatchPoolSpec:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    described = program.describe(BatchPool, name, BatchPoolArgs, given, opts)
+    own = described.args.pop("batch_account")
+    around = own.around if isinstance(own, BatchAccount) else None
+    if isinstance(own, BatchAccount):
+        account = own.surroundings["account"]
+    else:
+        account, problems = of_id(own, f"{described.component}.batch_account", described.asked_by, described.subscription_id)
+        described.problems.extend(problems)
+    described.args.update(account=account, images=images_of(described.args))
+    return common.wire(described, around, account["resource_group_name"])
+
+
+def _decided(name: str, wired: _Wired) -> BatchPoolSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, of_surroundings(args))
-    refuse([*stack_problems, *problems, *_missing(name, args)])
+    wired.refuse([*stack_problems, *problems, *_missing(context.path("pools", name), args)])
     return spec
 
 
-def _missing(name: str, args: BatchPoolArgs) -> list[Problem]:
+def _missing(path: str, args: BatchPoolWiring) -> list[Problem]:
     """What the pool needs of its surroundings and doesn't find there."""
     images = args["registry"]["workload_images"] if "registry" in args else {}
-    wanted = args.get("containers", {}).get("workloads", [])
+    wanted = written(args.get("containers", ContainersArgs())).get("workloads", [])
     unbuilt = [
-        not_built(Workload(workload), images, f"pools.{name}.containers.workloads[{index}]")
+        not_built(Workload(workload), images, f"{path}.containers.workloads[{index}]")
         for index, workload in enumerate(wanted)
         if workload not in images
     ]
-    found = pool_rules.surroundings_problems(name, args, identity="identity_id" in args, storage="storage" in args)
+    found = pool_rules.surroundings_problems(path, args, identity="identity_id" in args, storage="storage" in args)
     return [*unbuilt, *found]

@@ -16,6 +16,7 @@ from azure_gpu.catalog.services.batch.scale import DEFAULT_TASK_SLOTS
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.images.choice import ImageChoice
+from azure_gpu.shared.validation import written
 
 SIZE_NAME = re.compile(r"[A-Za-z]+_[\w-]+", re.ASCII)  # Standard_…, Basic_…
 # What the catalog calls otherwise than a stack file does, behind the path of a pool.
@@ -105,7 +106,7 @@ def _start_task(said: StartTaskArgs, driver_version: str) -> StartTask:
 
 def containers_of(said: BatchPoolSettings) -> ContainersArgs | None:
     """The containers that tasks run in; None where they are programs on the node."""
-    given = said.get("containers")
+    given = written(said["containers"]) if "containers" in said else None
     return given if given is not None and given.get("enabled", True) else None
 
 

@@ -12,7 +12,7 @@ from azure_gpu.batch.pool import (
     rules as pool_rules,
     scale as pool_scale,
 )
-from azure_gpu.batch.pool.args import BatchPoolArgs, BatchPoolSettings, Communication, Replace
+from azure_gpu.batch.pool.args import BatchPoolSettings, BatchPoolWiring, Communication, Replace
 from azure_gpu.batch.pool.scale import Scale
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
 from azure_gpu.catalog.prices import packaged
@@ -25,7 +25,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT, POOL_MPI
 from azure_gpu.images import choice as image_choice
-from azure_gpu.shared.context import Context, resolve_day
+from azure_gpu.shared.context import Context, known, resolve_day
 from azure_gpu.shared.end_dates import resolve_end
 from azure_gpu.shared.naming import HASH_LENGTH, physical_name
 
@@ -34,7 +34,7 @@ LONGEST_BASE = 64 - 1 - HASH_LENGTH  # of a pool's name before its hash
 
 def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPlace) -> tuple[BatchPoolSpec, list[Problem]]:
     """What is declared for the pool that the stack file calls `name`, and what is wrong with the arguments. Pure."""
-    path = f"pools.{name}"
+    path = context.path("pools", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     expires_at, end_problems = resolve_end(
@@ -89,7 +89,7 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
         hourly_cost=_hourly_cost(args, scale, place.account.location, system),
     )
     problems += [*end_problems, *image_problems, *pool_image.fit_problems(args, image, size, path), *scale_problems]
-    problems += pool_rules.problems_of(name, args, request, spec.replace, spec.base_name)
+    problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
     of_catalog = _of_catalog(request, way_problems, day, path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems
@@ -127,12 +127,12 @@ def _hourly_cost(args: BatchPoolSettings, scale: Scale, location: str, system: O
     return float(cost.usd_hour) if cost.usd_hour is not None else None
 
 
-def of_surroundings(args: BatchPoolArgs) -> PoolPlace:
+def of_surroundings(args: BatchPoolWiring) -> PoolPlace:
     """What a pool stands on, of the arguments that its component gets."""
     return PoolPlace(
         account=AccountFacts.of(args["account"]),
         identity=args.get("identity_name", ""),
         registry=args["registry"]["name"] if "registry" in args else "",
-        storage=args["storage"]["name"] if "storage" in args else "",
+        storage=(known(args["storage"]["name"]) or "") if "storage" in args else "",
         images=args.get("images", {}),
     )

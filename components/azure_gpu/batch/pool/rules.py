@@ -6,7 +6,7 @@ In: the settings of a pool and what is resolved of them. Out: problems.
 import re
 from collections.abc import Iterator
 
-from azure_gpu.batch.pool.args import BatchPoolSettings, Replace, ResourceFileArgs, StartTaskArgs
+from azure_gpu.batch.pool.args import BatchPoolSettings, ContainersArgs, Replace, ResourceFileArgs, StartTaskArgs
 from azure_gpu.batch.pool.mounts import mount_problems, needs_problems, with_keys
 from azure_gpu.batch.pool.request import SIZE_NAME
 from azure_gpu.catalog import names
@@ -19,6 +19,8 @@ from azure_gpu.formats.tags import POOL_MPI
 from azure_gpu.shared.context import check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.naming import HASH_LENGTH
+from azure_gpu.shared.validation import written
+from azure_gpu.shared.wording import give_part, with_part
 
 LOGICAL_NAME = "logical-name"  # in the pool's metadata: its name in the stack
 _SOURCES_OF_FILES = ("url", "container_url", "auto_storage_container")
@@ -27,9 +29,8 @@ _SUBNET = "Microsoft.Network/virtualNetworks/subnets"
 _WITHOUT_ADDRESSES = "Microsoft Learn, batch/simplified-node-communication-pool-no-public-ip, of 2022-05-26: prerequisites"
 
 
-def problems_of(name: str, said: BatchPoolSettings, request: PoolRequest, replace: Replace, base_name: str) -> list[Problem]:
-    """What is wrong with the pool that the stack file calls `name`."""
-    path = f"pools.{name}"
+def problems_of(path: str, said: BatchPoolSettings, request: PoolRequest, replace: Replace, base_name: str) -> list[Problem]:
+    """What is wrong with the pool that is described at `path`."""
     mounts = said.get("mounts", {})
     return [
         *_size(said, request, path),
@@ -156,7 +157,7 @@ def _resource_file(file: ResourceFileArgs, path: str) -> Iterator[Problem]:
 
 
 def _containers(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    for index, image in enumerate(said.get("containers", {}).get("images", [])):
+    for index, image in enumerate(written(said.get("containers", ContainersArgs())).get("images", [])):
         yield from image_reference.check(image, f"{path}.containers.images[{index}]")
 
 
@@ -212,17 +213,16 @@ def _mounts_by_key(said: BatchPoolSettings, replace: Replace, path: str) -> Iter
         )
 
 
-def surroundings_problems(name: str, said: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
-    """What the pool `name` needs of the foundation and doesn't find there."""
-    path = f"pools.{name}"
+def surroundings_problems(path: str, said: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
+    """What the pool at `path` needs of the foundation and doesn't find there."""
     task = said.get("start_task", StartTaskArgs(command=""))
     files = enumerate(task.get("resource_files", []))
     problems = [
         Problem(
             path=f"{path}.start_task.resource_files[{index}].use_identity",
             message="these files are fetched as the stack's identity, and there is none",
-            allowed="with foundation.identity alone",
-            fix="add identity: create to the foundation",
+            allowed=with_part(path, "identity"),
+            fix=give_part(path, "identity"),
         )
         for index, file in files
         if file.get("use_identity", False) and not identity

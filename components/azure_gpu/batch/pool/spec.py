@@ -12,6 +12,7 @@ from azure_gpu.catalog.services.batch.ways import Way
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.images.choice import ImageChoice
+from azure_gpu.shared.context import Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class BatchPoolSpec:
     communication: Communication
     public_addresses: bool
     metadata: dict[str, str]
-    tags: dict[str, str]
+    tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     hourly_cost: float | None  # in USD with all nodes that there can be; None: not known
 

@@ -11,7 +11,7 @@ from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import device_plugin, mig
@@ -31,6 +31,9 @@ class Strategy(StrEnum):
     TIME_SLICING = "time-slicing"  # in turns; every program sees all memory, and nothing keeps them apart
     MPS = "mps"  # at once, through NVIDIA's Multi-Process Service; threads and memory can be limited
     MIG = "mig"  # in instances that the hardware keeps apart
+
+
+StrategyName = Strategy | Literal["none", "time-slicing", "mps", "mig"]
 
 
 class SharingRequest(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sources import Source
@@ -55,6 +55,9 @@ class VmGeneration(StrEnum):
 
     GEN1 = "Gen1"
     GEN2 = "Gen2"
+
+
+VmGenerationName = VmGeneration | Literal["Gen1", "Gen2"]
 
 
 class Series(NamedTuple):

@@ -1,13 +1,18 @@
 """The arguments of an environment for GPU jobs, with their defaults, and what it offers to its jobs."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
 
 from azure_gpu.catalog.services import container_apps
+from azure_gpu.formats import azure_types
+from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
+from azure_gpu.shared.validation import OpenInput
 
 
 class GpuModel(StrEnum):
@@ -27,18 +32,27 @@ class GpuModel(StrEnum):
         return f"gpu-{self.value.lower()}"
 
 
+GpuModelName = GpuModel | Literal["T4", "A100"]
+
+
 class JobEnvironmentSettings(PartArgs):
     """An environment that is created, or the existing one to use, and what for."""
 
-    location: str
-    """Plain: the Azure region of its jobs."""
-    gpus: list[GpuModel]
+    location: NotRequired[OpenInput[str]]
+    """The Azure region of its jobs. Default: the resource group's."""
+    gpus: NotRequired[Sequence[GpuModelName]]
     """Plain: the GPUs that its jobs use. An environment that is created has a workload profile for every GPU that the region has:
-    it costs nothing, and one that a job still runs on couldn't be taken away when the job changes to another."""
+    it costs nothing, and one that a job still runs on couldn't be taken away when the job changes to another. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_ENVIRONMENT)]]
+    """azure-native properties of the environment, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class JobEnvironmentArgs(JobEnvironmentSettings, OfStack):
-    """An environment, and what it stands on."""
+class JobEnvironmentArgs(JobEnvironmentSettings, CommonArgs):
+    """An environment, and where it belongs. One that is created is the default."""
+
+
+class JobEnvironmentWiring(JobEnvironmentSettings, OfStack):
+    """The same, wired to what it needs."""
 
 
 class EnvironmentOfJob(TypedDict):

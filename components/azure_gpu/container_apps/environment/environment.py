@@ -6,19 +6,26 @@ dedicated profiles, ingress, which jobs have no use for. The profiles are server
 
 from __future__ import annotations
 
+from typing import Any, Unpack, overload
+
 import pulumi
 from pulumi_azure_native import app
 
-from azure_gpu.container_apps.environment.args import EnvironmentOfJob, JobEnvironmentArgs, JobSurroundings
+from azure_gpu.container_apps.environment.args import EnvironmentOfJob, JobEnvironmentArgs, JobEnvironmentWiring, JobSurroundings
 from azure_gpu.container_apps.environment.existing import look_up
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, resolve
-from azure_gpu.shared import log_settings
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.foundation import common
+from azure_gpu.shared import log_settings, overrides
+from azure_gpu.shared.context import declared, resolve_stack, surroundings_of
+from azure_gpu.shared.program import Around
+from azure_gpu.shared.wired import Wired, together
 
 CONSUMPTION = "Consumption"  # the profile without GPUs, by name and type; every environment with workload profiles has it
 # What the containers print, and what the service says about them. Source: the categories of Microsoft.App/managedEnvironments.
 LOG_CATEGORIES = ("ContainerAppConsoleLogs", "ContainerAppSystemLogs")
+
+
+_Wired = Wired[JobEnvironmentWiring, tuple[JobEnvironmentSpec, dict[str, str]]]
 
 
 class JobEnvironment(pulumi.ComponentResource):
@@ -28,29 +35,47 @@ class JobEnvironment(pulumi.ComponentResource):
     """ARM id of the environment."""
     surroundings: JobSurroundings
     """The same as arguments of the jobs that run in it. Not an output."""
+    around: Around
+    """What it shares with what a program puts into it. Not an output."""
+
+    @overload
+    def __init__(self, name: str, args: JobEnvironmentArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[JobEnvironmentArgs]) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        name: str,
+        args: _Wired,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None: ...
 
     def __init__(
         self,
         name: str,
-        args: JobEnvironmentArgs,
+        args: JobEnvironmentArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: tuple[JobEnvironmentSpec, dict[str, str]] | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec, profiles = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:JobEnvironment", name, None, opts)
-        spec, profiles = planned or _decided(args)
-
+        wiring = wired.args
         self._child = pulumi.ResourceOptions(parent=self)
         if spec.existing:
             self.environment_id = pulumi.Output.from_input(spec.existing.text)
         else:
-            self.environment_id = self._environment(name, spec, args)
+            self.environment_id = self._environment(name, spec, wiring)
         self.surroundings = JobSurroundings(
             runs_in=EnvironmentOfJob(id=self.environment_id, profiles=profiles, existing=spec.existing is not None)
         )
+        self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
         self.register_outputs({"environment_id": self.environment_id})
 
-    def _environment(self, name: str, spec: JobEnvironmentSpec, args: JobEnvironmentArgs) -> pulumi.Output[str]:
+    def _environment(self, name: str, spec: JobEnvironmentSpec, args: JobEnvironmentWiring) -> pulumi.Output[str]:
         """ARM id. Logs go through Azure Monitor, which needs no key of the workspace."""
         logs = args.get("logs")
         profiles = [
@@ -60,22 +85,30 @@ class JobEnvironment(pulumi.ComponentResource):
             f"{name}-environment",
             environment_name=spec.name,
             resource_group_name=args["resource_group_name"],
-            location=spec.location,
+            location=declared(spec.location, args.get("location")),
             # A serverless profile takes no counts, not even a minimum of 0.
             workload_profiles=[app.WorkloadProfileArgs(name=CONSUMPTION, workload_profile_type=CONSUMPTION), *profiles],
             app_logs_configuration=app.AppLogsConfigurationArgs(destination="azure-monitor") if logs else None,
             tags=spec.context.tags(),
-            opts=self._child,
+            opts=pulumi.ResourceOptions(parent=self, transformations=overrides.applied(args.get("overrides"), self)),
         )
         log_settings.declare(name, environment.id, logs, LOG_CATEGORIES, self._child)
         return environment.id
 
 
-def _decided(args: JobEnvironmentArgs) -> tuple[JobEnvironmentSpec, dict[str, str]]:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    return common.take(JobEnvironment, name, JobEnvironmentArgs, given, opts)
+
+
+def _decided(
+    wired: _Wired,
+) -> tuple[JobEnvironmentSpec, dict[str, str]]:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context)
-    refuse([*stack_problems, *problems])
-    profiles, problems = look_up(spec)
-    refuse(problems)
+    wired.refuse([*stack_problems, *problems])
+    profiles, problems = look_up(spec, wired.asked_by)
+    wired.refuse(problems)
     return spec, profiles

@@ -1,35 +1,75 @@
 """Reads an existing environment for GPU jobs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pulumi
 from pulumi_azure_native import app
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.container_apps.environment.args import GpuModel
+from azure_gpu.container_apps.environment.args import EnvironmentOfJob, GpuModel
 from azure_gpu.container_apps.environment.spec import PATH, JobEnvironmentSpec
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared import existing
+from azure_gpu.shared.context import known
+from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 
-def look_up(spec: JobEnvironmentSpec) -> tuple[dict[str, str], list[Problem]]:
+def look_up(spec: JobEnvironmentSpec, asked_by: AskedBy = OF_STACK) -> tuple[dict[str, str], list[Problem]]:
     """The name of the workload profile for each GPU, read from an existing environment, with a problem for what isn't there."""
     if spec.existing is None:
         return {gpu.value: gpu.profile_name for gpu in spec.declared}, []
-    path = f"{PATH}.existing"
+    path = f"{spec.context.path(PATH)}.existing"
     found, problems = existing.read(
-        lambda group, name: app.get_managed_environment(resource_group_name=group, environment_name=name),
+        lambda group, name, opts: app.get_managed_environment(resource_group_name=group, environment_name=name, opts=opts),
         azure_types.MANAGED_ENVIRONMENT,
         spec.existing,
         path,
+        asked_by,
+        spec.context.subscription_id,
     )
     if found is None:
         return {}, problems
-    names = {profile.workload_profile_type.lower(): profile.name for profile in found.workload_profiles or []}
-    profiles = {gpu.value: names[gpu.profile_type.lower()] for gpu in spec.needed if gpu.profile_type.lower() in names}
+    names, profiles = _names(found), _profiles(found, spec.needed)
     if regions.normalise(found.location) != spec.location:
         problems.append(_elsewhere(spec, spec.existing, found.location, path))
     problems += [_without(spec.existing, gpu, names, path) for gpu in spec.needed if gpu.value not in profiles]
     return profiles, problems
+
+
+def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[EnvironmentOfJob, list[Problem]]:
+    """The environment that a program names by its id. What an output is the id of isn't read: it is taken for one as this library
+    creates them."""
+    text = known(given)
+    if text is None:
+        return EnvironmentOfJob(id=given, profiles={gpu.value: gpu.profile_name for gpu in GpuModel}, existing=True), []
+    problems = existing.check_id(text, azure_types.MANAGED_ENVIRONMENT, path)
+    parsed = arm_ids.parse(text)
+    profiles: dict[str, str] = {}
+    if parsed is not None and not problems:
+        found, problems = existing.read(
+            lambda group, name, opts: app.get_managed_environment(resource_group_name=group, environment_name=name, opts=opts),
+            azure_types.MANAGED_ENVIRONMENT,
+            parsed,
+            path,
+            asked_by,
+            own,
+        )
+        profiles = _profiles(found, GpuModel) if found is not None else {}
+    return EnvironmentOfJob(id=text, profiles=profiles, existing=True), problems
+
+
+def _names(found: app.GetManagedEnvironmentResult) -> dict[str, str]:
+    """The names of its workload profiles by their types."""
+    return {profile.workload_profile_type.lower(): profile.name for profile in found.workload_profiles or []}
+
+
+def _profiles(found: app.GetManagedEnvironmentResult, needed: Iterable[GpuModel]) -> dict[str, str]:
+    names = _names(found)
+    return {gpu.value: names[gpu.profile_type.lower()] for gpu in needed if gpu.profile_type.lower() in names}
 
 
 def _elsewhere(spec: JobEnvironmentSpec, environment: ArmId, location: str, path: str) -> Problem:

@@ -6,14 +6,13 @@ An existing one is read in `existing`.
 from dataclasses import dataclass
 from datetime import date
 
-from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_apps
 from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentSettings
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared.context import Context
-from azure_gpu.shared.part import PartArgs, resolve_part
+from azure_gpu.shared.part import PartArgs, not_changed, resolve_part
 
 PATH = "job_environment"  # where a stack file says which one
 
@@ -32,12 +31,13 @@ class JobEnvironmentSpec:
 
 def resolve(args: JobEnvironmentSettings, context: Context) -> tuple[JobEnvironmentSpec, list[Problem]]:
     """What is declared, and what is wrong with the arguments. Pure; what an existing environment has is for `look_up` to say."""
-    location = regions.normalise(args["location"])
-    given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs()
+    location = context.region(args.get("location"))
+    given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs(create=context.component is not None)
     if "create" in args:
         given["create"] = args["create"]
-    part, problems = resolve_part(given, azure_types.MANAGED_ENVIRONMENT, location, context, PATH)
-    needed = {GpuModel(gpu) for gpu in args["gpus"]}
+    part, problems = resolve_part(given, azure_types.MANAGED_ENVIRONMENT, location, context, context.path(PATH))
+    problems += not_changed(args, context.path(PATH))
+    needed = {GpuModel(gpu) for gpu in args.get("gpus", [])}
     sold = {gpu for gpu in GpuModel if _is_sold(gpu, location, context.day)}
     spec = JobEnvironmentSpec(
         context=context,

@@ -4,13 +4,19 @@
 `container_apps.job.rules`.
 """
 
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.container_apps.environment.args import GpuModel, JobSurroundings
+from azure_gpu.container_apps.environment.args import GpuModel, GpuModelName, JobSurroundings
+from azure_gpu.container_apps.environment.environment import JobEnvironment
+from azure_gpu.formats import azure_types
+from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared.overrides import Overrides, OverridesOf
+from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.workloads import WorkloadName
 
 PLACEHOLDER = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # Microsoft's own sample: it prints a line and ends
 DEFAULT_GPU = GpuModel.T4
@@ -27,11 +33,11 @@ class EventRuleArgs(TypedDict):
 
     type: str
     """The scaler, such as azure-queue or azure-servicebus."""
-    metadata: NotRequired[dict[str, str]]
+    metadata: NotRequired[Mapping[str, str]]
     """What the scaler is told, all of it text: the queue's name, how many messages make one execution. Default: none."""
     use_identity: NotRequired[bool]
     """True: the scaler reads its source as the stack's identity, without a key. Default: false."""
-    secrets: NotRequired[dict[str, pulumi.Input[str]]]
+    secrets: NotRequired[Mapping[str, pulumi.Input[str]]]
     """Wired: what the scaler authenticates with, by its own parameter's name, such as `connection`; written by
     `pulumi config set --secret --path`. Default: none."""
 
@@ -39,7 +45,7 @@ class EventRuleArgs(TypedDict):
 class EventArgs(TypedDict):
     """Events that start executions. All of it is plain."""
 
-    rules: dict[str, EventRuleArgs]
+    rules: Mapping[str, EventRuleArgs]
     """The sources of events by name."""
     polling_interval_seconds: NotRequired[int]
     """After how many seconds the sources are asked again. Default: 30."""
@@ -52,20 +58,20 @@ class EventArgs(TypedDict):
 class ServerlessGpuJobSettings(TypedDict):
     """A GPU job, as a stack file says it. Plain, but for what is called wired."""
 
-    gpu: NotRequired[GpuModel]
+    gpu: NotRequired[GpuModelName]
     """The GPU of each replica, which has one. Default: T4."""
-    image: NotRequired[str]
+    image: NotRequired[OpenInput[str]]
     """Image to run, by tag or better by digest; at most one of `image` and `workload`. Default: Microsoft's sample, which prints
     a line and ends, for a job that gets its image when it is started."""
-    workload: NotRequired[Workload]
+    workload: NotRequired[WorkloadName]
     """Workload of this repository to run, built by the stack's registry. Default: none."""
-    command: NotRequired[list[str]]
+    command: NotRequired[Sequence[str]]
     """Program to run in place of the image's own. Default: the image's."""
-    args: NotRequired[list[str]]
+    args: NotRequired[Sequence[str]]
     """Arguments of that program. Default: the image's."""
-    environment: NotRequired[dict[str, str]]
+    environment: NotRequired[Mapping[str, OpenInput[str]]]
     """Environment variables that everybody may read. Default: none."""
-    secret_environment: NotRequired[dict[str, pulumi.Input[str]]]
+    secret_environment: NotRequired[Mapping[str, pulumi.Input[str]]]
     """Wired: environment variables that nobody may read, kept as secrets of the job: encrypted in the stack file by
     `pulumi config set --secret --path`, encrypted in the state, never shown by Azure. Default: none."""
     cpu: NotRequired[float]
@@ -86,20 +92,31 @@ class ServerlessGpuJobSettings(TypedDict):
     """Replicas of an execution that run side by side, each with a GPU. Default: 1."""
     completions: NotRequired[int]
     """How many of them have to succeed for the execution to succeed. Default: all of `parallelism`."""
-    job_name: NotRequired[str]
+    job_name: NotRequired[OpenInput[str]]
     """Name of the job in Azure. Default: made of project, team, stack and the job's name here."""
     container_name: NotRequired[str]
     """Name of its container. Default: the job's name here."""
-    location: NotRequired[str]
+    location: NotRequired[OpenInput[str]]
     """Azure region; the jobs of a region share an environment. Default: the stack's."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags beside the stack's, over which they win. Default: none."""
     as_of: NotRequired[str]
     """The day at which the job is judged, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
     """The last day of the job, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and people
     keep it: Azure itself deletes nothing by it. Every job needs one. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.JOB)]]
+    """azure-native properties of the job, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class ServerlessGpuJobArgs(ServerlessGpuJobSettings, OfStack, JobSurroundings):
-    """A GPU job, and what it stands on."""
+class ServerlessGpuJobArgs(ServerlessGpuJobSettings, CommonArgs):
+    """A GPU job, and where it belongs."""
+
+    job_environment: JobEnvironment | OpenInput[str]
+    """The environment that it runs in: the component, or its ARM id. Identity and registry are the component's where none are
+    given here. Of an output the workload profiles can't be read before it is there: they have to be called as `JobEnvironment`
+    calls them, gpu-t4 and gpu-a100."""
+
+
+class ServerlessGpuJobWiring(ServerlessGpuJobSettings, OfStack, JobSurroundings):
+    """The same, wired to what it needs."""

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack, overload
 
 import pulumi
 from pulumi_azure_native import app
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.container_apps.job.args import EventArgs, ServerlessGpuJobArgs
+from azure_gpu.container_apps.environment.environment import JobEnvironment
+from azure_gpu.container_apps.environment.existing import of_id
+from azure_gpu.container_apps.job.args import EventArgs, ServerlessGpuJobArgs, ServerlessGpuJobWiring
 from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.foundation import common
+from azure_gpu.shared import existing, overrides, program
+from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import not_built
 
 # What the service can't change on a job that exists; everything else it updates in place. Sources: location and environment make
@@ -29,11 +35,16 @@ from azure_gpu.shared.workloads import not_built
 REPLACING = ["configuration.triggerType", "environmentId", "location"]
 
 
+_Wired = Wired[ServerlessGpuJobWiring, ServerlessGpuJobSpec]
+
+
 class ServerlessGpuJob(pulumi.ComponentResource):
     """One GPU job. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    job_id: pulumi.Output[str]
     """ARM id of the job."""
+    job_name: pulumi.Output[str]
+    """Its name in Azure."""
     expires_at: pulumi.Output[str] | None
     """The instant at which the job should be gone, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
@@ -42,107 +53,146 @@ class ServerlessGpuJob(pulumi.ComponentResource):
     job: app.Job
     """The job itself, for what this component doesn't offer. Not an output."""
 
+    @overload
+    def __init__(self, name: str, args: ServerlessGpuJobArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[ServerlessGpuJobArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
     def __init__(
         self,
         name: str,
-        args: ServerlessGpuJobArgs,
+        args: ServerlessGpuJobArgs | _Wired | Sequence[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: ServerlessGpuJobSpec | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords, of which one is called `args` too: the arguments of the job's program. Every
+        problem of theirs is raised as one `Refused`, before anything is declared."""
+        given = {**kw, "args": args} if isinstance(args, Sequence) else together(args, kw)
+        wired = args if isinstance(args, Wired) else _wired(name, given, opts)
+        spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:ServerlessGpuJob", name, None, opts)
-        environment = args["runs_in"]
-        spec = planned or _decided(name, args)
+        wiring = wired.args
+        environment = wiring["runs_in"]
 
-        secrets = _secrets(spec, args)
+        secrets = _secrets(spec, wiring)
         self.job = app.Job(
             f"{name}-job",
-            job_name=spec.job_name,
-            resource_group_name=args["resource_group_name"],
-            location=spec.location,
+            job_name=declared(spec.job_name, wiring.get("job_name")),
+            resource_group_name=wiring["resource_group_name"],
+            location=declared(spec.location, wiring.get("location")),
             environment_id=environment["id"],
             workload_profile_name=environment["profiles"][spec.gpu.value],
-            configuration=_configuration(spec, args, secrets),
-            template=app.JobTemplateArgs(containers=[_container(spec, args)]),
-            identity=_identity(args),
+            configuration=_configuration(spec, wiring, secrets),
+            template=app.JobTemplateArgs(containers=[_container(spec, wiring)]),
+            identity=_identity(wiring),
             tags=spec.tags,
             # The job's name is fixed, so the old one has to be gone before its replacement comes.
-            opts=pulumi.ResourceOptions(parent=self, replace_on_changes=REPLACING, delete_before_replace=True),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                replace_on_changes=REPLACING,
+                delete_before_replace=True,
+                transformations=overrides.applied(wiring.get("overrides"), self),
+            ),
         )
-        self.resource_id = self.job.id
+        self.job_id = self.job.id
+        self.job_name = self.job.name
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
-        self.register_outputs({"resource_id": self.resource_id, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost})
+        self.register_outputs(
+            {"job_id": self.job_id, "job_name": self.job_name, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost}
+        )
 
 
-def _decided(name: str, args: ServerlessGpuJobArgs) -> ServerlessGpuJobSpec:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    described = program.describe(ServerlessGpuJob, name, ServerlessGpuJobArgs, given, opts)
+    own = described.args.pop("job_environment")
+    around = own.around if isinstance(own, JobEnvironment) else None
+    group = None
+    if isinstance(own, JobEnvironment):
+        described.args.update(own.surroundings)
+    else:
+        described.args["runs_in"], problems = of_id(
+            own, f"{described.component}.job_environment", described.asked_by, described.subscription_id
+        )
+        described.problems.extend(problems)
+        group = existing.parts(own).apply(lambda each: each.resource_group)
+    return common.wire(described, around, group)
+
+
+def _decided(name: str, wired: _Wired) -> ServerlessGpuJobSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context, in_existing_environment=args["runs_in"]["existing"])
-    refuse([*stack_problems, *problems, *_missing(name, spec, args)])
+    wiring = wired.args
+    context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())
+    spec, problems = resolve(name, wiring, context, in_existing_environment=wiring["runs_in"]["existing"])
+    wired.refuse([*stack_problems, *problems, *_missing(context.path("jobs", name), spec, wiring)])
     return spec
 
 
-def _missing(name: str, spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> list[Problem]:
+def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[Problem]:
     """What the job needs of its surroundings and doesn't find there."""
     problems: list[Problem] = []
-    images = args["registry"]["workload_images"] if "registry" in args else {}
+    images = wiring["registry"]["workload_images"] if "registry" in wiring else {}
     if spec.workload is not None and spec.workload not in images:
-        problems.append(not_built(spec.workload, images, f"jobs.{name}.workload"))
-    profiles = args["runs_in"]["profiles"]
+        problems.append(not_built(spec.workload, images, f"{path}.workload"))
+    profiles = wiring["runs_in"]["profiles"]
     if spec.gpu.value not in profiles:
         problems.append(
             Problem(
-                path=f"jobs.{name}.gpu",
+                path=f"{path}.gpu",
                 message="the environment has no workload profile with this GPU",
                 value=spec.gpu.value,
                 allowed=", ".join(profiles) or "none",
                 fix="give the environment this GPU",
             )
         )
-    if "identity_id" not in args:
-        problems += identity_problems(name, args)
+    if "identity_id" not in wiring:
+        problems += identity_problems(path, wiring)
     return problems
 
 
-def _container(spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> app.ContainerArgs:
+def _container(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> app.ContainerArgs:
     """The one container. Nothing asks for the GPU itself: the workload profile gives it to the first container of a replica."""
     return app.ContainerArgs(
         name=spec.container_name,
-        image=_image(spec, args),
+        image=_image(spec, wiring),
         command=list(spec.command) or None,
         args=list(spec.args) or None,
-        env=_variables(spec, args) or None,
+        env=_variables(spec, wiring) or None,
         resources=app.ContainerResourcesArgs(cpu=spec.cpu, memory=f"{spec.memory_in_gib:g}Gi"),
     )
 
 
-def _image(spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> pulumi.Input[str]:
-    if spec.workload is not None and "registry" in args:
-        return args["registry"]["workload_images"][spec.workload]
-    return spec.image or ""
+def _image(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> pulumi.Input[str]:
+    if spec.workload is not None and "registry" in wiring:
+        return wiring["registry"]["workload_images"][spec.workload]
+    return declared(spec.image or "", wiring.get("image")) or ""
 
 
-def _variables(spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> list[app.EnvironmentVarArgs]:
+def _variables(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[app.EnvironmentVarArgs]:
     """In the order of their names, so that writing them in another order changes nothing."""
     plain = {name: app.EnvironmentVarArgs(name=name, value=value) for name, value in spec.environment.items()}
     secret = {
         name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_of_variable(name))
-        for name in args.get("secret_environment", {})
+        for name in wiring.get("secret_environment", {})
     }
     return [variable for _, variable in sorted({**plain, **secret}.items())]
 
 
-def _secrets(spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs) -> list[app.SecretArgs]:
+def _secrets(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[app.SecretArgs]:
     """Secrets of the job, which its variables and rules refer to by name."""
-    values = {_secret_of_variable(name): value for name, value in args.get("secret_environment", {}).items()}
+    values = {_secret_of_variable(name): value for name, value in wiring.get("secret_environment", {}).items()}
     for rule in spec.events.rules if spec.events else ():
-        for parameter, value in _rule_secrets(args.get("event"), rule.name).items():
+        for parameter, value in _rule_secrets(wiring.get("event"), rule.name).items():
             values[_secret_of_rule(rule.name, parameter)] = value
     return [app.SecretArgs(name=name, value=pulumi.Output.secret(value)) for name, value in sorted(values.items())]
 
 
-def _rule_secrets(event: EventArgs | None, rule: str) -> dict[str, pulumi.Input[str]]:
+def _rule_secrets(event: EventArgs | None, rule: str) -> Mapping[str, pulumi.Input[str]]:
     return event["rules"][rule].get("secrets", {}) if event else {}
 
 
@@ -162,13 +212,13 @@ def _secret_name(*words: str) -> str:
 
 
 def _configuration(
-    spec: ServerlessGpuJobSpec, args: ServerlessGpuJobArgs, secrets: list[app.SecretArgs]
+    spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring, secrets: list[app.SecretArgs]
 ) -> app.JobConfigurationArgs:
     manual = schedule = event = None
     if spec.events:
         kind = app.TriggerType.EVENT
         event = app.JobConfigurationEventTriggerConfigArgs(
-            parallelism=spec.parallelism, replica_completion_count=spec.completions, scale=_scale(spec.events, args)
+            parallelism=spec.parallelism, replica_completion_count=spec.completions, scale=_scale(spec.events, wiring)
         )
     elif spec.schedule:
         kind = app.TriggerType.SCHEDULE
@@ -187,21 +237,21 @@ def _configuration(
         event_trigger_config=event,
         replica_timeout=spec.timeout_seconds,
         replica_retry_limit=spec.retries,
-        registries=_registries(args),
+        registries=_registries(wiring),
         secrets=secrets or None,
     )
 
 
-def _scale(events: Events, args: ServerlessGpuJobArgs) -> app.JobScaleArgs:
+def _scale(events: Events, wiring: ServerlessGpuJobWiring) -> app.JobScaleArgs:
     rules = [
         app.JobScaleRuleArgs(
             name=rule.name,
             type=rule.type,
             metadata=rule.metadata,
-            identity=args.get("identity_id") if rule.use_identity else None,
+            identity=wiring.get("identity_id") if rule.use_identity else None,
             auth=[
                 app.ScaleRuleAuthArgs(trigger_parameter=parameter, secret_ref=_secret_of_rule(rule.name, parameter))
-                for parameter in sorted(_rule_secrets(args.get("event"), rule.name))
+                for parameter in sorted(_rule_secrets(wiring.get("event"), rule.name))
             ]
             or None,
         )
@@ -215,16 +265,16 @@ def _scale(events: Events, args: ServerlessGpuJobArgs) -> app.JobScaleArgs:
     )
 
 
-def _registries(args: ServerlessGpuJobArgs) -> list[app.RegistryCredentialsArgs] | None:
+def _registries(wiring: ServerlessGpuJobWiring) -> list[app.RegistryCredentialsArgs] | None:
     """The stack's registry, as the identity and without a password, whatever the image: a start may bring another one along."""
-    if "registry" not in args or "identity_id" not in args:
+    if "registry" not in wiring or "identity_id" not in wiring:
         return None
-    return [app.RegistryCredentialsArgs(server=args["registry"]["server"], identity=args["identity_id"])]
+    return [app.RegistryCredentialsArgs(server=wiring["registry"]["server"], identity=wiring["identity_id"])]
 
 
-def _identity(args: ServerlessGpuJobArgs) -> app.ManagedServiceIdentityArgs | None:
-    if "identity_id" not in args:
+def _identity(wiring: ServerlessGpuJobWiring) -> app.ManagedServiceIdentityArgs | None:
+    if "identity_id" not in wiring:
         return None
     return app.ManagedServiceIdentityArgs(
-        type=app.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[args["identity_id"]]
+        type=app.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[wiring["identity_id"]]
     )

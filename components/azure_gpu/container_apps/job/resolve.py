@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from azure_gpu.catalog import names, regions
+from azure_gpu.catalog import names
 from azure_gpu.catalog.prices import container_apps as prices
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_apps
@@ -23,7 +23,7 @@ from azure_gpu.container_apps.job.rules import Where, problems_of, service_probl
 from azure_gpu.container_apps.job.spec import EventRule, Events, ServerlessGpuJobSpec
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
-from azure_gpu.shared.context import Context, resolve_day
+from azure_gpu.shared.context import Context, known, resolve_day
 from azure_gpu.shared.end_dates import resolve_end
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.shared.workloads import Workload
@@ -33,25 +33,26 @@ def resolve(
     name: str, args: ServerlessGpuJobSettings, context: Context, *, in_existing_environment: bool = False
 ) -> tuple[ServerlessGpuJobSpec, list[Problem]]:
     """What is declared for the job that the stack file calls `name`, and what is wrong with the arguments. Pure."""
-    where = Where(name, "location" in args)
+    path = context.path("jobs", name)
+    where = Where(path, f"{path}.location" if "location" in args else context.location_path)
     as_of, problems = resolve_day(args.get("as_of"), where("as_of"))
     day = as_of or context.day
     gpu = GpuModel(args.get("gpu", DEFAULT_GPU))
     profile = container_apps.PROFILES[gpu.profile_type]
     expires_at, end_problems = resolve_end(args.get("expires_after"), day, where("expires_after"), "a job")
     cpu, memory = float(args.get("cpu", profile.vcpus)), float(args.get("memory_in_gib", profile.memory_gib))
-    location = regions.normalise(args.get("location", context.location))
+    location = context.region(args.get("location"))
     parallelism = int(args.get("parallelism", DEFAULT_PARALLELISM))
     own_tags = args.get("tags", {})
     spec = ServerlessGpuJobSpec(
-        job_name=args.get("job_name") or context.name(azure_types.JOB.arm_type, name),
+        job_name=known(args.get("job_name")) or context.name(azure_types.JOB.arm_type, name),
         container_name=args.get("container_name") or physical_name(names.CONTAINER, [name]),
         gpu=gpu,
-        image=None if "workload" in args else args.get("image", PLACEHOLDER),
+        image=None if "workload" in args else known(args.get("image", PLACEHOLDER)),
         workload=Workload(args["workload"]) if "workload" in args else None,
         command=tuple(args.get("command", [])),
         args=tuple(args.get("args", [])),
-        environment=args.get("environment", {}),
+        environment=dict(args.get("environment", {})),
         cpu=cpu,
         memory_in_gib=memory,
         schedule=args.get("schedule"),
@@ -74,7 +75,9 @@ def resolve(
 
 def _events(args: EventArgs) -> Events:
     rules = [
-        EventRule(name=name, type=rule["type"], metadata=rule.get("metadata", {}), use_identity=rule.get("use_identity", False))
+        EventRule(
+            name=name, type=rule["type"], metadata=dict(rule.get("metadata", {})), use_identity=rule.get("use_identity", False)
+        )
         for name, rule in sorted(args["rules"].items())
     ]
     return Events(

@@ -20,10 +20,12 @@ from azure_gpu.container_apps.job.args import (
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_MINUTES,
     EventArgs,
+    EventRuleArgs,
     ServerlessGpuJobSettings,
 )
 from azure_gpu.formats import azure_types, cron, image_reference
-from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.context import check_region, check_tags, known
+from azure_gpu.shared.wording import give_part, with_part
 from azure_gpu.shared.workloads import Workload
 
 _RULE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
@@ -39,15 +41,11 @@ _COMPLETIONS_SOURCE = "Azure/azure-rest-api-specs pull request 21916, review of 
 class Where(NamedTuple):
     """Where the settings of one job are written: `where("cpu")` is `jobs.<name>.cpu`."""
 
-    name: str
-    has_location: bool  # of its own; else it has the stack's
+    path: str
+    location: str
 
     def __call__(self, key: str) -> str:
-        return f"jobs.{self.name}.{key}"
-
-    @property
-    def location(self) -> str:
-        return self("location") if self.has_location else "location"
+        return f"{self.path}.{key}"
 
 
 def problems_of(args: ServerlessGpuJobSettings, where: Where) -> list[Problem]:
@@ -59,7 +57,7 @@ def problems_of(args: ServerlessGpuJobSettings, where: Where) -> list[Problem]:
         *_triggers(args, where),
         *_numbers(args, where),
         *check_tags(args.get("tags", {}), where("tags")),
-        *(regions.check(args["location"], where.location) if "location" in args else []),
+        *check_region(args.get("location"), where.location),
     ]
 
 
@@ -104,15 +102,15 @@ def service_problems(
     return [*problems, *(problem for problem in more if problem.code is not Code.NOT_IN_REGION or location in regions.known())]
 
 
-def identity_problems(name: str, args: ServerlessGpuJobSettings) -> list[Problem]:
-    """What the job `name` wants of an identity, in a stack that has none."""
-    rules = args["event"]["rules"] if "event" in args else {}
+def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem]:
+    """What the job at `path` wants of an identity, where there is none."""
+    rules = args["event"]["rules"] if "event" in args else dict[str, EventRuleArgs]()
     return [
         Problem(
-            path=f"jobs.{name}.event.rules.{rule}.use_identity",
+            path=f"{path}.event.rules.{rule}.use_identity",
             message="this rule authenticates as the stack's identity, and there is none",
-            allowed="with foundation.identity alone",
-            fix="add identity: create to the foundation",
+            allowed=with_part(path, "identity"),
+            fix=give_part(path, "identity"),
         )
         for rule, said in rules.items()
         if said.get("use_identity", False)
@@ -125,18 +123,20 @@ def _image(args: ServerlessGpuJobSettings, where: Where) -> list[Problem]:
             Problem(
                 path=where("image"),
                 message="a job runs an image or a workload, and both are said",
-                value=args["image"],
+                value=known(args["image"]),
                 allowed=f"an image reference, or one of the workloads {', '.join(Workload)}; neither, for a job that gets its "
                 "image when it is started",
                 fix="remove one of the two",
             )
         ]
-    return image_reference.check(args["image"], where("image")) if "image" in args else []
+    image = known(args.get("image"))
+    return image_reference.check(image, where("image")) if image is not None else []
 
 
 def _names(args: ServerlessGpuJobSettings, where: Where) -> Iterator[Problem]:
-    if "job_name" in args:
-        yield from names.check(azure_types.JOB.arm_type, args["job_name"], where("job_name"))
+    job_name = known(args.get("job_name"))
+    if job_name is not None:
+        yield from names.check(azure_types.JOB.arm_type, job_name, where("job_name"))
     if "container_name" in args:
         yield from names.check(names.CONTAINER, args["container_name"], where("container_name"))
 

@@ -1,8 +1,12 @@
 """What is decided of a GPU job on Container Apps: `ServerlessGpuJobSpec`, from which the component declares."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pulumi
+
 from azure_gpu.container_apps.environment.args import GpuModel
+from azure_gpu.shared.context import Tags
 from azure_gpu.shared.workloads import Workload
 
 
@@ -37,7 +41,7 @@ class ServerlessGpuJobSpec:
     workload: Workload | None
     command: tuple[str, ...]  # empty: the image's own
     args: tuple[str, ...]
-    environment: dict[str, str]
+    environment: Mapping[str, pulumi.Input[str]]
     cpu: float
     memory_in_gib: float
     schedule: str | None
@@ -47,6 +51,6 @@ class ServerlessGpuJobSpec:
     parallelism: int
     completions: int
     location: str
-    tags: dict[str, str]
+    tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     hourly_cost: float | None  # in USD, while an execution runs; None: not known

@@ -4,6 +4,7 @@ services.
 `ClusterObjectsSettings`, with the defaults of its keys. What becomes of it is in `kubernetes.gpu_objects.resolve`.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
@@ -40,7 +41,7 @@ class MetricsArgs(TypedDict):
 
     enabled: NotRequired[bool]
     """False: no metrics. Default: true."""
-    counters: NotRequired[list[str]]
+    counters: NotRequired[Sequence[str]]
     """What it measures, of its default set. Default: use of GPU and memory, power, temperature, clock and errors."""
     image: NotRequired[str]
     """Its image. Default: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless."""
@@ -66,14 +67,14 @@ class ClusterObjectsSettings(TypedDict):
 
     namespace: NotRequired[NamespaceArgs]
     """The namespace that jobs run in. Default: gpu-jobs, without a quota."""
-    device_plugin: NotRequired[DevicePluginArgs]
+    device_plugin: NotRequired[DevicePluginArgs | bool]
     """NVIDIA's device plugin on the GPU pools, with the sharing of each. Default: it is declared."""
     feature_labels: NotRequired[bool]
     """Labels on the nodes that say which GPUs they have, by NVIDIA's GPU feature discovery; Node Feature Discovery, which writes
     them, comes with it. False where the cluster has it already. Default: true."""
-    metrics: NotRequired[MetricsArgs]
+    metrics: NotRequired[MetricsArgs | bool]
     """Metrics of the GPUs, for Prometheus. Default: they are exported."""
-    jobs: NotRequired[dict[str, ClusterJobSettings]]
+    jobs: NotRequired[Mapping[str, ClusterJobSettings]]
     """Jobs by name. Default: none."""
-    services: NotRequired[dict[str, ClusterServiceSettings]]
+    services: NotRequired[Mapping[str, ClusterServiceSettings]]
     """Programs that answer requests, by name, such as the workload scoring with a model. Default: none."""

@@ -79,7 +79,7 @@ def declare(
     *,
     images: Mapping[str, pulumi.Input[str]],
     opts: pulumi.ResourceOptions,
-    storage: str = "",
+    storage: pulumi.Input[str] = "",
     service_account: str = "",
 ) -> DeclaredObjects:
     """Declares all of it for the cluster `name`. `opts` has the parent and the provider. Services fetch models from the account
@@ -101,7 +101,7 @@ def _services(
     name: str,
     spec: ClusterObjectsSpec,
     images: Mapping[str, pulumi.Input[str]],
-    storage: str,
+    storage: pulumi.Input[str],
     service_account: str,
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:

@@ -17,12 +17,15 @@ from azure_gpu.kubernetes.gpu_objects.args import (
     DEFAULT_PLUGIN_IMAGE,
     ClusterJobSettings,
     ClusterObjectsSettings,
+    DevicePluginArgs,
+    MetricsArgs,
 )
 from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, ClusterObjectsSpec, GpuPool, PoolObjects
 from azure_gpu.kubernetes.jobs import JobSpec, Placement
 from azure_gpu.kubernetes.objects import toleration
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
 from azure_gpu.kubernetes.services import ServiceSpec
+from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
 
 
@@ -31,9 +34,9 @@ def resolve_objects(
 ) -> tuple[ClusterObjectsSpec, list[Problem]]:
     """What is declared on the cluster that is written at `path`, and what is wrong with the settings. Pure. No pools: they aren't
     the stack's own."""
-    by_plugin = "device_plugin" not in said or said["device_plugin"].get("enabled", True)
+    by_plugin = written(said.get("device_plugin", DevicePluginArgs())).get("enabled", True)
     namespace = said.get("namespace", {}).get("name", DEFAULT_NAMESPACE)
-    metrics = said.get("metrics", {})
+    metrics = written(said.get("metrics", MetricsArgs()))
     jobs: dict[str, JobSpec] = {}
     problems = [problem for pool in pools for problem in rules.pool_problems(pool, by_plugin=by_plugin)]
     for name, job in said.get("jobs", {}).items():
@@ -55,7 +58,7 @@ def resolve_objects(
         said=said,
         namespace=namespace,
         quota=_quota(said, pools),
-        plugin_image=said.get("device_plugin", {}).get("image", DEFAULT_PLUGIN_IMAGE),
+        plugin_image=written(said.get("device_plugin", DevicePluginArgs())).get("image", DEFAULT_PLUGIN_IMAGE),
         device_plugin=by_plugin,
         feature_labels=said.get("feature_labels", True),
         metrics=metrics.get("enabled", True),

@@ -14,10 +14,18 @@ from azure_gpu.catalog.services.gpu_sharing_yield import Yield
 from azure_gpu.catalog.sizes.model import Vendor
 from azure_gpu.formats import image_reference
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
-from azure_gpu.kubernetes.gpu_objects.args import DEFAULT_GPUS, DEFAULT_PARALLELISM, ClusterJobSettings, ClusterObjectsSettings
+from azure_gpu.kubernetes.gpu_objects.args import (
+    DEFAULT_GPUS,
+    DEFAULT_PARALLELISM,
+    ClusterJobSettings,
+    ClusterObjectsSettings,
+    DevicePluginArgs,
+    MetricsArgs,
+)
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
 from azure_gpu.kubernetes.jobs import JobSpec, too_small
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
+from azure_gpu.shared.validation import written
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "gatekeeper-system", "gpu-resources")
 
@@ -181,13 +189,13 @@ def settings_problems(
     if most is not None and most < 1:
         found.append(too_small(f"{path}.namespace.max_gpus", most, 1))
     images: Mapping[str, str | None] = {
-        "device_plugin": said.get("device_plugin", {}).get("image"),
-        "metrics": said.get("metrics", {}).get("image"),
+        "device_plugin": written(said.get("device_plugin", DevicePluginArgs())).get("image"),
+        "metrics": written(said.get("metrics", MetricsArgs())).get("image"),
     }
     for key, image in images.items():
         if image is not None:
             found += image_reference.check(image, f"{path}.{key}.image")
-    if "counters" in said.get("metrics", {}):
+    if "counters" in written(said.get("metrics", MetricsArgs())):
         found += _counter_problems(counters, pools, f"{path}.metrics.counters")
     return found
 

@@ -5,11 +5,17 @@ in `ml.endpoint.rules` and in the catalog. How the service asks a container whet
 in `catalog.services.machine_learning.serving`.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
+from azure_gpu.formats import azure_types
+from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.ml.dependencies import MlSurroundings
+from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.overrides import Overrides, OverridesOf
+from azure_gpu.shared.validation import OpenInput
 
 MANAGED = "managed"  # compute that isn't the workspace's own: machines that Azure runs for the endpoint alone
 DEFAULT_INSTANCES = 1
@@ -27,11 +33,17 @@ class Auth(StrEnum):
     AML_TOKEN = "aml_token"  # noqa: S105  the name of a kind of token
 
 
+AuthName = Auth | Literal["entra", "key", "aml_token"]
+
+
 class EndpointNetwork(StrEnum):
     """From where the endpoint is asked."""
 
     PUBLIC = "public"
     PRIVATE = "private"
+
+
+EndpointNetworkName = EndpointNetwork | Literal["public", "private"]
 
 
 class EndpointIdentity(StrEnum):
@@ -41,6 +53,9 @@ class EndpointIdentity(StrEnum):
     SYSTEM = "system"
 
 
+EndpointIdentityName = EndpointIdentity | Literal["stack", "system"]
+
+
 class Egress(StrEnum):
     """How a deployment reaches registry, storage and everything else."""
 
@@ -48,11 +63,17 @@ class Egress(StrEnum):
     PRIVATE = "private"
 
 
+EgressName = Egress | Literal["public", "private"]
+
+
 class EndpointMonitoring(StrEnum):
     """What the endpoint sends to the stack's log workspace."""
 
     LOGS = "logs"
     NONE = "none"
+
+
+EndpointMonitoringName = EndpointMonitoring | Literal["logs", "none"]
 
 
 class MlProbeArgs(TypedDict):
@@ -130,7 +151,7 @@ class MlDeploymentArgs(TypedDict):
 
     model: NotRequired[str]
     """A model of the workspace: its name under `models`, `<name>:<version>`, or an ARM id or azureml:// id of one that exists.
-    Default: none, for an image that has its model in it."""
+    Default: none, for an image that has its model in it, such as that of the workload digits."""
     environment: NotRequired[str]
     """An environment, said in the same ways. Only MLflow and Triton models do without. Default: none."""
     code: NotRequired[MlCodeArgs]
@@ -147,61 +168,74 @@ class MlDeploymentArgs(TypedDict):
     """How the service finds out whether a container is well. Default: Azure's own checks."""
     requests: NotRequired[MlRequestsArgs]
     """How long requests may take, and how many at a time. Default: 5 seconds, one at a time."""
-    environment_variables: NotRequired[dict[str, str]]
+    environment_variables: NotRequired[Mapping[str, OpenInput[str]]]
     """Environment variables of the container; whoever may read the deployment reads them, so nothing secret. Default: none."""
     model_mount_path: NotRequired[str]
     """Where an image that serves by itself finds the model. Default: where AZUREML_MODEL_DIR says."""
-    egress: NotRequired[Egress]
+    egress: NotRequired[EgressName]
     """private keeps what the deployment fetches on private links, the older way; the workspace's `managed_network` is today's,
     and excludes it. Not on Kubernetes. Default: public."""
     app_insights: NotRequired[bool]
     """True sends what the server says to the workspace's Application Insights, which costs by volume. Default: false."""
     description: NotRequired[str]
     """What it is, for people. Default: none."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags beside the endpoint's, over which they win. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_ONLINE_DEPLOYMENT)]]
+    """azure-native properties of the deployment, set last and judged only by Azure; null removes one. Default: none."""
 
 
 class MlEndpointSettings(TypedDict):
     """An online endpoint: one address, and deployments behind it that share its requests as `traffic` says. All is plain."""
 
-    endpoint_name: NotRequired[str]
+    endpoint_name: NotRequired[OpenInput[str]]
     """Name in Azure, 3 to 32 characters, which nobody else has in the region. Default: made from project, team, stack and the
     name here, with a hash."""
     compute: NotRequired[str]
     """managed: machines that Azure runs; or the name of a Kubernetes compute under `computes`. Default: managed."""
-    auth: NotRequired[Auth]
+    auth: NotRequired[AuthName]
     """entra: a token of Entra and a role on the endpoint, nothing to keep secret, not on Kubernetes; key: one of two keys that
     never expire; aml_token: a token of the workspace's, for some hours. Another one makes a new endpoint. Default: entra, on
     Kubernetes aml_token."""
-    network: NotRequired[EndpointNetwork]
+    network: NotRequired[EndpointNetworkName]
     """From where it is asked. public: from everywhere, by those who can sign on; private: through the workspace's private
     endpoint alone. Not on Kubernetes, where the extension's router says it. Default: private in a workspace that isn't public,
     else public."""
-    identity: NotRequired[EndpointIdentity]
+    identity: NotRequired[EndpointIdentityName]
     """As whom deployments fetch image and model. stack: the stack's identity, whose roles are there before; system: one that
     comes with the endpoint, and gets the roles then. Another one makes a new endpoint. Default: stack where it has one, else
     system."""
     description: NotRequired[str]
     """What it is, for people. Default: none."""
-    deployments: dict[str, MlDeploymentArgs]
+    deployments: Mapping[str, MlDeploymentArgs]
     """Deployments by name, at most 20. One that is taken out is deleted after its share has gone to the others."""
-    traffic: NotRequired[dict[str, int]]
+    traffic: NotRequired[Mapping[str, int]]
     """Percent of the requests for each deployment, together 100; those that aren't named get none. Promoting and rolling back is
     changing these numbers, and nothing else is touched. Default: all to the only deployment; needed where there are several."""
-    mirror: NotRequired[dict[str, int]]
+    mirror: NotRequired[Mapping[str, int]]
     """Percent of the live requests, at most 50, that are also sent to one deployment without live traffic, whose answers nobody
     gets. Not on Kubernetes. Default: none."""
-    monitoring: NotRequired[EndpointMonitoring]
+    monitoring: NotRequired[EndpointMonitoringName]
     """logs sends requests, console and events to the stack's log workspace. Default: logs where there is one."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags beside the stack's, over which they win. Default: none."""
     as_of: NotRequired[str]
     """The day at which the endpoint is judged, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
     """The last day of the endpoint, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and
     people keep it: Azure itself deletes nothing by it. Needed where a deployment has a GPU. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_ONLINE_ENDPOINT)]]
+    """azure-native properties of the endpoint, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class MlEndpointArgs(MlEndpointSettings, OfStack, MlSurroundings):
-    """An endpoint, and what it stands on."""
+class MlEndpointArgs(MlEndpointSettings, CommonArgs):
+    """An endpoint, and where it belongs."""
+
+    workspace: MlWorkspace | OpenInput[str]
+    """The workspace that it is in: the component, or its ARM id. Identity, registry, storage account and log workspace are the
+    component's where none are given here. With an id, `compute` is managed; a workspace that an output is the id of can't be read
+    before it is there, so nothing is judged by it."""
+
+
+class MlEndpointWiring(MlEndpointSettings, OfStack, MlSurroundings):
+    """The same, wired to what it needs."""

@@ -4,7 +4,10 @@ In: `MlDeploymentArgs` and what is known of the endpoint, as a `Surrounded`. Out
 said by `ml.endpoint.rules`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import pulumi
 
 from azure_gpu.catalog.services.machine_learning import endpoints, serving
 from azure_gpu.catalog.services.machine_learning.autoscale import Metric
@@ -23,6 +26,7 @@ from azure_gpu.ml.endpoint.args import (
     MlDeploymentArgs,
     MlProbeArgs,
 )
+from azure_gpu.shared.context import Tags
 
 METRIC_KEYS = {"cpu_percent": Metric.CPU, "gpu_percent": Metric.GPU, "requests_per_minute": Metric.REQUESTS}
 
@@ -34,7 +38,7 @@ class Surrounded:
     path: str  # of the endpoint's deployments
     kind: str  # Managed or Kubernetes
     compute: ComputeOfEndpoint | None  # with Kubernetes, where the workspace has it
-    tags: dict[str, str]
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +73,12 @@ class DeploymentSpec:
     timeout_seconds: float
     concurrent: int
     queue_seconds: float | None  # None: Azure's own
-    environment_variables: dict[str, str]
+    environment_variables: Mapping[str, pulumi.Input[str]]
     model_mount_path: str
     egress: Egress
     app_insights: bool
     description: str
-    tags: dict[str, str]
+    tags: Tags
 
     @property
     def managed(self) -> bool:

@@ -9,7 +9,7 @@ schedules of Azure Monitor, an address of one's own.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack, overload
 
 import pulumi
 from pulumi.runtime.resource import register_resource_outputs
@@ -17,16 +17,21 @@ from pulumi_azure_native import machinelearningservices as ml, monitor, resource
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types
+from azure_gpu.foundation import common
 from azure_gpu.ml.endpoint import inputs
-from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs
+from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs, MlEndpointWiring
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.ml.endpoint.resolve import resolve
 from azure_gpu.ml.endpoint.rules import surroundings_problems
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
 from azure_gpu.ml.endpoint.traffic import LOOKUP, OUTPUTS, kept, scoring_uri_of, template
-from azure_gpu.shared import log_settings, role_of_identity
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.ml.workspace.existing import of_id
+from azure_gpu.ml.workspace.workspace import MlWorkspace
+from azure_gpu.shared import log_settings, overrides, program, renewal, role_of_identity
+from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.renewal import Renewal
+from azure_gpu.shared.wired import Wired, together
 
 __all__ = ["REPLACING", "MlEndpoint"]
 
@@ -41,11 +46,18 @@ SYSTEM_ASSIGNED = "SystemAssigned"
 USER_ASSIGNED = "UserAssigned"
 
 
+_Wired = Wired[MlEndpointWiring, MlEndpointSpec]
+
+
 class MlEndpoint(pulumi.ComponentResource):
     """An endpoint. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    endpoint_id: pulumi.Output[str]
     """ARM id of the endpoint."""
+    endpoint_name: pulumi.Output[str]
+    """Its name in Azure."""
+    principal_id: pulumi.Output[str]
+    """Object id of its own identity; empty where deployments run as another."""
     scoring_uri: pulumi.Output[str]
     """Where it is asked, once its traffic is set."""
     expires_at: pulumi.Output[str] | None
@@ -56,36 +68,53 @@ class MlEndpoint(pulumi.ComponentResource):
     idle_cost: pulumi.Output[float] | None
     """The same with the instances that stay while nobody asks."""
 
+    @overload
+    def __init__(self, name: str, args: MlEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[MlEndpointArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
     def __init__(
         self,
         name: str,
-        args: MlEndpointArgs,
+        args: MlEndpointArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: MlEndpointSpec | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:MlEndpoint", name, None, opts)
-        spec = planned or _decided(name, args)
-        workspace = args.get("ml_workspace")
+        wiring = wired.args
+        workspace = wiring.get("ml_workspace")
         assert workspace is not None  # else it was refused
 
         self._name = name
         self._spec = spec
-        self._args = args
+        self._args = wiring
         self._workspace = workspace
-        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in args) is EndpointIdentity.SYSTEM
-        self._child = pulumi.ResourceOptions(parent=self)
+        self._location = spec.location or workspace.get("located")
+        self._azure_name = declared(spec.name, wiring.get("endpoint_name"))
+        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in wiring) is EndpointIdentity.SYSTEM
+        self._provider = workspace.get("provider")  # None: its own
+        self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
+        self._renewed = self._renewal()
         body = self._body()
         endpoint = self._endpoint(body)
         before: list[pulumi.Resource] = self._roles(endpoint)
-        declared = self._deployments(endpoint, before)
-        traffic = self._traffic(endpoint, body, declared)
+        deployed = self._deployments(endpoint, before)
+        traffic = self._traffic(endpoint, body, deployed)
         if spec.logs:
-            log_settings.declare(name, endpoint.id, args.get("logs"), LOG_CATEGORIES, self._child)
+            log_settings.declare(name, endpoint.id, wiring.get("logs"), LOG_CATEGORIES, self._child)
 
         shown = self._shown(endpoint, traffic)
         self._keep(endpoint, shown, body)
-        self.resource_id = endpoint.id
+        self.endpoint_id = endpoint.id
+        self.endpoint_name = endpoint.name
+        self.principal_id = endpoint.identity.apply(lambda found: _member(found, "principal_id"))
         self.scoring_uri = shown.apply(scoring_uri_of)
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
@@ -93,7 +122,9 @@ class MlEndpoint(pulumi.ComponentResource):
         self._announce()
         self.register_outputs(
             {
-                "resource_id": self.resource_id,
+                "endpoint_id": self.endpoint_id,
+                "endpoint_name": self.endpoint_name,
+                "principal_id": self.principal_id,
                 "scoring_uri": self.scoring_uri,
                 "expires_at": self.expires_at,
                 "hourly_cost": self.hourly_cost,
@@ -105,8 +136,8 @@ class MlEndpoint(pulumi.ComponentResource):
         """The endpoint without its traffic, as ARM takes it."""
         spec = self._spec
         public = spec.network is EndpointNetwork.PUBLIC
-        return {
-            "location": spec.location,
+        body: dict[str, Any] = {
+            "location": self._location,
             "tags": spec.tags,
             "identity": self._identity(),
             "properties": {
@@ -116,6 +147,7 @@ class MlEndpoint(pulumi.ComponentResource):
                 **({"description": spec.description} if spec.description else {}),
             },
         }
+        return overrides.in_body(body, self._args.get("overrides"), azure_types.ML_ONLINE_ENDPOINT)
 
     def _identity(self) -> Any:
         if self._system_assigned:
@@ -134,10 +166,10 @@ class MlEndpoint(pulumi.ComponentResource):
         )
         return ml.OnlineEndpoint(
             f"{self._name}-endpoint",
-            endpoint_name=spec.name,
+            endpoint_name=self._renewed.through(self._azure_name),
             workspace_name=self._workspace["name"],
             resource_group_name=self._workspace["resource_group_name"],
-            location=spec.location,
+            location=self._location,
             identity=identity,
             properties=ml.OnlineEndpointPropertiesArgs(
                 auth_mode=properties["authMode"],
@@ -149,16 +181,20 @@ class MlEndpoint(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 ignore_changes=LEFT_TO_TEMPLATE,
-                replacement_trigger=self._trigger(),
+                replacement_trigger=self._renewed.trigger,
                 # Its name is fixed, and one in the region, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
+                transformations=overrides.applied(self._args.get("overrides"), self),
+                provider=self._provider,
             ),
         )
 
-    def _trigger(self) -> list[str]:
+    def _renewal(self) -> Renewal:
         """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name."""
         whose = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
-        return [self._spec.auth_mode, self._spec.compute, whose]
+        reason = [self._spec.auth_mode, self._spec.compute, whose]
+        in_program = self._spec.context.component is not None
+        return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=in_program)
 
     def _roles(self, endpoint: ml.OnlineEndpoint) -> list[pulumi.Resource]:
         """What an identity of the endpoint's own needs to fetch image and model. The stack's has its roles already."""
@@ -204,10 +240,10 @@ class MlEndpoint(pulumi.ComponentResource):
         return ml.OnlineDeployment(
             f"{self._name}-deployment-{name}",
             deployment_name=name,
-            endpoint_name=self._spec.name,  # no output of the endpoint's: see `replacement_trigger`
+            endpoint_name=self._renewed.through(self._azure_name),  # no output of the endpoint's: see `replacement_trigger`
             workspace_name=self._workspace["name"],
             resource_group_name=self._workspace["resource_group_name"],
-            location=self._spec.location,
+            location=self._location,
             properties=inputs.deployment(spec, self._workspace),
             sku=None if by_router else ml.SkuArgs(name=inputs.SKU, capacity=spec.instances),
             tags=spec.tags,
@@ -217,9 +253,11 @@ class MlEndpoint(pulumi.ComponentResource):
                 deleted_with=endpoint,
                 # Made anew for the endpoint's own reasons, and after it: as users of its outputs, or by `replace_with`, they
                 # would be deleted before it, which Azure refuses as long as they have traffic. With it they go all at once.
-                replacement_trigger=self._trigger(),
+                replacement_trigger=self._renewed.trigger,
                 delete_before_replace=True,
                 ignore_changes=["sku"] if spec.autoscale else None,  # the number is the rules' from then on
+                transformations=overrides.applied(self._args.get("deployments", {})[name].get("overrides"), self),
+                provider=self._provider,
             ),
         )
 
@@ -231,7 +269,7 @@ class MlEndpoint(pulumi.ComponentResource):
             autoscale_setting_name=setting,
             name=setting,
             resource_group_name=self._workspace["resource_group_name"],
-            location=self._spec.location,
+            location=self._location,
             target_resource_uri=deployment.id,
             enabled=True,
             profiles=inputs.rules(spec.autoscale, name, deployment.id),
@@ -257,7 +295,7 @@ class MlEndpoint(pulumi.ComponentResource):
                     created_at=endpoint.system_data.apply(lambda found: _member(found, "created_at")),
                 ),
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=declared),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=declared, provider=self._provider),
         )
 
     def _shown(self, endpoint: ml.OnlineEndpoint, traffic: resources.Deployment) -> pulumi.Output[dict[str, Any]]:
@@ -267,7 +305,9 @@ class MlEndpoint(pulumi.ComponentResource):
             "workspaceName": self._workspace["name"],
             "resourceGroupName": self._workspace["resource_group_name"],
         }
-        return pulumi.runtime.invoke_output(LOOKUP, where, pulumi.InvokeOutputOptions(parent=self, depends_on=[traffic]))
+        return pulumi.runtime.invoke_output(
+            LOOKUP, where, pulumi.InvokeOutputOptions(parent=self, provider=self._provider, depends_on=[traffic])
+        )
 
     def _keep(self, endpoint: ml.OnlineEndpoint, shown: pulumi.Output[dict[str, Any]], body: dict[str, Any]) -> None:
         """Tells the engine what the endpoint is now, which isn't what it was when it was created: see `ml.endpoint.traffic`."""
@@ -287,15 +327,31 @@ class MlEndpoint(pulumi.ComponentResource):
                 pulumi.log.info(f"{name} needs {quota}", self)
 
 
-def _decided(name: str, args: MlEndpointArgs) -> MlEndpointSpec:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    described = program.describe(MlEndpoint, name, MlEndpointArgs, given, opts)
+    own = described.args.pop("workspace")
+    around = own.around if isinstance(own, MlWorkspace) else None
+    if isinstance(own, MlWorkspace):
+        described.args.update(own.surroundings)
+    else:
+        described.args["ml_workspace"], problems = of_id(
+            own, f"{described.component}.workspace", described.asked_by, described.subscription_id
+        )
+        described.problems.extend(problems)
+    return common.wire(described, around, described.args["ml_workspace"]["resource_group_name"])
+
+
+def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, args.get("ml_workspace"))
-    refuse([*stack_problems, *problems, *_missing(spec, args)])
+    wired.refuse([*stack_problems, *problems, *_missing(spec, args)])
     return spec
 
 
-def _missing(spec: MlEndpointSpec, args: MlEndpointArgs) -> list[Problem]:
+def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:
     """What the endpoint needs of its surroundings and doesn't find there."""
     found: list[Problem] = []
     if "ml_workspace" not in args:

@@ -25,7 +25,7 @@ from azure_gpu.ml.endpoint.deployments import DeploymentSpec, Surrounded
 from azure_gpu.ml.endpoint.rules import endpoint_problems, named_twice, sharing_problems
 from azure_gpu.ml.endpoint.shares import default_traffic
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
-from azure_gpu.shared.context import Context, check_tags, resolve_day
+from azure_gpu.shared.context import Context, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import resolve_end
 
 
@@ -36,14 +36,14 @@ def resolve(
 
     `workspace`: None where the stack file says none, which whoever reads it reports.
     """
-    path = f"ml_endpoints.{name}"
+    path = context.path("ml_endpoints", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     location = workspace["location"] if workspace else context.location
     compute_name = args.get("compute", MANAGED_COMPUTE)
     compute = workspace["computes"].get(compute_name) if workspace else None
     kind = MANAGED if compute_name == MANAGED_COMPUTE else KUBERNETES
-    azure_name = args.get("endpoint_name") or context.name(azure_types.ML_ONLINE_ENDPOINT.arm_type, name)
+    azure_name = known(args.get("endpoint_name")) or context.name(azure_types.ML_ONLINE_ENDPOINT.arm_type, name)
     tags = {**context.tags(as_of), **args.get("tags", {})}
     every = {
         each: endpoint_deployments.resolve(
@@ -54,13 +54,15 @@ def resolve(
     expires_at, end_problems = _end(args, every, day, path)
     ends = {EXPIRES_AT: expires_at} if expires_at else {}
     every = {each: replace(spec, tags={**spec.tags, **ends}) for each, spec in every.items()}
-    uses = {spec.path: _use(spec, location) for spec in every.values() if spec.managed and spec.instance_type}
+    uses = {
+        spec.path: _use(spec, location, context.location_path) for spec in every.values() if spec.managed and spec.instance_type
+    }
     spec = MlEndpointSpec(
         context=context,
         path=path,
         name=azure_name,
         location=location,
-        location_path="location",
+        location_path=context.location_path,
         kind=kind,
         compute="" if kind == MANAGED else compute_name,
         auth=Auth(args.get("auth", Auth.ENTRA if kind == MANAGED else Auth.AML_TOKEN)),
@@ -97,13 +99,13 @@ def _usual_network(kind: str, workspace: WorkspaceOfEndpoint | None) -> Endpoint
     return EndpointNetwork.PRIVATE if private else EndpointNetwork.PUBLIC
 
 
-def _use(spec: DeploymentSpec, location: str) -> SizeUse:
+def _use(spec: DeploymentSpec, location: str, location_path: str) -> SizeUse:
     return SizeUse(
         service=Service.ML_ENDPOINT,
         size=spec.instance_type,
         region=location,
         path=f"{spec.path}.instance_type",
-        region_path="location",
+        region_path=location_path,
         nodes=spec.most,
     )
 

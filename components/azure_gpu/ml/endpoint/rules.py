@@ -15,6 +15,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import autoscale, deployments, endpoints, serving, traffic
 from azure_gpu.catalog.services.machine_learning.autoscale import AutoscaleRequest
 from azure_gpu.catalog.services.machine_learning.deployments import DeploymentRequest, EndpointRequest
+from azure_gpu.catalog.services.machine_learning.scoring import MODEL_FOLDER_VARIABLE
 from azure_gpu.catalog.services.machine_learning.serving import LimitsRequest, ProbeRequest
 from azure_gpu.catalog.services.machine_learning.traffic import WHOLE, TrafficRequest
 from azure_gpu.catalog.size_use import SizeUse
@@ -31,6 +32,7 @@ from azure_gpu.ml.endpoint.args import (
 )
 from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
 from azure_gpu.ml.endpoint.spec import AUTH_MODES, MlEndpointSpec
+from azure_gpu.shared.wording import give_part, with_part
 
 EXISTING = ("/", "azureml:")  # how the id of an asset begins that the stack hasn't put into the workspace
 _OF_MANAGED = "on machines that Azure manages"
@@ -190,6 +192,8 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
             allowed="code: {code: <name>, script: score.py}, or an environment whose image serves by itself",
             fix="add code, or use an environment of {workload: scoring}",
         )
+    if environment is not None and environment["needs_model"]:
+        yield from _without_model(spec, workspace)
     if environment is not None and environment["gpu"] and spec.gpu is False:
         where = spec.instance_type or "this size"
         yield Problem(
@@ -210,6 +214,20 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
             allowed="a path, such as /models",
             fix=f"write /{spec.model_mount_path}",
         )
+
+
+def _without_model(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
+    """The server of an image without a model ends at its start where the deployment brings none either."""
+    if spec.model or spec.code is not None or MODEL_FOLDER_VARIABLE in spec.environment_variables:
+        return
+    models = workspace["models"]
+    yield Problem(
+        path=f"{spec.path}.model",
+        message=f"the deployment has no model: the image of the environment {spec.environment} has none in it",
+        allowed=", ".join(models) or "none is declared under models",
+        fix="write model: <name>, of a model that was uploaded; or use an environment of {workload: digits}, which has its model "
+        "in its image",
+    )
 
 
 def _found(key: str, noun: str, reference: str, known: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -360,8 +378,8 @@ def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[P
             path=f"{spec.path}.identity",
             message="the stack has no identity",
             value=spec.identity.value,
-            allowed="system, or an identity in the foundation",
-            fix="write foundation: {identity: create}, or identity: system",
+            allowed=f"system, or stack {with_part(spec.path, 'identity')}",
+            fix=f"{give_part(spec.path, 'identity')}, or write identity: system",
         )
 
 

@@ -8,7 +8,7 @@ from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.ml.endpoint.args import Auth, EndpointIdentity, EndpointNetwork
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
-from azure_gpu.shared.context import Context
+from azure_gpu.shared.context import Context, Tags
 
 AUTH_MODES = {Auth.ENTRA: "AADToken", Auth.KEY: "Key", Auth.AML_TOKEN: "AMLToken"}
 
@@ -32,7 +32,7 @@ class MlEndpointSpec:
     traffic: dict[str, int]  # of every deployment
     mirror: dict[str, int]
     logs: bool
-    tags: dict[str, str]
+    tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     cost: HourlyCost  # with all the instances that there can be; nothing on Kubernetes, whose nodes cost
     idle: HourlyCost  # with those that stay while nobody asks

@@ -4,15 +4,20 @@
 `ml.workspace.assets`, what is refused in `ml.workspace.rules`.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
+from azure_gpu.formats import azure_types
+from azure_gpu.foundation.common import CommonArgs
+from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, ClusterOfWorkspace, VmOfWorkspace
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_MIN_NODES = 0
 DEFAULT_MAX_NODES = 1
@@ -29,6 +34,9 @@ class Network(StrEnum):
     PRIVATE = "private"
 
 
+NetworkName = Network | Literal["public", "restricted", "private"]
+
+
 class ManagedNetwork(StrEnum):
     """The network that Azure itself makes for the workspace's machines."""
 
@@ -37,11 +45,17 @@ class ManagedNetwork(StrEnum):
     APPROVED_OUTBOUND = "approved_outbound"
 
 
+ManagedNetworkName = ManagedNetwork | Literal["none", "internet_outbound", "approved_outbound"]
+
+
 class Firewall(StrEnum):
     """What keeps to rules that name hosts, and is paid by the hour."""
 
     BASIC = "basic"
     STANDARD = "standard"
+
+
+FirewallName = Firewall | Literal["basic", "standard"]
 
 
 class Router(StrEnum):
@@ -52,11 +66,17 @@ class Router(StrEnum):
     CLUSTER_IP = "cluster_ip"
 
 
+RouterName = Router | Literal["load_balancer", "node_port", "cluster_ip"]
+
+
 class Replace(StrEnum):
     """What becomes of a cluster of machines when something changes that can't be changed on one that exists."""
 
     SIDE_BY_SIDE = "side-by-side"
     DRAIN_FIRST = "drain-first"
+
+
+ReplaceName = Replace | Literal["side-by-side", "drain-first"]
 
 
 class ModelType(StrEnum):
@@ -65,6 +85,9 @@ class ModelType(StrEnum):
     CUSTOM = "custom"
     TRITON = "triton"
     MLFLOW = "mlflow"
+
+
+ModelTypeName = ModelType | Literal["custom", "triton", "mlflow"]
 
 
 class OutboundRuleArgs(TypedDict):
@@ -80,7 +103,7 @@ class OutboundRuleArgs(TypedDict):
     """Plain: TCP, UDP, ICMP or *, with service_tag. Default: TCP."""
     ports: NotRequired[str]
     """Plain: ports and ranges of them, such as "443, 8080-8089", with service_tag. Default: 443."""
-    resource_id: NotRequired[pulumi.Input[str]]
+    resource_id: NotRequired[OpenInput[str]]
     """Wired: ARM id of a resource that gets a private endpoint, which is paid by the hour. Default: none."""
     subresource: NotRequired[str]
     """Plain: the part of that resource, such as blob. Needed with resource_id. Default: none."""
@@ -89,7 +112,7 @@ class OutboundRuleArgs(TypedDict):
 class PrivateEndpointArgs(TypedDict):
     """The workspace's address in a network of one's own."""
 
-    subnet_id: pulumi.Input[str]
+    subnet_id: OpenInput[str]
     """Wired: ARM id of the subnet that the address is in."""
 
 
@@ -100,6 +123,15 @@ class KeyVaultArgs(PartArgs):
     """Plain: true lets nobody destroy a deleted vault before its time; that is for good. Not with `existing`. Default: true."""
     retention_days: NotRequired[int]
     """Plain: how many days a deleted vault can be brought back, 7 to 90; that is for good. Not with `existing`. Default: 7."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.KEY_VAULT)]]
+    """azure-native properties of the vault, set last and judged only by Azure; null removes one. Default: none."""
+
+
+class InsightsArgs(PartArgs):
+    """What endpoints and jobs measure goes there. `create` alone stands for all defaults."""
+
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.INSIGHTS_COMPONENT)]]
+    """azure-native properties of the component, set last and judged only by Azure; null removes one. Default: none."""
 
 
 class InstanceTypeArgs(TypedDict):
@@ -111,7 +143,7 @@ class InstanceTypeArgs(TypedDict):
     """Memory, such as 4Gi. Default: 2Gi."""
     gpus: NotRequired[int]
     """GPUs, whole ones or shares of one where the pool shares its own. Default: 0."""
-    node_selector: NotRequired[dict[str, str]]
+    node_selector: NotRequired[Mapping[str, str]]
     """Labels of the nodes that it runs on, such as azure-gpu/pool: t4. Default: any node."""
 
 
@@ -121,7 +153,7 @@ class ExtensionArgs(TypedDict):
     install: NotRequired[bool]
     """Plain: false where the cluster has it already. Default: true, but on an existing cluster, which is never changed
     unasked."""
-    router: NotRequired[Router]
+    router: NotRequired[RouterName]
     """Plain: how endpoints are reached. Default: load_balancer, inside the cluster's network where `internal` says so."""
     internal: NotRequired[bool]
     """Plain: true gives the load balancer an address in the cluster's own network alone. Default: true."""
@@ -158,31 +190,32 @@ class ComputeArgs(TypedDict):
     spot: NotRequired[bool]
     """Plain: true takes low-priority machines, which Azure Machine Learning had in place of Spot until 2026-03-31. With size.
     Default: false."""
-    subnet_id: NotRequired[pulumi.Input[str]]
+    subnet_id: NotRequired[OpenInput[str]]
     """Wired: ARM id of the subnet of the machines; with size, and without a managed network alone. Default: Azure's own
     network."""
     public_addresses: NotRequired[bool]
     """Plain: false gives the machines no public address, which needs a managed network, or `subnet_id` with a way out of its own
     and a private endpoint of the workspace. With size. Default: false where they can do without, else true."""
-    replace: NotRequired[Replace]
+    replace: NotRequired[ReplaceName]
     """Plain: what becomes of the machines when something changes that can't be changed: size, priority, subnet, addresses.
     side-by-side makes the new cluster beside the old one, under a name that ends in a hash, and needs the quota of both;
     drain-first deletes the old one first, with whatever runs on it. With size. Default: side-by-side where the name has at most
     18 characters, of Azure's 24, drain-first where it is longer."""
-    cluster: NotRequired[str]
-    """Plain: name of one of the stack's `clusters`, which is attached. Default: none."""
+    cluster: NotRequired[AttachableCluster | OpenInput[str]]
+    """The cluster that is attached: its name under `clusters`; in a program, the component or its ARM id. Default: none."""
     namespace: NotRequired[str]
     """Plain: the namespace that work runs in; it has to be there. With cluster. Default: that of the cluster's own jobs, else
     default."""
-    instance_types: NotRequired[dict[str, InstanceTypeArgs]]
+    instance_types: NotRequired[Mapping[str, InstanceTypeArgs]]
     """What a pod gets, by the name that jobs and endpoints use. With cluster. Default: none."""
     default_instance_type: NotRequired[str]
     """Plain: the instance type of what names none; without one a pod gets 0.6 processors and no GPU. With cluster. Default: the
     one there is, where there is one alone."""
-    extension: NotRequired[ExtensionArgs]
+    extension: NotRequired[ExtensionArgs | Literal["install"]]
     """How the extension is put onto the cluster; one compute of each cluster says it. With cluster. Default: as its keys say."""
-    vm: NotRequired[str]
-    """Plain: name of one of the stack's `vms`, which is attached; Linux alone. The service signs on to it by SSH, so it needs a
+    vm: NotRequired[AttachableVm | str]
+    """The virtual machine that is attached: its name under `vms`; in a program, the component. Linux
+    alone. The service signs on to it by SSH, so it needs a
     `public_address`, and AzureMachineLearning among its `allowed_ranges`. Default: none."""
     private_key: NotRequired[pulumi.Input[str]]
     """Wired: the private key by which the workspace signs on by SSH; secret. Needed with vm. Default: none."""
@@ -191,8 +224,10 @@ class ComputeArgs(TypedDict):
     expires_after: NotRequired[str]
     """Plain: the last day of the machines, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC.
     Needed with size. Default: none."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Plain: tags beside the workspace's, over which they win. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_COMPUTE)]]
+    """azure-native properties of the compute, set last and judged only by Azure; null removes one. Default: none."""
 
 
 class ModelArgs(TypedDict):
@@ -207,12 +242,14 @@ class ModelArgs(TypedDict):
     puts it. Exactly one of path and uri. Default: none."""
     uri: NotRequired[str]
     """Where it lies otherwise: azureml://… or https://… of a blob storage account. Default: none."""
-    type: NotRequired[ModelType]
+    type: NotRequired[ModelTypeName]
     """What lies there: custom (such as a SavedModel), triton or mlflow. Default: custom."""
     description: NotRequired[str]
     """What people read. Default: none."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags of the version. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_MODEL_VERSION)]]
+    """azure-native properties of the version, set last and judged only by Azure; null removes one. Default: none."""
 
 
 class RoutesArgs(TypedDict):
@@ -235,23 +272,26 @@ class EnvironmentArgs(TypedDict):
     """Its name in the workspace, which several versions share. Default: the name here."""
     version: NotRequired[str]
     """Its version, such as "1", in quotes. Needed but with workload, where it is the image's tag. Default: none."""
-    workload: NotRequired[Workload]
-    """A workload of this repository, whose image the stack's registry builds: `scoring` answers requests by itself. Exactly one
-    of workload and image. Default: none."""
+    workload: NotRequired[WorkloadName]
+    """A workload of this repository, whose image the stack's registry builds: `scoring` answers requests by itself with the model
+    of its deployment, `digits` with the one in its image, where the deployment has none. Exactly one of workload and image.
+    Default: none."""
     image: NotRequired[str]
     """An image. With conda_file the one that the environment starts from. Default: none."""
     conda_file: NotRequired[str]
     """Path of a conda file beside this program, such as environments/train.yml. Default: none; the image has everything."""
     routes: NotRequired[RoutesArgs]
-    """How an image is asked that answers requests by itself. Default: with workload scoring its own, else none: the service's own
-    server runs code."""
+    """How an image is asked that answers requests by itself. Default: with workload scoring or digits its own, else none: the
+    service's own server runs code."""
     gpu: NotRequired[bool]
     """True says that it is of no use without a GPU. Default: true where the image's name speaks of CUDA or the conda file of a
     package for GPUs alone."""
     description: NotRequired[str]
     """What people read. Default: none."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags of the version. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_ENVIRONMENT_VERSION)]]
+    """azure-native properties of the version, set last and judged only by Azure; null removes one. Default: none."""
 
 
 class CodeArgs(TypedDict):
@@ -265,34 +305,36 @@ class CodeArgs(TypedDict):
     """Where its folder lies: https://… of a blob storage account."""
     description: NotRequired[str]
     """What people read. Default: none."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_CODE_VERSION)]]
+    """azure-native properties of the version, set last and judged only by Azure; null removes one. Default: none."""
 
 
 class MlWorkspaceSettings(PartArgs):
     """A workspace that is created, or the existing one to use; any other key is enough to create one."""
 
-    workspace_name: NotRequired[str]
+    workspace_name: NotRequired[OpenInput[str]]
     """Plain: its name in Azure. A deleted workspace keeps its name for 14 days, so one that is said can't be made again before.
     Default: one with a random end."""
-    location: NotRequired[str]
+    location: NotRequired[OpenInput[str]]
     """Plain: Azure region of the workspace and its computes. Default: the stack's."""
-    network: NotRequired[Network]
+    network: NotRequired[NetworkName]
     """Plain: who reaches the workspace. public: everybody, who then has to log in by Entra; private: private endpoints alone, so
     whoever runs jobs and asks endpoints has to be in the network of one; restricted, to some addresses, is nothing that this API
     has, and refused. Default: public, because without a network of one's own nobody would reach a private one."""
     private_endpoint: NotRequired[PrivateEndpointArgs]
     """The workspace's address in a network of one's own. Default: none."""
-    managed_network: NotRequired[ManagedNetwork]
+    managed_network: NotRequired[ManagedNetworkName]
     """Plain: the network that Azure makes for the workspace's machines, with its first machine, which then takes half an hour.
     internet_outbound lets them go anywhere; approved_outbound only where `outbound_rules` and the service's own lead. Private
     endpoints are paid by the hour, and a firewall as soon as a rule names a host. It can be made stricter and never be taken
     back. Default: none."""
-    outbound_rules: NotRequired[dict[str, OutboundRuleArgs]]
+    outbound_rules: NotRequired[Mapping[str, OutboundRuleArgs]]
     """Where machines in the managed network may go. Default: what the service needs."""
-    firewall: NotRequired[Firewall]
+    firewall: NotRequired[FirewallName]
     """Plain: the firewall of rules that name hosts. Default: basic, the cheaper one."""
-    key_vault: NotRequired[KeyVaultArgs]
+    key_vault: NotRequired[KeyVaultArgs | Literal["create"]]
     """The vault that it keeps secrets in: `create`, or `existing: <id>`. Default: create."""
-    insights: NotRequired[PartArgs]
+    insights: NotRequired[InsightsArgs | Literal["create"]]
     """Application Insights, for what endpoints and jobs measure: `create`, which needs the foundation's `log_workspace`, or
     `existing: <id>`. Default: create."""
     high_business_impact: NotRequired[bool]
@@ -301,25 +343,31 @@ class MlWorkspaceSettings(PartArgs):
     """Plain: what people read. Default: its name."""
     description: NotRequired[str]
     """Plain: what people read. Default: none."""
-    computes: NotRequired[dict[str, ComputeArgs]]
+    computes: NotRequired[Mapping[str, ComputeArgs]]
     """Computes by name: clusters of machines, Kubernetes clusters and virtual machines. Default: none."""
-    models: NotRequired[dict[str, ModelArgs]]
+    models: NotRequired[Mapping[str, ModelArgs]]
     """Versions of models by name. Default: none."""
-    environments: NotRequired[dict[str, EnvironmentArgs]]
+    environments: NotRequired[Mapping[str, EnvironmentArgs]]
     """Versions of environments by name. Default: none."""
-    code: NotRequired[dict[str, CodeArgs]]
+    code: NotRequired[Mapping[str, CodeArgs]]
     """Versions of code by name. Default: none."""
-    tags: NotRequired[dict[str, str]]
+    tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags beside the stack's, over which they win. Default: none."""
     as_of: NotRequired[str]
     """Plain: the day at which the workspace and what is in it are judged, YYYY-MM-DD, and its tag `as-of`. Default: the
     stack's."""
+    overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_WORKSPACE)]]
+    """azure-native properties of the workspace, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class MlWorkspaceArgs(MlWorkspaceSettings, OfStack):
-    """A workspace, and what it stands on. One that is created keeps its data in `storage`."""
+class MlWorkspaceArgs(MlWorkspaceSettings, CommonArgs):
+    """A workspace, and where it belongs. One that is created is the default, and keeps its data in the storage account."""
 
-    clusters: NotRequired[dict[str, ClusterOfWorkspace]]
+
+class MlWorkspaceWiring(MlWorkspaceSettings, OfStack):
+    """The same, wired to what it needs. One that is created keeps its data in `storage`."""
+
+    clusters: NotRequired[Mapping[str, ClusterOfWorkspace]]
     """The stack's AKS clusters, for computes. Default: none."""
-    vms: NotRequired[dict[str, VmOfWorkspace]]
+    vms: NotRequired[Mapping[str, VmOfWorkspace]]
     """The stack's virtual machines, for computes. Default: none."""

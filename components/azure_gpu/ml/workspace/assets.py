@@ -19,12 +19,13 @@ from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
 from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, ModelType, RoutesArgs
-from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.context import Tags, check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
 
 PROJECT = Path()  # where paths in a stack file start: the project's folder, in which the engine runs the program
-SERVES = (Workload.SCORING,)  # workloads whose image answers requests by itself
+SERVES = (Workload.SCORING, Workload.DIGITS)  # workloads whose image answers requests by itself
+WITHOUT_MODEL = (Workload.SCORING,)  # those of them that have no model in their image
 MODEL_TYPES = {ModelType.CUSTOM: "custom_model", ModelType.TRITON: "triton_model", ModelType.MLFLOW: "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
@@ -52,7 +53,7 @@ class ModelSpec:
     uri: str
     type: ModelType
     description: str
-    tags: dict[str, str]
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,12 @@ class EnvironmentSpec:
     gpu: bool
     gpu_is_said: bool
     description: str
-    tags: dict[str, str]
+    tags: Tags
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether its image serves, and is known to have no model."""
+        return self.workload in WITHOUT_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

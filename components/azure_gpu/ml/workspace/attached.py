@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pulumi
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -16,10 +18,14 @@ from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning import compute, extension
 from azure_gpu.catalog.services.machine_learning.compute import MachineRequest
 from azure_gpu.catalog.services.machine_learning.extension import InstanceTypeRequest
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.ml.workspace import extension as workspace_extension
 from azure_gpu.ml.workspace.args import DEFAULT_NAMESPACE, ComputeArgs, ExtensionArgs, InstanceTypeArgs
-from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
+from azure_gpu.shared import existing
+from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, ClusterOfWorkspace, VmOfWorkspace
+from azure_gpu.shared.context import Tags, known
+from azure_gpu.shared.validation import written
+from azure_gpu.shared.wording import give_secret
 
 _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)?")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -33,7 +39,7 @@ class OfWorkspace(NamedTuple):
     location_path: str
     managed_network: bool
     reached_privately: bool
-    tags: Mapping[str, str]
+    tags: Tags
     clusters: Mapping[str, ClusterOfWorkspace]
     vms: Mapping[str, VmOfWorkspace]
     extension_said_by: Mapping[str, str]  # by cluster, the compute that says how the extension is put onto it
@@ -60,7 +66,7 @@ class KubernetesSpec:
     default_instance_type: str  # empty: none
     extension: ExtensionArgs | None  # None: another compute on the cluster says it
     description: str
-    tags: dict[str, str]
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,20 +77,66 @@ class MachineSpec:
     path: str
     vm: str  # its name in the stack file
     description: str
-    tags: dict[str, str]
+    tags: Tags
+
+
+class Attached(NamedTuple):
+    """What computes attach, by the names that stand for it in their arguments."""
+
+    clusters: dict[str, ClusterOfWorkspace]
+    vms: dict[str, VmOfWorkspace]
+
+
+def attached_of(computes: Mapping[str, Any], component: str) -> Attached:
+    """The clusters and machines that a program names as components or by their ids; names take their places."""
+    found = Attached({}, {})
+    for name, said in computes.items():
+        cluster, vm = said.get("cluster"), said.get("vm")
+        if isinstance(cluster, AttachableCluster):
+            said["cluster"] = cluster.pulumi_resource_name
+            found.clusters[said["cluster"]] = cluster.of_workspace
+        elif cluster is not None:
+            text = known(cluster)
+            parsed = arm_ids.parse(text) if text is not None else None
+            if text is None or parsed is not None:  # any other text names nothing
+                said["cluster"] = parsed.name if parsed is not None else name
+                found.clusters[said["cluster"]] = _by_id(cluster, f"{component}.computes.{name}.cluster")
+        if isinstance(vm, AttachableVm):
+            said["vm"] = vm.pulumi_resource_name
+            found.vms[said["vm"]] = vm.of_workspace
+    return found
+
+
+def _by_id(cluster: pulumi.Input[str], path: str) -> ClusterOfWorkspace:
+    """A cluster of which nothing is known but its id."""
+    parts = existing.parts(cluster)
+    return ClusterOfWorkspace(
+        id=cluster,
+        name=parts.apply(lambda each: each.name),
+        resource_group_name=parts.apply(lambda each: each.resource_group),
+        path=path,
+        existing=True,
+        namespace="",
+        local_accounts=True,
+        open_to_everybody=True,
+        nodes=0,
+        vcpus=0,
+        gpus={},
+        taints={},
+    )
 
 
 def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[KubernetesSpec, list[Problem]]:
-    cluster = of.clusters.get(said.get("cluster", ""))
+    cluster = of.clusters.get(str(said.get("cluster", "")))
     types = {key: _instance_type(each) for key, each in said.get("instance_types", {}).items()}
     only = next(iter(types)) if len(types) == 1 else ""
     here = cluster["namespace"] if cluster is not None else ""
-    says_extension = of.extension_said_by.get(said.get("cluster", ""), name)
-    extension_said = said.get("extension", ExtensionArgs())
+    says_extension = of.extension_said_by.get(str(said.get("cluster", "")), name)
+    extension_said = written(said.get("extension", ExtensionArgs()))
     spec = KubernetesSpec(
         name=name,
         path=path,
-        cluster=said.get("cluster", ""),
+        cluster=str(said.get("cluster", "")),
         namespace=said.get("namespace", here or DEFAULT_NAMESPACE),
         instance_types=types,
         default_instance_type=said.get("default_instance_type", only),
@@ -155,11 +207,11 @@ def _instance_type_problems(name: str, said: InstanceTypeArgs, path: str, day: d
 
 
 def machine(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[MachineSpec, list[Problem]]:
-    vm = of.vms.get(said.get("vm", ""))
+    vm = of.vms.get(str(said.get("vm", "")))
     spec = MachineSpec(
         name=name,
         path=path,
-        vm=said.get("vm", ""),
+        vm=str(said.get("vm", "")),
         description=said.get("description", ""),
         tags={**of.tags, **said.get("tags", {})},
     )
@@ -191,7 +243,7 @@ def _without_password(problem: Problem, path: str) -> Problem:
     if problem.path != path:
         return problem
     message = "the service signs on by SSH, with the private key of the machine's ssh_public_key, and none is said"
-    fix = f"pulumi config set --secret --path '{path}'"
+    fix = give_secret(path)
     return problem._replace(message=message, value=None, allowed="a private key without a pass phrase", fix=fix)
 
 

@@ -17,13 +17,15 @@ from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.ml.workspace import extension as workspace_extension, immutable as workspace_immutable, inputs
-from azure_gpu.ml.workspace.args import ExtensionArgs, MlWorkspaceArgs, Replace
+from azure_gpu.ml.workspace.args import ExtensionArgs, MlWorkspaceWiring, Replace
 from azure_gpu.ml.workspace.assets import EnvironmentSpec, ModelSpec
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import MachinesSpec
-from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.shared import overrides
 from azure_gpu.shared.attachable import ClusterOfWorkspace
-from azure_gpu.shared.context import StorageArgs
+from azure_gpu.shared.context import StorageArgs, declared
+from azure_gpu.shared.overrides import Overrides
 
 EXTENSION_NAME = "azureml"  # as its page calls it, and the namespace that it lives in
 
@@ -32,17 +34,19 @@ EXTENSION_NAME = "azureml"  # as its page calls it, and the namespace that it li
 class Place:
     """The workspace that everything is put into."""
 
+    path: str  # where the workspace is described
     name: str  # of the component, which the names of resources begin with
     workspace: pulumi.Output[str]  # its name in Azure, known once what is in it may be made
     workspace_id: pulumi.Output[str]
     group: pulumi.Input[str]
     declared: ml.Workspace | None  # None: it exists
     parent: pulumi.Resource
+    provider: pulumi.ProviderResource | None = None  # of the subscription that it is in, where that is another
 
     @property
     def child(self) -> pulumi.ResourceOptions:
         """Options of what is in the workspace, which goes with it."""
-        return pulumi.ResourceOptions(parent=self.parent, deleted_with=self.declared)
+        return pulumi.ResourceOptions(parent=self.parent, deleted_with=self.declared, provider=self.provider)
 
 
 def _with(
@@ -51,16 +55,20 @@ def _with(
     depends_on: Sequence[pulumi.Resource] = (),
     replace_on_changes: Sequence[str] = (),
     delete_before_replace: bool | None = None,
+    given: Overrides | None = None,
 ) -> pulumi.ResourceOptions:
+    """`given`: the overrides of the resource."""
+    assert opts.parent is not None
     more = pulumi.ResourceOptions(
         depends_on=list(depends_on),
         replace_on_changes=list(replace_on_changes),
         delete_before_replace=delete_before_replace,
+        transformations=overrides.applied(given, opts.parent),
     )
     return pulumi.ResourceOptions.merge(opts, more)
 
 
-def computes(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict[str, ml.Compute]:
+def computes(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, ml.Compute]:
     """All computes."""
     extensions = _extensions(spec, args, place)
     declared: dict[str, ml.Compute] = {}
@@ -74,14 +82,14 @@ def computes(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict
     return declared
 
 
-def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> ml.Compute:
+def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> ml.Compute:
     subnet = args.get("computes", {})[compute.name].get("subnet_id")
     return ml.Compute(
         f"{place.name}-compute-{compute.name}",
         compute_name=pulumi.Output.from_input(subnet or "").apply(compute.azure_name),
         workspace_name=place.workspace,
         resource_group_name=place.group,
-        location=spec.location,
+        location=declared(spec.location, args.get("location")),
         identity=inputs.identity(args.get("identity_id", "")),
         properties=inputs.machines(compute, spec.location, subnet),
         tags=compute.tags,
@@ -90,6 +98,7 @@ def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceArg
             replace_on_changes=workspace_immutable.REPLACING_COMPUTE,
             # Said either way: the provider would delete a compute of a name that is said before it makes another.
             delete_before_replace=compute.replace is Replace.DRAIN_FIRST,
+            given=args.get("computes", {})[compute.name].get("overrides"),
         ),
     )
 
@@ -97,7 +106,7 @@ def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceArg
 def _kubernetes(
     compute: KubernetesSpec,
     spec: MlWorkspaceSpec,
-    args: MlWorkspaceArgs,
+    args: MlWorkspaceWiring,
     place: Place,
     extension: kubernetesconfiguration.Extension | None,
 ) -> ml.Compute:
@@ -107,7 +116,7 @@ def _kubernetes(
         compute_name=compute.name,
         workspace_name=place.workspace,
         resource_group_name=place.group,
-        location=spec.location,
+        location=declared(spec.location, args.get("location")),
         identity=inputs.identity(args.get("identity_id", "")),
         properties=inputs.kubernetes(compute, cluster["id"]),
         tags=compute.tags,
@@ -116,29 +125,31 @@ def _kubernetes(
             replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
             delete_before_replace=True,  # its name is fixed
             depends_on=[extension] if extension is not None else [],
+            given=args.get("computes", {})[compute.name].get("overrides"),
         ),
     )
 
 
-def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> ml.Compute:
+def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> ml.Compute:
     key = args.get("computes", {})[compute.name].get("private_key", "")
     return ml.Compute(
         f"{place.name}-compute-{compute.name}",
         compute_name=compute.name,
         workspace_name=place.workspace,
         resource_group_name=place.group,
-        location=spec.location,
+        location=declared(spec.location, args.get("location")),
         properties=inputs.machine(compute, args.get("vms", {})[compute.vm], key),
         tags=compute.tags,
         opts=_with(
             place.child,
             replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
             delete_before_replace=True,  # its name is fixed
+            given=args.get("computes", {})[compute.name].get("overrides"),
         ),
     )
 
 
-def _extensions(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict[str, kubernetesconfiguration.Extension]:
+def _extensions(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, kubernetesconfiguration.Extension]:
     """The extension of each cluster that gets one, by the cluster's name in the stack file."""
     declared: dict[str, kubernetesconfiguration.Extension] = {}
     for compute in spec.kubernetes.values():
@@ -176,7 +187,7 @@ def _extension(name: str, said: ExtensionArgs, cluster: ClusterOfWorkspace, plac
     )
 
 
-def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> list[pulumi.Resource]:
+def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> list[pulumi.Resource]:
     """The container that models are uploaded to, where the stack has made the account, and the datastore on it."""
     account = args.get("storage")
     if account is None or not (place.declared is not None or spec.assets.stores_models):
@@ -191,7 +202,7 @@ def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> l
                 account_name=account_name,
                 resource_group_name=args["resource_group_name"],
                 public_access=storage.PublicAccess.NONE,
-                opts=pulumi.ResourceOptions(parent=place.parent),
+                opts=pulumi.ResourceOptions(parent=place.parent, protect=spec.context.protect),
             )
         )
     declared.append(
@@ -207,17 +218,17 @@ def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> l
     return declared
 
 
-def _account_name(args: MlWorkspaceArgs) -> pulumi.Output[str]:
+def _account_name(args: MlWorkspaceWiring) -> pulumi.Output[str]:
     return pulumi.Output.from_input(storage_id(args)).apply(lambda found: found.rsplit("/", 1)[-1])
 
 
-def _store_name(args: MlWorkspaceArgs, place: Place) -> pulumi.Input[str]:
+def _store_name(args: MlWorkspaceWiring, place: Place) -> pulumi.Input[str]:
     """Of the datastore. In a workspace that exists others have theirs, so it is called after the stack's own account."""
     return MODEL_STORE if place.declared is not None else _account_name(args).apply(lambda name: f"{MODEL_STORE}_{name}")
 
 
 def models(
-    spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place, store: list[pulumi.Resource]
+    spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place, store: list[pulumi.Resource]
 ) -> dict[str, ml.ModelVersion]:
     """All models."""
     return {
@@ -228,13 +239,13 @@ def models(
             workspace_name=place.workspace,
             resource_group_name=place.group,
             properties=inputs.model(each, _uri(each, args, place)),
-            opts=_kept(each.path, place, depends_on=store if each.stored else []),
+            opts=_kept(each.path, place, args.get("models", {})[key].get("overrides"), depends_on=store if each.stored else []),
         )
         for key, each in spec.assets.models.items()
     }
 
 
-def _uri(spec: ModelSpec, args: MlWorkspaceArgs, place: Place) -> pulumi.Input[str]:
+def _uri(spec: ModelSpec, args: MlWorkspaceWiring, place: Place) -> pulumi.Input[str]:
     """Where a model lies. A path in the stack's container is one in the datastore on it, spelt as Azure keeps it."""
     if not spec.stored:
         return spec.uri
@@ -251,12 +262,12 @@ def _uri(spec: ModelSpec, args: MlWorkspaceArgs, place: Place) -> pulumi.Input[s
     return pulumi.Output.all(place.workspace_id, _store_name(args, place)).apply(lambda both: spelt(*both))
 
 
-def environments(spec: MlWorkspaceSpec, args: MlWorkspaceArgs, place: Place) -> dict[str, ml.EnvironmentVersion]:
+def environments(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, ml.EnvironmentVersion]:
     """All environments."""
     return {key: _environment(key, each, args, place) for key, each in spec.assets.environments.items()}
 
 
-def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceArgs, place: Place) -> ml.EnvironmentVersion:
+def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceWiring, place: Place) -> ml.EnvironmentVersion:
     image: pulumi.Input[str] = spec.image
     version: pulumi.Input[str] = spec.version
     if spec.workload is not None and "registry" in args:
@@ -269,11 +280,11 @@ def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceArgs, place: 
         workspace_name=place.workspace,
         resource_group_name=place.group,
         properties=inputs.environment(spec, image),
-        opts=_kept(spec.path, place),
+        opts=_kept(spec.path, place, args.get("environments", {})[key].get("overrides")),
     )
 
 
-def code(spec: MlWorkspaceSpec, place: Place) -> dict[str, ml.CodeVersion]:
+def code(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, ml.CodeVersion]:
     """All code."""
     return {
         key: ml.CodeVersion(
@@ -283,21 +294,23 @@ def code(spec: MlWorkspaceSpec, place: Place) -> dict[str, ml.CodeVersion]:
             workspace_name=place.workspace,
             resource_group_name=place.group,
             properties=inputs.code(each),
-            opts=_kept(each.path, place),
+            opts=_kept(each.path, place, args.get("code", {})[key].get("overrides")),
         )
         for key, each in spec.assets.code.items()
     }
 
 
-def _kept(path: str, place: Place, depends_on: list[pulumi.Resource] | None = None) -> pulumi.ResourceOptions:
+def _kept(
+    path: str, place: Place, given: Overrides | None, depends_on: list[pulumi.Resource] | None = None
+) -> pulumi.ResourceOptions:
     """Of a version: another one comes before the one that something may still use goes."""
-    below = path.removeprefix(f"{PATH}.").replace(".", "-")
+    below = path.removeprefix(f"{place.path}.").replace(".", "-")
     return pulumi.ResourceOptions.merge(
-        _with(place.child, depends_on=depends_on or [], delete_before_replace=False),
+        _with(place.child, depends_on=depends_on or [], delete_before_replace=False, given=given),
         workspace_immutable.keeps_its_content(f"{place.name}-{below}", path),
     )
 
 
-def storage_id(args: MlWorkspaceArgs) -> pulumi.Input[str]:
+def storage_id(args: MlWorkspaceWiring) -> pulumi.Input[str]:
     """ARM id of the stack's storage account."""
     return cast(StorageArgs, args.get("storage"))["id"]

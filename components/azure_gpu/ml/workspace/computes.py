@@ -25,11 +25,11 @@ from azure_gpu.ml.workspace import attached as workspace_attached
 from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, ComputeArgs, Replace
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, OfWorkspace
 from azure_gpu.ml.workspace.immutable import HASH_LENGTH, LONGEST_NAME, LONGEST_SIDE_BY_SIDE, compute_name, default_replace
-from azure_gpu.shared.context import check_tags
+from azure_gpu.shared.context import Tags, check_tags
 from azure_gpu.shared.end_dates import resolve_end
 
 _KINDS = ("size", "cluster", "vm")
-_OF_ALL = frozenset({"description", "tags"})
+_OF_ALL = frozenset({"description", "overrides", "tags"})
 _OF_KIND = {
     "size": frozenset(
         {
@@ -64,7 +64,7 @@ class MachinesSpec:
     public_addresses: bool
     replace: Replace
     description: str
-    tags: dict[str, str]
+    tags: Tags
     expires_at: str | None
     use: SizeUse
     cost: PoolCost  # with all machines that there can be

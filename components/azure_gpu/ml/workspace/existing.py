@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices
+import pulumi
+from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices as ml
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.workspace import assets as workspace_assets
 from azure_gpu.ml.workspace.args import ManagedNetwork, Network
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
 from azure_gpu.shared import existing
+from azure_gpu.shared.context import known
+from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 # As Azure spells them.
 ISOLATION = {
@@ -28,37 +32,43 @@ ISOLATION = {
 _BY_ISOLATION = {azures: ours for ours, azures in ISOLATION.items()}
 
 
-def look_up(spec: MlWorkspaceSpec) -> tuple[MlWorkspaceSpec, list[Problem]]:
+def look_up(spec: MlWorkspaceSpec, asked_by: AskedBy = OF_STACK) -> tuple[MlWorkspaceSpec, list[Problem]]:
     """The spec with what was read, and what is wrong with that."""
     environments, problems = workspace_assets.read_conda(spec.assets.environments)
     spec = replace(spec, assets=replace(spec.assets, environments=environments))
     if spec.existing is not None:
-        found, more = _workspace(spec, spec.existing)
+        found, more = _workspace(spec, spec.existing, asked_by)
         return found, [*problems, *more]
     if spec.key_vault.existing is not None:
         problems += existing.read(
-            lambda group, name: keyvault.get_vault(resource_group_name=group, vault_name=name),
+            lambda group, name, opts: keyvault.get_vault(resource_group_name=group, vault_name=name, opts=opts),
             azure_types.KEY_VAULT,
             spec.key_vault.existing,
-            f"{PATH}.key_vault.existing",
+            f"{spec.context.path(PATH)}.key_vault.existing",
+            asked_by,
+            spec.context.subscription_id,
         )[1]
     if spec.insights is not None:
         problems += existing.read(
-            lambda group, name: applicationinsights.get_component(resource_group_name=group, resource_name=name),
+            lambda group, name, opts: applicationinsights.get_component(resource_group_name=group, resource_name=name, opts=opts),
             azure_types.INSIGHTS_COMPONENT,
             spec.insights,
-            f"{PATH}.insights.existing",
+            f"{spec.context.path(PATH)}.insights.existing",
+            asked_by,
+            spec.context.subscription_id,
         )[1]
     return spec, problems
 
 
-def _workspace(spec: MlWorkspaceSpec, workspace: ArmId) -> tuple[MlWorkspaceSpec, list[Problem]]:
-    path = f"{PATH}.existing"
+def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tuple[MlWorkspaceSpec, list[Problem]]:
+    path = f"{spec.context.path(PATH)}.existing"
     found, problems = existing.read(
-        lambda group, name: machinelearningservices.get_workspace(resource_group_name=group, workspace_name=name),
+        lambda group, name, opts: ml.get_workspace(resource_group_name=group, workspace_name=name, opts=opts),
         azure_types.ML_WORKSPACE,
         workspace,
         path,
+        asked_by,
+        spec.context.subscription_id,
     )
     if found is None:
         return spec, problems
@@ -91,5 +101,53 @@ def _elsewhere(spec: MlWorkspaceSpec, workspace: ArmId, location: str, path: str
         message=f"this workspace is in {location}, and its computes are to be in {spec.location}",
         value=workspace.text,
         allowed="a workspace in the region of its computes",
-        fix=f"add {PATH}.location: {regions.normalise(location)}, or name a workspace in {spec.location}",
+        fix=f"add {spec.context.path(PATH)}.location: {regions.normalise(location)}, or name a workspace in {spec.location}",
     )
+
+
+def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[WorkspaceOfEndpoint, list[Problem]]:
+    """The workspace that a program names by its id, for an endpoint. What an output is the id of isn't read: it is taken for a
+    public one without computes."""
+    parts = existing.parts(given)
+    offered = WorkspaceOfEndpoint(
+        name=parts.apply(lambda each: each.name),
+        id=given,
+        resource_group_name=parts.apply(lambda each: each.resource_group),
+        location="",
+        existing=True,
+        public=True,
+        reached_privately=False,
+        managed_network=False,
+        computes={},
+        models={},
+        environments={},
+        code={},
+    )
+    text = known(given)
+    if text is None:
+        found = ml.get_workspace_output(
+            resource_group_name=offered["resource_group_name"], workspace_name=offered["name"], opts=asked_by.opts
+        )
+        offered["located"] = found.location.apply(lambda location: location or "")
+        return offered, []
+    problems = existing.check_id(text, azure_types.ML_WORKSPACE, path)
+    parsed = arm_ids.parse(text)
+    if problems or parsed is None:
+        return offered, problems
+    found, problems = existing.read(
+        lambda group, name, opts: ml.get_workspace(resource_group_name=group, workspace_name=name, opts=opts),
+        azure_types.ML_WORKSPACE,
+        parsed,
+        path,
+        asked_by,
+        own,
+    )
+    offered["provider"] = asked_by.provider_at(parsed, own) if not problems else None
+    if found is not None:
+        offered["location"] = regions.normalise(found.location or "")
+        offered["public"] = found.public_network_access != "Disabled"
+        offered["reached_privately"] = bool(found.private_endpoint_connections)
+        offered["managed_network"] = (
+            found.managed_network is not None and found.managed_network.isolation_mode != ISOLATION[ManagedNetwork.NONE]
+        )
+    return offered, problems

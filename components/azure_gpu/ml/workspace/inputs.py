@@ -5,7 +5,6 @@ In: specs, and what is wired. Out: arguments of resources. Nothing is declared h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -22,6 +21,7 @@ from azure_gpu.ml.workspace.computes import MachinesSpec
 from azure_gpu.ml.workspace.existing import ISOLATION
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared.attachable import VmOfWorkspace
+from azure_gpu.shared.context import Tags
 
 FIREWALLS = {Firewall.BASIC: "Basic", Firewall.STANDARD: "Standard"}
 
@@ -232,5 +232,5 @@ def code(spec: CodeSpec) -> ml.CodeVersionPropertiesArgs:
     return ml.CodeVersionPropertiesArgs(code_uri=spec.uri, description=spec.description or None, is_anonymous=False)
 
 
-def _tags(tags: Mapping[str, str]) -> dict[str, pulumi.Input[str]] | None:
+def _tags(tags: Tags) -> dict[str, pulumi.Input[str]] | None:
     return dict(tags) or None

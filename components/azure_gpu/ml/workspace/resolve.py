@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from azure_gpu.catalog import names, regions
+from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -21,8 +21,9 @@ from azure_gpu.ml.workspace.computes import ComputeSpec
 from azure_gpu.ml.workspace.spec import PATH, KeyVault, MlWorkspaceSpec
 from azure_gpu.shared import existing
 from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
-from azure_gpu.shared.context import Context, check_tags, resolve_day
-from azure_gpu.shared.part import PartArgs, resolve_part
+from azure_gpu.shared.context import Context, check_region, check_tags, known, resolve_day
+from azure_gpu.shared.part import PartArgs, not_changed, resolve_part
+from azure_gpu.shared.validation import written
 
 
 def resolve(
@@ -32,17 +33,18 @@ def resolve(
     vms: Mapping[str, VmOfWorkspace],
 ) -> tuple[MlWorkspaceSpec, list[Problem]]:
     """What is declared, and what is wrong with the arguments. Pure: nothing that exists is looked up, no file is read."""
-    as_of, problems = resolve_day(args.get("as_of"), f"{PATH}.as_of")
+    path = context.path(PATH)
+    as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     found, id_problems = _existing(args, context)
-    location = regions.normalise(args.get("location", context.location))
-    location_path = f"{PATH}.location" if "location" in args else "location"
+    location = context.region(args.get("location"))
+    location_path = f"{path}.location" if "location" in args else context.location_path
     tags = {**context.tags(as_of), **args.get("tags", {})}
     network = Network(args.get("network", Network.PUBLIC))
     managed = ManagedNetwork(args.get("managed_network", ManagedNetwork.NONE))
     reached_privately = found is not None or network is Network.PRIVATE or "private_endpoint" in args
     of = OfWorkspace(
-        path=PATH,
+        path=path,
         location=location,
         location_path=location_path,
         managed_network=managed is not ManagedNetwork.NONE,
@@ -52,8 +54,8 @@ def resolve(
         vms=vms,
         # The first of them; any other is refused.
         extension_said_by={
-            said["cluster"]: name
-            for name, said in reversed(args.get("computes", {}).items())
+            str(said["cluster"]): name
+            for name, said in reversed(list(args.get("computes", {}).items()))
             if "cluster" in said and "extension" in said
         },
     )
@@ -64,14 +66,14 @@ def resolve(
         compute_problems += more
         if spec is not None:
             computes[name] = spec
-    assets, asset_problems = workspace_assets.resolve(args, PATH)
-    vault, vault_problems = _key_vault(args.get("key_vault", KeyVaultArgs(create=True)), context)
+    assets, asset_problems = workspace_assets.resolve(args, path)
+    vault, vault_problems = _key_vault(written(args.get("key_vault", KeyVaultArgs(create=True))), context)
     insights, insights_problems = _part(
-        args.get("insights", PartArgs(create=True)), azure_types.INSIGHTS_COMPONENT, context, f"{PATH}.insights"
+        written(args.get("insights", PartArgs(create=True))), azure_types.INSIGHTS_COMPONENT, context, f"{path}.insights"
     )
     whole = MlWorkspaceSpec(
         context=context,
-        name=found.name if found else args.get("workspace_name", ""),
+        name=found.name if found else known(args.get("workspace_name")) or "",
         existing=found,
         location=location,
         location_path=location_path,
@@ -91,11 +93,11 @@ def resolve(
         day=day,
     )
     problems += [*id_problems, *vault_problems, *insights_problems]
-    if "location" in args:
-        problems += regions.check(args["location"], location_path)
-    if "workspace_name" in args:
-        problems += names.check(azure_types.ML_WORKSPACE.arm_type, args["workspace_name"], f"{PATH}.workspace_name")
-    problems += [*workspace_rules.problems_of(args, PATH), *check_tags(args.get("tags", {}), f"{PATH}.tags")]
+    problems += check_region(args.get("location"), location_path)
+    workspace_name = known(args.get("workspace_name"))
+    if workspace_name is not None:
+        problems += names.check(azure_types.ML_WORKSPACE.arm_type, workspace_name, f"{path}.workspace_name")
+    problems += [*workspace_rules.problems_of(args, path), *check_tags(args.get("tags", {}), f"{path}.tags")]
     return whole, [*problems, *compute_problems, *asset_problems]
 
 
@@ -103,16 +105,16 @@ def _existing(args: MlWorkspaceSettings, context: Context) -> tuple[ArmId | None
     if "existing" not in args:
         if args.get("create", True):
             return None, []
-        return None, resolve_part(PartArgs(create=False), azure_types.ML_WORKSPACE, "", context, PATH)[1]
+        return None, resolve_part(PartArgs(create=False), azure_types.ML_WORKSPACE, "", context, context.path(PATH))[1]
     given = PartArgs(existing=args["existing"])
     if "create" in args:
         given["create"] = args["create"]
-    part, problems = resolve_part(given, azure_types.ML_WORKSPACE, "", context, PATH)
-    return part.existing, problems
+    part, problems = resolve_part(given, azure_types.ML_WORKSPACE, "", context, context.path(PATH))
+    return part.existing, [*problems, *not_changed(args, context.path(PATH))]
 
 
 def _key_vault(said: KeyVaultArgs, context: Context) -> tuple[KeyVault, list[Problem]]:
-    found, problems = _part(said, azure_types.KEY_VAULT, context, f"{PATH}.key_vault")
+    found, problems = _part(said, azure_types.KEY_VAULT, context, f"{context.path(PATH)}.key_vault")
     vault = KeyVault(
         existing=found,
         purge_protection=said.get("purge_protection", True),
@@ -128,4 +130,5 @@ def _part(said: PartArgs, azure_type: AzureType, context: Context, path: str) ->
         if "existing" in said:
             given["existing"] = said["existing"]
         return None, resolve_part(given, azure_type, "", context, path)[1]
-    return existing.resolve_id(said["existing"], azure_type, context.subscription_id, f"{path}.existing")
+    found, problems = existing.resolve_id(said["existing"], azure_type, context.subscription_id, f"{path}.existing")
+    return found, [*problems, *not_changed(said, path)]

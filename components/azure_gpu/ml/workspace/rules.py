@@ -11,6 +11,8 @@ from azure_gpu.catalog.services.machine_learning import compute, workspaces
 from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, Network, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import EnvironmentSpec
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.shared.validation import written
+from azure_gpu.shared.wording import give_part, with_part
 
 # What belongs to the workspace itself, which isn't changed where it exists.
 _OF_A_NEW_WORKSPACE = (
@@ -38,7 +40,7 @@ def problems_of(said: MlWorkspaceSettings, path: str) -> list[Problem]:
     """What is wrong with the workspace itself."""
     if "existing" in said:
         return [*_existing(said, path), *_names(said, path)]
-    vault = said.get("key_vault", KeyVaultArgs())
+    vault = written(said.get("key_vault", KeyVaultArgs()))
     return [*_network(said, path), *_outbound(said, path), *_key_vault(vault, f"{path}.key_vault"), *_names(said, path)]
 
 
@@ -209,15 +211,7 @@ def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: boo
     if spec.existing is None and spec.insights is None and not logs:
         why = "a workspace needs Application Insights, which keep their data in a log workspace, and there is none"
         needs.append(("log_workspace", why))
-    found = [
-        Problem(
-            path=f"foundation.{part}",
-            message=why,
-            allowed="create, or existing: <id>",
-            fix=f"add {part}: create to the foundation",
-        )
-        for part, why in needs
-    ]
+    found = [spec.context.missing_part(part, why) for part, why in needs]
     if spec.existing is None and not registry:
         found += [_built_nowhere(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
     return found
@@ -229,8 +223,8 @@ def _built_nowhere(environment: EnvironmentSpec) -> Problem:
         message="the service builds an image of it into the workspace's registry, and the stack has none; where it can, it makes"
         " one of its own, whose administrator signs on with a password",
         value=environment.conda_path,
-        allowed="with a registry in the foundation",
-        fix="add registry: create to the foundation",
+        allowed=with_part(environment.path, "registry"),
+        fix=give_part(environment.path, "registry"),
         source=str(workspaces.IDENTITY),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,

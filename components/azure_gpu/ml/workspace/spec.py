@@ -17,7 +17,7 @@ from azure_gpu.ml.workspace.args import Firewall, ManagedNetwork, Network, Outbo
 from azure_gpu.ml.workspace.assets import Assets
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import ComputeSpec, MachinesSpec
-from azure_gpu.shared.context import Context
+from azure_gpu.shared.context import Context, Tags
 
 PATH = "ml_workspace"  # where a stack file says it
 
@@ -52,7 +52,7 @@ class MlWorkspaceSpec:
     description: str
     computes: dict[str, ComputeSpec]
     assets: Assets
-    tags: dict[str, str]
+    tags: Tags
     day: date
 
     @property
@@ -107,6 +107,7 @@ def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
             gpu=each.gpu,
             serves=each.routes is not None,
             port=each.routes.port if each.routes is not None else 0,
+            needs_model=each.needs_model,
         )
         environments[key] = offered
         if each.version:

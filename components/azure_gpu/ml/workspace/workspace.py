@@ -9,13 +9,14 @@ Left out: compute instances, registries of models, feature stores, keys of one's
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Unpack, cast, overload
 
 import pulumi
 from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices as ml, managedidentity, network
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
+from azure_gpu.foundation import common
 from azure_gpu.ml.dependencies import MlSurroundings, WorkspaceOfEndpoint
 from azure_gpu.ml.workspace import (
     children as workspace_children,
@@ -23,16 +24,20 @@ from azure_gpu.ml.workspace import (
     inputs,
     roles as workspace_roles,
 )
-from azure_gpu.ml.workspace.args import ManagedNetwork, MlWorkspaceArgs
+from azure_gpu.ml.workspace.args import InsightsArgs, KeyVaultArgs, ManagedNetwork, MlWorkspaceArgs, MlWorkspaceWiring
+from azure_gpu.ml.workspace.attached import attached_of
 from azure_gpu.ml.workspace.children import Place, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
 from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import surroundings_problems
-from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
-from azure_gpu.shared import log_settings
-from azure_gpu.shared.context import LogsArgs, resolve_stack
-from azure_gpu.shared.refusal import refuse
+from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
+from azure_gpu.shared import log_settings, overrides, program
+from azure_gpu.shared.context import LogsArgs, declared, known, resolve_stack, surroundings_of
+from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.program import Around
+from azure_gpu.shared.validation import written
+from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import not_built
 
 __all__ = ["HOW_REPLACED", "REPLACING", "MlWorkspace"]
@@ -48,11 +53,18 @@ LOG_CATEGORIES = ("AmlComputeClusterEvent", "AmlComputeCpuGpuUtilization", "AmlC
 VAULT_LOG_CATEGORIES = ("AuditEvent",)  # who read which secret
 
 
+_Wired = Wired[MlWorkspaceWiring, MlWorkspaceSpec]
+
+
 class MlWorkspace(pulumi.ComponentResource):
     """A workspace. Raises `Refused` where its arguments can't be had."""
 
-    resource_id: pulumi.Output[str]
+    workspace_id: pulumi.Output[str]
     """ARM id of the workspace."""
+    workspace_name: pulumi.Output[str]
+    """Its name in Azure."""
+    identity_principal_id: pulumi.Output[str] | None
+    """Object id of the identity that it speaks as; None for an existing workspace."""
     computes: dict[str, pulumi.Output[str]]
     """ARM ids of its computes by their names in the stack file, which stay when one is replaced."""
     models: dict[str, pulumi.Output[str]]
@@ -70,39 +82,56 @@ class MlWorkspace(pulumi.ComponentResource):
     """The same with those that stay while nothing runs."""
     surroundings: MlSurroundings
     """The same as arguments of the endpoints in it. Not an output."""
+    around: Around
+    """What it shares with the endpoints that a program puts into it. Not an output."""
+
+    @overload
+    def __init__(self, name: str, args: MlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+
+    @overload
+    def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[MlWorkspaceArgs]) -> None: ...
+
+    @overload
+    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     def __init__(
         self,
         name: str,
-        args: MlWorkspaceArgs,
+        args: MlWorkspaceArgs | _Wired | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        planned: MlWorkspaceSpec | None = None,
+        **kw: Any,
     ) -> None:
+        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
+        spec = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:MlWorkspace", name, None, opts)
-        spec = planned or _decided(args)
-
+        wiring = wired.args
         self._name = name
         self._spec = spec
-        self._args = args
+        self._args = wiring
         self._child = pulumi.ResourceOptions(parent=self)
-        place = self._existing() if spec.existing else self._created()
-        self.resource_id = place.workspace_id
-        computes = workspace_children.computes(spec, args, place)
-        store = workspace_children.model_store(spec, args, place)
+        self.identity_principal_id = None
+        place = self._existing(wired.asked_by) if spec.existing else self._created()
+        self.workspace_id = place.workspace_id
+        self.workspace_name = place.workspace
+        computes = workspace_children.computes(spec, wiring, place)
+        store = workspace_children.model_store(spec, wiring, place)
         self.computes = {key: each.id for key, each in computes.items()}
-        self.models = {key: each.id for key, each in workspace_children.models(spec, args, place, store).items()}
-        environments = workspace_children.environments(spec, args, place)
+        self.models = {key: each.id for key, each in workspace_children.models(spec, wiring, place, store).items()}
+        environments = workspace_children.environments(spec, wiring, place)
         self.environments = {key: each.id for key, each in environments.items()}
-        self.code = {key: each.id for key, each in workspace_children.code(spec, place).items()}
+        self.code = {key: each.id for key, each in workspace_children.code(spec, wiring, place).items()}
         self.expires_at = {key: each.expires_at for key, each in spec.machines.items()}
         self.hourly_cost = {key: each.hourly_cost for key, each in spec.machines.items()}
         self.idle_cost = {key: each.idle_hourly_cost for key, each in spec.machines.items()}
         self.surroundings = MlSurroundings(ml_workspace=self._offered(place))
+        self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
         self._announce()
         self.register_outputs(
             {
-                "resource_id": self.resource_id,
+                "workspace_id": self.workspace_id,
+                "workspace_name": self.workspace_name,
+                "identity_principal_id": self.identity_principal_id,
                 "computes": self.computes,
                 "models": self.models,
                 "environments": self.environments,
@@ -113,18 +142,20 @@ class MlWorkspace(pulumi.ComponentResource):
             }
         )
 
-    def _existing(self) -> Place:
+    def _existing(self, asked_by: AskedBy) -> Place:
         found = self._spec.existing
         assert found is not None
         # What is put into it waits for the rights of the stack's identity.
         waited = pulumi.Output.from_input(self._args["storage"]["id"] if "storage" in self._args else "")
         return Place(
+            path=self._spec.context.path(PATH),
             name=self._name,
             workspace=waited.apply(lambda _: found.name),
             workspace_id=pulumi.Output.from_input(found.text),
             group=found.resource_group,
             declared=None,
             parent=self,
+            provider=asked_by.provider_at(found, self._spec.context.subscription_id),
         )
 
     def _created(self) -> Place:
@@ -133,10 +164,11 @@ class MlWorkspace(pulumi.ComponentResource):
             f"{self._name}-identity",
             resource_name_=self._identity_name,
             resource_group_name=group,
-            location=spec.location,
+            location=declared(spec.location, self._args.get("location")),
             tags=spec.tags,
             opts=self._child,
         )
+        self.identity_principal_id = identity.principal_id
         scopes = Scopes(
             storage=storage_id(args),
             vault=self._vault(identity.tenant_id),
@@ -148,7 +180,7 @@ class MlWorkspace(pulumi.ComponentResource):
         before = workspace_roles.before(self._name, spec, scopes, identity.principal_id, self._child) if assigns else []
         workspace = ml.Workspace(
             f"{self._name}-workspace",
-            workspace_name=spec.name or None,
+            workspace_name=declared(spec.name, args.get("workspace_name")),
             resource_group_name=group,
             **inputs.workspace(
                 spec,
@@ -162,9 +194,11 @@ class MlWorkspace(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=before,
+                protect=spec.context.protect,
                 replace_on_changes=REPLACING_WORKSPACE,
                 # A name that is said has to be free, which it is 14 days after the old one went: Azure then says so.
-                delete_before_replace=bool(spec.name),
+                delete_before_replace="workspace_name" in args,
+                transformations=overrides.applied(args.get("overrides"), self),
             ),
         )
         ready: list[pulumi.Input[Any]] = [workspace.name]
@@ -176,6 +210,7 @@ class MlWorkspace(pulumi.ComponentResource):
         log_settings.declare(self._name, workspace.id, args.get("logs"), LOG_CATEGORIES, self._child)
         self._private_endpoint(workspace)
         return Place(
+            path=self._spec.context.path(PATH),
             name=self._name,
             workspace=pulumi.Output.all(*ready).apply(lambda values: str(values[0])),
             workspace_id=workspace.id,
@@ -185,7 +220,7 @@ class MlWorkspace(pulumi.ComponentResource):
         )
 
     def _known_names(self) -> frozenset[str]:
-        names = [self._args["storage"]["name"] if "storage" in self._args else ""]
+        names = [(known(self._args["storage"]["name"]) or "") if "storage" in self._args else ""]
         names += [self._args["registry"]["name"] if "registry" in self._args else ""]
         names += [self._spec.key_vault.existing.name if self._spec.key_vault.existing else ""]
         return frozenset(name.lower() for name in names)
@@ -201,10 +236,14 @@ class MlWorkspace(pulumi.ComponentResource):
         vault = keyvault.Vault(
             f"{self._name}-vault",
             resource_group_name=self._args["resource_group_name"],
-            location=spec.location,
+            location=declared(spec.location, self._args.get("location")),
             properties=inputs.vault(spec, tenant_id),
             tags=spec.tags,
-            opts=self._child,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                protect=spec.context.protect,
+                transformations=overrides.applied(written(self._args.get("key_vault", KeyVaultArgs())).get("overrides"), self),
+            ),
         )
         log_settings.declare(f"{self._name}-vault", vault.id, self._args.get("logs"), VAULT_LOG_CATEGORIES, self._child)
         return vault.id
@@ -217,13 +256,16 @@ class MlWorkspace(pulumi.ComponentResource):
             f"{self._name}-insights",
             resource_name_=spec.context.name(azure_types.INSIGHTS_COMPONENT.arm_type, self._name),
             resource_group_name=self._args["resource_group_name"],
-            location=spec.location,
+            location=declared(spec.location, self._args.get("location")),
             kind="web",
             application_type=applicationinsights.ApplicationType.WEB,
             ingestion_mode=applicationinsights.IngestionMode.LOG_ANALYTICS,
             workspace_resource_id=cast(LogsArgs, self._args.get("logs"))["workspace_arm_id"],
             tags=spec.tags,
-            opts=self._child,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                transformations=overrides.applied(written(self._args.get("insights", InsightsArgs())).get("overrides"), self),
+            ),
         )
         return component.id
 
@@ -235,7 +277,7 @@ class MlWorkspace(pulumi.ComponentResource):
             f"{self._name}-private-endpoint",
             private_endpoint_name=self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, self._name),
             resource_group_name=self._args["resource_group_name"],
-            location=self._spec.location,
+            location=declared(self._spec.location, self._args.get("location")),
             subnet=network.SubnetArgs(id=said["subnet_id"]),
             private_link_service_connections=[
                 network.PrivateLinkServiceConnectionArgs(
@@ -250,6 +292,9 @@ class MlWorkspace(pulumi.ComponentResource):
         """What endpoints are judged by and wired with."""
         offered = offer(self._spec)
         offered["name"], offered["id"], offered["resource_group_name"] = place.workspace, place.workspace_id, place.group
+        offered["provider"] = place.provider
+        if not offered["location"] and place.declared is not None:
+            offered["located"] = place.declared.location.apply(lambda location: location or "")
         for key, found in self.computes.items():
             offered["computes"][key]["id"] = found
         for key, found in self.models.items():
@@ -281,20 +326,29 @@ class MlWorkspace(pulumi.ComponentResource):
             pulumi.log.info(paid, self)
 
 
-def _decided(args: MlWorkspaceArgs) -> MlWorkspaceSpec:
+def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
+    """What a program describes."""
+    described = program.describe(MlWorkspace, name, MlWorkspaceArgs, given, opts)
+    attached = attached_of(described.args.get("computes", {}), str(described.component))
+    described.args.update(clusters=attached.clusters, vms=attached.vms)
+    return common.wire(described)
+
+
+def _decided(wired: _Wired) -> MlWorkspaceSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
+    args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
     problems += surroundings_problems(
         spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
     )
-    refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
-    spec, problems = workspace_existing.look_up(spec)
-    refuse(problems)
+    wired.refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
+    spec, problems = workspace_existing.look_up(spec, wired.asked_by)
+    wired.refuse(problems)
     return spec
 
 
-def _unbuilt(spec: MlWorkspaceSpec, args: MlWorkspaceArgs) -> list[Problem]:
+def _unbuilt(spec: MlWorkspaceSpec, args: MlWorkspaceWiring) -> list[Problem]:
     """The workloads of environments that no registry has built."""
     images = args["registry"]["workload_images"] if "registry" in args else {}
     return [

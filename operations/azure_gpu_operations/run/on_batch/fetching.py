@@ -11,7 +11,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.blobs import Blobs
-from azure_gpu_operations.run.on_batch.placing import CONTAINER
+from azure_gpu_operations.run.carried import CONTAINER
 
 LOGS = ("stdout.txt", "stderr.txt")
 

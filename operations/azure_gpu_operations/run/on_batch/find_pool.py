@@ -7,29 +7,15 @@ problems. Pure.
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.jobs import instant
+from azure_gpu_operations.one_part import POOL
+from azure_gpu_operations.run import expired
 from azure_gpu_operations.run.on_batch.commands import container, needs_shell, whole_command, words_of
 from azure_gpu_operations.run.on_batch.formula_most import most_nodes
 from azure_gpu_operations.run.on_batch.wanted import Wanted
-from azure_gpu_operations.run.unknown import unknown
 from azure_gpu_operations.stack_view import StackView
-
-
-def choose(view: StackView, name: str) -> tuple[str, list[Problem]]:
-    """The pool's name in the stack; "" with a problem."""
-    known = sorted(view.pools)
-    if not known:
-        fix = "give the stack a pool: a section `pools` in its file, then `pulumi up`"
-        return "", [Problem("--stack", "the stack has no pool", value=view.name, fix=fix, code=Code.NOT_FOUND)]
-    if name:
-        return (name, []) if name in known else ("", [unknown("--pool", "the stack has no such pool", name, known)])
-    if len(known) > 1:
-        allowed = ", ".join(known)
-        return "", [Problem("--pool", "the stack has several pools", allowed=allowed, fix=f"choose one: --pool {known[0]}")]
-    return known[0], []
 
 
 def check_stack(view: StackView, wanted: Wanted) -> list[Problem]:
@@ -61,17 +47,7 @@ def check(view: StackView, name: str, pool: PoolFacts, wanted: Wanted) -> list[P
 
 def check_end(view: StackView, name: str, day: date) -> list[Problem]:
     """A warning where the pool's end date has passed."""
-    end = instant(view.expires_at.get(name))
-    if end is None or end.date() > day:
-        return []
-    return [
-        Problem(
-            path=f"pools.{name}.expires_after",
-            message=f"the pool's end date has passed ({end.date().isoformat()}): somebody may take it down at any time",
-            fix=f"give it a later one and run `pulumi up --stack {view.name}`",
-            severity=Severity.WARNING,
-        )
-    ]
+    return expired.problems(POOL, view, name, day)
 
 
 def _nodes(name: str, pool: PoolFacts, wanted: Wanted) -> Iterator[Problem]:

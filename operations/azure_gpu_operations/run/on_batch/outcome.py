@@ -14,8 +14,8 @@ from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.formats.task_file import Task
 from azure_gpu_operations.batch.account import moment_of
 from azure_gpu_operations.batch.pool_facts import word
+from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.job_cost import UNKNOWN, money
-from azure_gpu_operations.run.command import FAILED_RUN, TIMED_OUT
 
 MOST_NAMED = 5  # tasks that failed
 _ENDED_BY_BATCH = "TaskEnded"  # told to end, or over its maxWallClockTime (Microsoft Learn, batch/error-handling)

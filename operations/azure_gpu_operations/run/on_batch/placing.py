@@ -17,6 +17,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.batch.pool_facts import PoolFacts
+from azure_gpu_operations.run.carried import CONTAINER
 from azure_gpu_operations.run.context import DOCKERFILE, Context
 from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_batch.commands import secrets_file
@@ -25,7 +26,6 @@ from azure_gpu_operations.run.on_batch.wanted import Wanted
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.stack_view import StackView
 
-CONTAINER = "runs"  # of the storage account
 Say = Callable[[str], None]
 
 

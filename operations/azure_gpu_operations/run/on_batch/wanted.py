@@ -12,6 +12,7 @@ from azure_gpu.catalog.services.batch.mpi import MOST_NODES
 from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.formats import task_file
 from azure_gpu.formats.task_file import Task, TaskFile
+from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.on_batch.commands import words_of
 from azure_gpu_operations.run.target import Target
 
@@ -153,9 +154,7 @@ def _outputs(said: Said) -> list[Problem]:
         for pattern in said.outputs
         if pattern.startswith(("/", "\\")) or ".." in Path(pattern).parts
     ]
-    if said.into is not None and said.into.exists() and not said.into.is_dir():
-        problems.append(Problem("--into", "this is no folder", value=str(said.into), fix="name a folder, new or not"))
-    return problems
+    return problems + carried.check_into(said.into)
 
 
 def _secret_limits(job: TaskFile, target: Target, retries: int) -> list[Problem]:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu_operations.clusters.objects import ContainerSeen, JobSeen, PodSeen, by_age
+from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.job_cost import UNKNOWN, money
-from azure_gpu_operations.run.command import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.run.on_cluster.plan import CONTAINER
 
 DEADLINE = "DeadlineExceeded"

@@ -4,6 +4,7 @@ In: what is wanted, where it goes, its image. Out: objects of the Kubernetes API
 
 The Job is made suspended where there are secrets: it gets its Secret, which belongs to it, and only then starts. A pod that is
 taken away, as those on Spot nodes are, is replaced and isn't counted as a failure; a program that fails isn't tried again.
+With files it runs as the service account that the stack has made, whose tokens Entra takes for the stack's identity.
 """
 
 import base64
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from azure_gpu.catalog.services.aks.pool import LABEL as POOL_LABEL
+from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, USES_IDENTITY
 from azure_gpu_operations.clusters.objects import Taint
 from azure_gpu_operations.run.context import USER_ID
 from azure_gpu_operations.run.on_cluster.placing import Placement
@@ -35,7 +37,10 @@ def job(name: str, namespace: str, stack: str, image: str, wanted: Wanted, place
         "ttlSecondsAfterFinished": KEPT_SECONDS,
         "suspend": bool(wanted.target.secrets),
         "template": {
-            "metadata": {"labels": labels, "annotations": dict(_NOT_WHILE_IT_RUNS)},
+            "metadata": {
+                "labels": {**labels, **(USES_IDENTITY if wanted.files.are_carried else {})},
+                "annotations": dict(_NOT_WHILE_IT_RUNS),
+            },
             "spec": _pod(name, image, wanted, placement),
         },
     }
@@ -73,6 +78,8 @@ def _pod(name: str, image: str, wanted: Wanted, placement: Placement) -> dict[st
     }
     if wanted.target.context is not None and wanted.target.context.script:
         spec["securityContext"] |= {"runAsNonRoot": True, "runAsUser": USER_ID}  # as its own Dockerfile says
+    if wanted.files.are_carried:
+        spec["serviceAccountName"] = SERVICE_ACCOUNT
     if placement.pool:
         spec["nodeSelector"] = {POOL_LABEL: placement.pool}
     if placement.taints:

@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu_operations.clusters.places import AKS
+from azure_gpu_operations.clusters.places import AKS, Place
+from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 
@@ -35,6 +36,7 @@ class Wanted(NamedTuple):
     pool: str = ""
     pull_secret: str = ""  # of the namespace; "": those of its service account
     timeout_minutes: float | None = None
+    files: Files = Files()
 
 
 def resolve(
@@ -57,3 +59,12 @@ def resolve(
         fix = "add `registry: create` to the stack's foundation, or name an image that the cluster can pull"
         problems.append(Problem("--stack", message, value=view.name, fix=fix))
     return Wanted(target, tuple(arguments), gpus, said.pool, said.pull_secret, timeout_minutes), problems
+
+
+def check_files(files: Files, view: StackView, place: Place) -> list[Problem]:
+    """Files go as the stack's identity, as which Entra knows the pods of one namespace."""
+    known = view.namespaces.get(place.name)
+    if not files.are_carried or known is None or known == place.namespace:
+        return []
+    message = "files come and go as the stack's identity, as which pods of the stack's own namespace can run"
+    return [Problem("--namespace", message, value=place.namespace, allowed=known, fix="leave it out, or run without files")]

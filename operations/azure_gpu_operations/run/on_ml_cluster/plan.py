@@ -16,6 +16,7 @@ from typing import Any
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import dockerfile
 from azure_gpu_operations.run import gpu_confirmation
+from azure_gpu_operations.run.carried import CARRIER
 from azure_gpu_operations.run.context import DOCKERFILE, INSTALL, REQUIREMENTS, Context
 from azure_gpu_operations.run.gpu_confirmation import MARK
 from azure_gpu_operations.run.on_batch.commands import whole_command
@@ -44,8 +45,9 @@ def image_context(context: Context) -> Context:
 
 
 def code_files(context: Context | None) -> dict[str, bytes]:
-    """What comes as code."""
-    return {context.script: context.files[context.script]} if context is not None and context.script else {}
+    """What comes as code: a script, and what carries its files."""
+    names = (context.script, CARRIER) if context is not None and context.script else ()
+    return {name: context.files[name] for name in names if context is not None and name in context.files}
 
 
 def command(wanted: Wanted) -> tuple[str, list[Problem]]:
@@ -54,7 +56,8 @@ def command(wanted: Wanted) -> tuple[str, list[Problem]]:
     if context is None:
         called, problems = shlex.join(wanted.arguments), list[Problem]()
     elif context.script:
-        called, problems = shlex.join(["python", context.script, *wanted.arguments]), []
+        first = ["python", CARRIER] if CARRIER in context.files else []
+        called, problems = shlex.join([*first, "python", context.script, *wanted.arguments]), []
     else:
         called, problems = _of_dockerfile(context, wanted.arguments)
     inner = f"{gpu_confirmation.SHELL}\n({called}); code=$?; echo '{_ENDED}'$code; exit $code"

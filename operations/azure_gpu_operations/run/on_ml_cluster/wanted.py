@@ -5,9 +5,9 @@ In: the words of the command line. Out: a `Wanted` and every problem that shows 
 
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
-from azure_gpu_operations.run.unknown import unknown
 from azure_gpu_operations.stack_view import StackView
 
 
@@ -17,6 +17,7 @@ class Wanted(NamedTuple):
     target: Target
     arguments: tuple[str, ...] = ()
     timeout_minutes: float | None = None
+    files: Files = Files()
 
 
 def resolve(
@@ -38,20 +39,3 @@ def resolve(
         fix = "add `registry: create` to the stack's foundation, or name an image"
         problems.append(Problem("--stack", "the stack has no registry, so nothing can be built", value=view.name, fix=fix))
     return Wanted(target, tuple(arguments), timeout_minutes), problems
-
-
-def choose(view: StackView, name: str) -> tuple[str, list[Problem]]:
-    """The compute's name in the stack; "" with a problem. Which kind it is, ARM says."""
-    known = sorted(view.ml_computes)
-    if not known:
-        fix = "give the stack's `ml_workspace` a compute with a size, then `pulumi up`; --on aks is a cluster of AKS"
-        return "", [Problem("--stack", "the stack has no compute of a workspace", value=view.name, fix=fix, code=Code.NOT_FOUND)]
-    if name:
-        return (name, []) if name in known else ("", [unknown("--compute", "the stack has no such compute", name, known)])
-    if len(known) > 1:
-        return "", [
-            Problem(
-                "--compute", "the stack has several computes", allowed=", ".join(known), fix=f"choose one: --compute {known[0]}"
-            )
-        ]
-    return known[0], []

@@ -11,8 +11,8 @@ import math
 import shlex
 from typing import Any, NamedTuple
 
+from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.run import gpu_confirmation
-from azure_gpu_operations.run.command import FAILED_RUN
 from azure_gpu_operations.run.context import REQUIREMENTS, Context, content_hash
 from azure_gpu_operations.run.on_vm.wanted import Wanted, Way
 

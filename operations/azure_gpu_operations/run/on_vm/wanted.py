@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.context import BASE_IMAGE
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
@@ -42,6 +43,7 @@ class Wanted(NamedTuple):
     start: bool = False
     stop_after: bool = False
     timeout_minutes: float | None = None
+    files: Files = Files()
 
     @property
     def is_command(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.services.vm_images import ImageReference
@@ -39,6 +39,9 @@ class Mpi(StrEnum):
     INTEL_MPI = "intel_mpi"
     MICROSOFT_MPI = "microsoft_mpi"
     HPCX = "hpcx"
+
+
+MpiName = Mpi | Literal["intel_mpi", "microsoft_mpi", "hpcx"]
 
 
 class PackageReference(NamedTuple):

@@ -11,7 +11,7 @@ that holds a pool asks for more nodes than its tasks take, never for more than i
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
@@ -30,6 +30,9 @@ class Scenario(StrEnum):
     NIGHTS_AND_WEEKENDS = "nights_and_weekends"  # the same, outside these hours alone
     SPOT_FALLBACK = "spot_fallback"  # the same with Spot nodes, and a dedicated one for each that Azure took away
     FIXED = "fixed"  # nothing: always the most
+
+
+ScenarioName = Scenario | Literal["pending_tasks", "workday", "nights_and_weekends", "spot_fallback", "fixed"]
 
 
 IN_HOURS = (Scenario.WORKDAY, Scenario.NIGHTS_AND_WEEKENDS)

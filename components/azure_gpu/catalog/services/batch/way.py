@@ -4,7 +4,7 @@
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.services.batch.request import PackageReference, PoolRequest, StartTask
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
@@ -20,6 +20,9 @@ class Wanted(StrEnum):
     PACKAGE = "package"
     START_TASK = "start_task"  # the user's own
     NONE = "none"
+
+
+WantedName = Wanted | Literal["auto", "image", "extension", "package", "start_task", "none"]
 
 
 class WayKind(StrEnum):

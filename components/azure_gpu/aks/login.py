@@ -1,0 +1,34 @@
+"""How a program logs in to a cluster: as the provider itself does, where the cluster's settings don't set it."""
+
+import os
+from collections.abc import Mapping
+
+from pulumi.runtime.config import CONFIG, get_config_env
+
+from azure_gpu.aks.args import AccessArgs, GpuClusterSettings, Login
+from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
+
+_CLIENT, _HOST, _DISCOVERY = (f"{PROVIDER}:{key}" for key in ("clientId", "metadataHost", "disableInstanceDiscovery"))
+
+
+def login_from(environment: Mapping[str, str]) -> dict[str, str]:
+    """How the provider logs in, as far as the environment says it and the login of a cluster follows it."""
+    found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_CLIENT, _HOST, _DISCOVERY)}
+    return {key: value for key, value in found.items() if value}
+
+
+def configured() -> dict[str, str]:
+    """The engine's configuration, and what the environment adds to it, for a cluster that a program describes."""
+    return {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
+
+
+def with_login(cluster: GpuClusterSettings, configuration: Mapping[str, str]) -> GpuClusterSettings:
+    """The cluster, logged into as the provider itself logs in, where its settings set nothing else."""
+    defaults = AccessArgs()
+    if configuration.get(_CLIENT):
+        defaults["login"] = Login.SERVICE_PRINCIPAL
+    if configuration.get(_DISCOVERY, "").lower() == "true":
+        defaults["disable_instance_discovery"] = True
+    if configuration.get(_HOST):
+        defaults["authority_host"] = f"https://{configuration[_HOST]}/"
+    return {**cluster, "access": {**defaults, **cluster.get("access", {})}} if defaults else cluster

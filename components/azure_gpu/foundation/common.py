@@ -1,0 +1,181 @@
+"""What every component of a program takes beside its own arguments: its resource group, and the parts that it shares with others.
+
+In: arguments as a program gives them. Out: what the component is wired to, and every problem of the arguments' shape.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NotRequired, cast
+
+import pulumi
+from pulumi_azure_native import containerregistry, managedidentity, operationalinsights
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.foundation.foundation import Foundation
+from azure_gpu.shared import existing
+from azure_gpu.shared.context import ComponentOfProgram, LogsArgs, RegistryArgs, StorageArgs, Surroundings, known
+from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.program import Around, Described, OwnerArgs, describe, location_of, stack_of, wired
+from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.wired import Wired
+
+
+class CommonArgs(OwnerArgs):
+    """Where a component of a program belongs, and what it shares with others."""
+
+    foundation: NotRequired[Foundation]
+    """The foundation that it belongs to: resource group, identity, registry, log workspace, storage account, team and tags.
+    Any of the keys here comes before the foundation's. Default: none."""
+    resource_group_name: NotRequired[OpenInput[str]]
+    """The resource group that it goes into. Default: the foundation's; needed without one."""
+    identity_id: NotRequired[OpenInput[str]]
+    """ARM id of the user-assigned identity that containers run as and images are pulled as. It needs its roles beforehand.
+    Default: the foundation's, else none."""
+    registry_id: NotRequired[OpenInput[str]]
+    """ARM id of the container registry that images are pulled from as that identity. Default: the foundation's, else none."""
+    log_workspace_id: NotRequired[OpenInput[str]]
+    """ARM id of the Log Analytics workspace that logs go to. Default: the foundation's, else none."""
+    storage_account_id: NotRequired[OpenInput[str]]
+    """ARM id of the storage account for data. Default: the foundation's, else none."""
+    assign_roles: NotRequired[bool]
+    """Plain: false leaves role assignments to an administrator and prints the commands. Default: the foundation's, else true."""
+
+
+# `as_of` is the component's own, where it has one.
+_COMMON = frozenset({*CommonArgs.__annotations__, *OwnerArgs.__annotations__} - {"as_of"})
+
+
+def take(
+    kind: type[pulumi.ComponentResource],
+    name: str,
+    wanted: Any,
+    given: object,
+    opts: pulumi.ResourceOptions | None,
+) -> Wired[Any, Any]:
+    """The arguments of a component by what a program gives it. Raises `Refused` where nothing can be made of them."""
+    return wire(describe(kind, name, wanted, given, opts))
+
+
+def wire(
+    described: Described, of: Around | None = None, group: pulumi.Input[str] | None = None, *, needs_group: bool = True
+) -> Wired[Any, Any]:
+    """What a component is wired to. `of`: around what it is put into; `group`: the resource group of that."""
+    args, component, asked_by = described.args, described.component, described.asked_by
+    foundation = cast(Foundation | None, args.get("foundation"))
+    around = foundation.around if foundation is not None else of
+    surroundings: dict[str, Any] = dict(around.surroundings) if around is not None else {}
+    into = args.get("resource_group_name", group if group is not None else surroundings.get("resource_group_name"))
+    if into is None and needs_group:
+        described.problems.append(_no_group(component))
+    elif into is not None and into is not surroundings.get("resource_group_name"):
+        surroundings["resource_group_name"] = into
+        surroundings["resource_group"] = known(into) or "<resource-group>"
+    if "assign_roles" in args:
+        surroundings["assign_roles"] = args["assign_roles"]
+    for key, part in _PARTS.items():
+        if key in args:
+            path, plain = f"{component}.{key}", _plain(args[key])
+            described.problems.extend(_wrong_id(args[key], part.azure_type, path))
+            unreachable = asked_by.unreachable(plain, described.subscription_id, path) if plain is not None else []
+            described.problems.extend(unreachable)
+            at = asked_by.opts if unreachable else asked_by.at(plain, described.subscription_id)
+            surroundings |= part.resolve(args[key], at)
+    given_group = "resource_group_name" in args or around is None
+    location = (
+        location_of(into, asked_by) if given_group and "location" not in args else around.context.location if around else ""
+    )
+    return wired(described, _COMMON, surroundings, stack_of(described, around.context if around else None, location))
+
+
+def _no_group(component: ComponentOfProgram) -> Problem:
+    return Problem(
+        path=f"{component}.resource_group_name",
+        message="this is needed and not given",
+        allowed="a resource group's name, or `foundation`",
+        fix="add resource_group_name or foundation",
+    )
+
+
+def _wrong_id(given: pulumi.Input[str], wanted: AzureType, path: str) -> list[Problem]:
+    text = known(given)
+    return existing.check_id(text, wanted, path) if text is not None else []
+
+
+def _plain(given: pulumi.Input[str]) -> ArmId | None:
+    text = known(given)
+    return arm_ids.parse(text) if text is not None else None
+
+
+def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
+    parts, plain = existing.parts(given), _plain(given)
+    found = managedidentity.get_user_assigned_identity_output(
+        resource_group_name=parts.apply(lambda each: each.resource_group),
+        resource_name=parts.apply(lambda each: each.name),
+        opts=asked_by,
+    )
+    return cast(
+        Surroundings,
+        {
+            "identity_id": given,
+            "identity_name": plain.key if plain is not None else "",
+            "identity_client_id": found.client_id,
+            "identity_is_own": False,
+        },
+    )
+
+
+def _registry(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
+    parts, plain = existing.parts(given), _plain(given)
+    found = containerregistry.get_registry_output(
+        resource_group_name=parts.apply(lambda each: each.resource_group),
+        registry_name=parts.apply(lambda each: each.name),
+        opts=asked_by,
+    )
+    name = plain.name if plain is not None else ""
+    return cast(Surroundings, {"registry": RegistryArgs(name=name, id=given, server=found.login_server, workload_images={})})
+
+
+def _logs(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
+    parts = existing.parts(given)
+    found = operationalinsights.get_workspace_output(
+        resource_group_name=parts.apply(lambda each: each.resource_group),
+        workspace_name=parts.apply(lambda each: each.name),
+        opts=asked_by,
+    )
+    return cast(Surroundings, {"logs": LogsArgs(workspace_arm_id=given, workspace_id=found.customer_id)})
+
+
+def _storage(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Surroundings:
+    plain = _plain(given)
+    name = plain.name if plain is not None else existing.parts(given).apply(lambda each: each.name)
+    return cast(Surroundings, {"storage": StorageArgs(name=name, id=given, is_own=False)})
+
+
+class _Part(NamedTuple):
+    """A part of a foundation that a program gives by its id."""
+
+    azure_type: AzureType
+    resolve: Callable[[pulumi.Input[str], pulumi.InvokeOptions], Surroundings]
+
+
+_PARTS = {
+    "identity_id": _Part(azure_types.USER_ASSIGNED_IDENTITY, _identity),
+    "registry_id": _Part(azure_types.REGISTRY, _registry),
+    "log_workspace_id": _Part(azure_types.LOG_WORKSPACE, _logs),
+    "storage_account_id": _Part(azure_types.STORAGE_ACCOUNT, _storage),
+}
+
+
+def with_key(logs: LogsArgs, asked_by: AskedBy, own: str) -> LogsArgs:
+    """The log workspace with its key, which container groups send logs with and nothing else."""
+    plain = _plain(logs["workspace_arm_id"])
+    unreachable = plain is not None and bool(asked_by.unreachable(plain, own, ""))
+    parts = existing.parts(logs["workspace_arm_id"])
+    keys = operationalinsights.get_shared_keys_output(
+        resource_group_name=parts.apply(lambda each: each.resource_group),
+        workspace_name=parts.apply(lambda each: each.name),
+        opts=asked_by.opts if unreachable else asked_by.at(plain, own),
+    )
+    return {**logs, "workspace_key": pulumi.Output.secret(keys.primary_shared_key)}

@@ -1,0 +1,158 @@
+"""Properties of azure-native that a user sets on a resource beside what its component declares, applied last.
+
+An argument is annotated `Annotated[Overrides, OverridesOf(<type>)]`, by which its properties are checked before anything is
+declared; the resource is declared with `transformations=applied(...)`. Names are azure-native's: `vmSize`, as its documentation
+and ARM write them, or `vm_size`, as its Python SDK does.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pulumi
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.shared import sdk_types
+from azure_gpu.shared.validation import OpenInput, is_output
+
+_WORDS: Mapping[Any, str] = {str: "text", bool: "true or false", int: "a number", float: "a number"}
+Overrides = Mapping[str, OpenInput[Any]]
+"""Properties by name. An object is merged with what is declared, anything else replaces it, and null removes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverridesOf:
+    """Checks overrides of resources of one type."""
+
+    azure_type: AzureType
+
+    def check(self, given: object, path: str) -> list[Problem]:
+        """Properties that the type doesn't have, or that make up the resource's id. Values are Azure's to judge."""
+        if not isinstance(given, Mapping):
+            return []  # its type is a problem of its own
+        return list(_below(cast(Mapping[str, object], given), sdk_types.args_class(self.azure_type.token), path, self.azure_type))
+
+
+def applied(given: Overrides | None, component: pulumi.Resource) -> list[pulumi.ResourceTransformation] | None:
+    """The option of a resource that sets `given` on it. `component`: where a preview says so."""
+    if not given:
+        return None
+
+    def set_on(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
+        wanted = sdk_types.args_class(args.type_)
+        if pulumi.runtime.is_dry_run():
+            pulumi.log.info(f"overrides set {', '.join(_paths(given, wanted))} of {args.name}", component)
+        return pulumi.ResourceTransformationResult(_set_on(args.props, given, wanted), args.opts)
+
+    return [set_on]
+
+
+def properties(azure_type: AzureType) -> list[str]:
+    """The names of what a resource of this type has beside its id, sorted."""
+    return sorted(sdk_types.kinds(sdk_types.args_class(azure_type.token)).keys() - set(azure_type.path_parameters))
+
+
+def in_body(body: Mapping[str, Any], given: Overrides | None, azure_type: AzureType) -> dict[str, Any]:
+    """The body of a resource that is sent in a template, too, with the same set in it."""
+    return _merged(body, given or {}, sdk_types.args_class(azure_type.token))
+
+
+def _set_on(declared: Mapping[str, Any], given: Overrides, kind: Any) -> dict[str, Any]:
+    """A resource's properties, under the names in Python, by which its outputs are found."""
+    wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
+    python = {name: key for key, name in wire.items()}
+    changed = {wire.get(key, key): value for key, value in given.items()}
+    of_given = {python[name]: _merged(declared.get(python[name]), value, kinds[name]) for name, value in changed.items()}
+    return {**declared, **of_given}
+
+
+def _merged(declared: object, given: object, kind: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    values = cast(Mapping[str, object], given)
+    if isinstance(declared, pulumi.Output):
+        return cast("pulumi.Output[Any]", declared).apply(lambda value: _merged(value, values, kind))
+    wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
+    kept: dict[str, Any] = {
+        wire.get(key, key): value for key, value in sdk_types.properties_of(declared).items() if value is not None
+    }
+    for key, value in values.items():
+        name = wire.get(key, key)
+        kept[name] = _merged(kept.get(name), value, kinds.get(name))
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _paths(given: Mapping[str, object], kind: Any, before: str = "") -> Iterator[str]:
+    """What is set, down to the first thing that isn't an object whose properties are known."""
+    wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
+    for key, value in given.items():
+        name = wire.get(key, key)
+        if isinstance(value, Mapping) and sdk_types.is_object(kinds.get(name)):
+            yield from _paths(cast(Mapping[str, object], value), kinds[name], f"{before}{name}.")
+        else:
+            yield f"{before}{name}"
+
+
+def _below(given: Mapping[str, object], kind: Any, path: str, of: AzureType | None = None) -> Iterator[Problem]:
+    """`of`: the resource whose properties these are; None for an object in one of them."""
+    wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
+    for key, value in given.items():
+        here, name = f"{path}.{key}", wire.get(key, key)
+        if name not in kinds:
+            yield _unknown(here, key, sorted(kinds), kind)
+        elif of is not None and name in of.path_parameters:
+            yield _of_id(here, key)
+        elif not is_output(value) and value is not None:
+            yield from _value(value, kinds[name], here)
+
+
+def _value(value: object, kind: Any, path: str) -> Iterator[Problem]:
+    [item] = _item_kinds(kind) or [None]
+    if sdk_types.is_object(kind):
+        if isinstance(value, Mapping):
+            yield from _below(cast(Mapping[str, object], value), kind, path)
+        else:
+            yield _wrong(path, value, "an object")
+    elif item is not None:
+        if not isinstance(value, list | tuple):
+            yield _wrong(path, value, "a list")
+            return
+        for index, each in enumerate(cast(Sequence[object], value)):
+            if not is_output(each):
+                yield from _value(each, item, f"{path}[{index}]")
+    elif kind in _WORDS and isinstance(value, Mapping | list | tuple):
+        yield _wrong(path, cast(object, value), _WORDS[kind])
+
+
+def _item_kinds(kind: Any) -> list[Any]:
+    """The type of a list's items, where it is one."""
+    if getattr(kind, "__origin__", None) is not Sequence:
+        return []
+    return [sdk_types.plain(each) for each in kind.__args__]
+
+
+def _unknown(path: str, key: str, names: list[str], kind: Any) -> Problem:
+    close = difflib.get_close_matches(key, names, n=1)
+    return Problem(
+        path=path,
+        message=f"azure-native has no such property of {kind.__name__.removesuffix('Args')}",
+        value=key,
+        allowed=", ".join(names),
+        fix=f"did you mean {close[0]}?" if close else "remove it",
+    )
+
+
+def _of_id(path: str, key: str) -> Problem:
+    return Problem(
+        path=path,
+        message="this is part of the resource's id, which the component sets",
+        value=key,
+        allowed="properties that aren't part of the id",
+        fix="remove it",
+    )
+
+
+def _wrong(path: str, value: object, wanted: str) -> Problem:
+    return Problem(path=path, message=f"{wanted} is required here", value=value, allowed=wanted, fix=f"write {wanted}")

@@ -1,0 +1,93 @@
+"""What several stack files have in common: `extends` names a file whose sections lie under those of the stack's own.
+
+In: a stack's configuration, the folder in which its paths begin. Out: the configuration with both, and problems. Mappings are
+merged key by key at any depth, so that a stack file has only what is its own; any other value takes the other's place, lists too,
+and `null` takes it away.
+
+The program merges, on every backend. The engine can't: it replaces an object of Pulumi.yaml by the stack's as a whole
+(pulumi.com, docs/iac/concepts/config, project level configuration), and environments of Pulumi ESC, which are merged, need Pulumi
+Cloud.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats import stack_file
+from azure_gpu.stack.keys import PROJECT, config_key
+
+EXTENDS = "extends"
+
+
+class Extended(NamedTuple):
+    """A configuration, its keys as `namespace:key` and its values as text, as the engine gives them."""
+
+    configuration: dict[str, str]
+    problems: list[Problem]
+
+
+def extended(configuration: Mapping[str, str], project: str = PROJECT, folder: Path = Path()) -> Extended:
+    """The configuration itself where it extends nothing."""
+    key = config_key(EXTENDS, project)
+    name = configuration.get(key, "")
+    if not name:
+        return Extended(dict(configuration), [])
+    try:
+        text = (folder / name).read_text(encoding="utf-8")
+        common = stack_file.configuration(text)
+        encrypted = stack_file.encrypted(text)
+    except FileNotFoundError:
+        fix = "write a path that begins in the folder of Pulumi.yaml"
+        return Extended(dict(configuration), [Problem(EXTENDS, "the file isn't there", name, fix=fix, code=Code.NOT_FOUND)])
+    except (OSError, UnicodeDecodeError, stack_file.StackFileError) as error:
+        return Extended(dict(configuration), [Problem(EXTENDS, f"the file can't be read: {error}", name)])
+    problems = _problems(common, [str(steps[0]) for steps in encrypted], project, name)
+    ours = {each: value for each, value in common.items() if each.startswith(config_key("", project)) and each != key}
+    return Extended(_merged(ours, configuration), problems)
+
+
+def _merged(common: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    found = {**common, **own}
+    for key in common.keys() & own.keys():
+        under, over = stack_file.decoded(common[key]), stack_file.decoded(own[key])
+        if over is None:
+            del found[key]
+        elif isinstance(under, dict) and isinstance(over, dict):
+            found[key] = json.dumps(merge(cast(Mapping[str, object], under), cast(Mapping[str, object], over)))
+    return found
+
+
+def merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Both mappings. Where both have a mapping it is merged too; `null` in `over` takes away what `under` has."""
+    found = dict(under)
+    for key, value in over.items():
+        below = found.get(key)
+        if value is None and key in found:
+            del found[key]
+        elif isinstance(below, dict) and isinstance(value, dict):
+            found[key] = merge(cast(Mapping[str, object], below), cast(Mapping[str, object], value))
+        else:
+            found[key] = value
+    return found
+
+
+def _problems(common: Mapping[str, str], encrypted: list[str], project: str, name: str) -> list[Problem]:
+    problems = [
+        Problem(
+            path=f"{EXTENDS}.{key}",
+            message=f"{name} has an encrypted value, which only the stack that encrypted it can read",
+            fix="write it in each stack's own file: pulumi config set --secret",
+        )
+        for key in dict.fromkeys(encrypted)
+    ]
+    for key in common:
+        if key == config_key(EXTENDS, project):
+            fix = "leave it out, and name one file in each stack"
+            problems.append(Problem(f"{EXTENDS}.{key}", f"{name} extends another file itself", fix=fix))
+        elif not key.startswith(config_key("", project)):
+            message = f"{name} has a key that the engine reads, and the engine doesn't read that file"
+            fix = "write it in each stack's own file"
+            problems.append(Problem(f"{EXTENDS}.{key}", message, allowed=f"keys of the project {project}", fix=fix))
+    return problems

@@ -1,0 +1,147 @@
+"""Values of other stacks: in a text below a part, `${stacks.network.gpu_subnet}` is an output of a stack that `stacks` names.
+
+In: a stack file's sections and a reader of outputs. Out: the sections with the outputs in their places, and a problem for each
+one that isn't there. Names, sizes and dates are checked before anything is declared, so outputs are read before as well: a plain
+call that waits, and no `Output`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+import pulumi
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.shared import existing
+
+SECTION = "stacks"
+_REFERENCE = re.compile(r"\$\{stacks\.([^.{}]+)\.([^{}]+)\}")
+_READ = "pulumi:pulumi:readStackOutputs"  # what StackReference calls, too (pulumi/pulumi, pkg/resource/deploy/builtins.go)
+
+
+class OutputsError(Exception):
+    """The outputs of a stack that can't be read. The text is for the user."""
+
+
+class Outputs(NamedTuple):
+    """What a stack exports."""
+
+    values: Mapping[str, object]
+    secret: frozenset[str] = frozenset()  # names
+
+
+Reader = Callable[[str], Outputs]  # by a stack's name as the backend knows it; OutputsError
+
+
+def by_engine(stack: str) -> Outputs:
+    """Asks the engine that runs the program."""
+    try:
+        answer = cast(Mapping[str, Any], pulumi.runtime.invoke(_READ, {"name": stack}).value)
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
+        raise OutputsError(existing.reason_of(error)) from None
+    return Outputs(answer.get("outputs") or {}, frozenset(answer.get("secretOutputNames") or ()))
+
+
+def by_nobody(_: str) -> Outputs:
+    """Where no engine can be asked."""
+    raise OutputsError("there is no engine to read them")
+
+
+def resolved(sections: Mapping[str, object], outputs_of: Reader) -> tuple[dict[str, object], list[Problem]]:
+    """The sections with every reference replaced. One that has a problem stays as it is written."""
+    reading = _Reading(sections.get(SECTION), outputs_of)
+    found: dict[str, object] = {}
+    for key, value in sections.items():
+        if key == SECTION or not isinstance(value, Mapping):
+            found[key] = reading.kept(value, key)
+        else:
+            found[key] = reading.value(cast(object, value), key)
+    return found, [*reading.problems.values()]
+
+
+class _Reading:
+    def __init__(self, stacks: object, outputs_of: Reader) -> None:
+        self.stacks = {name: stack for name, stack in _items(stacks).items() if isinstance(stack, str)}
+        self.outputs_of = outputs_of
+        self.outputs: dict[str, Outputs] = {}
+        self.problems: dict[object, Problem] = {}
+
+    def kept(self, value: object, path: str) -> object:
+        """A value that names the stack or everything in it, and so can't come from elsewhere."""
+        if isinstance(value, str) and _REFERENCE.search(value):
+            fix = "write the value itself"
+            self.problems[path] = Problem(path, "only parts take values of other stacks", value, fix=fix)
+        return value
+
+    def value(self, value: object, path: str) -> object:
+        if isinstance(value, Mapping):
+            return {key: self.value(inner, f"{path}.{key}") for key, inner in _items(cast(object, value)).items()}
+        if isinstance(value, list):
+            return [self.value(inner, f"{path}[{at}]") for at, inner in enumerate(cast(list[object], value))]
+        return self._text(value, path) if isinstance(value, str) else value
+
+    def _text(self, text: str, path: str) -> object:
+        whole = _REFERENCE.fullmatch(text)
+        if whole is not None:
+            found = list(self._found(whole, path))
+            return found[0] if found else text
+        return _REFERENCE.sub(lambda match: self._within(match, path), text)
+
+    def _within(self, match: re.Match[str], path: str) -> str:
+        for found in self._found(match, path):
+            if isinstance(found, (str, int, float)):
+                return json.dumps(found) if isinstance(found, bool) else str(found)
+            message = "this output is neither a text nor a number, and the value has more text than the reference"
+            self.problems[path, match[0]] = Problem(path, message, match[0], fix="write nothing beside the reference")
+        return match[0]
+
+    def _found(self, match: re.Match[str], path: str) -> Iterator[object]:
+        """The output, or a problem and nothing."""
+        name, output = match[1], match[2]
+        if name not in self.stacks:
+            self.problems[path, match[0]] = Problem(
+                path,
+                f"{SECTION} has no stack of this name",
+                match[0],
+                allowed=", ".join(sorted(self.stacks)),
+                fix=f"add `{SECTION}: {{{name}: organization/project/stack}}`, as `pulumi stack ls --all` shows it",
+                code=Code.NOT_FOUND,
+            )
+            return
+        outputs = self._outputs(name)
+        if outputs is None:
+            return
+        first, *steps = output.split(".")
+        if first in outputs.secret:
+            message = f"the output {first} of stack {self.stacks[name]} is a secret, and would be kept in plain text here"
+            fix = "set it in this stack, by `pulumi config set --secret`, or let the program read it as its identity"
+            self.problems[path, match[0]] = Problem(path, message, match[0], fix=fix)
+            return
+        value: object = outputs.values
+        for step in (first, *steps):
+            below = _items(value)
+            if step not in below:
+                message = f"stack {self.stacks[name]} has no output {output}"
+                allowed = ", ".join(sorted(below))
+                self.problems[path, match[0]] = Problem(path, message, match[0], allowed, code=Code.NOT_FOUND)
+                return
+            value = below[step]
+        yield value
+
+    def _outputs(self, name: str) -> Outputs | None:
+        if name not in self.outputs:
+            try:
+                self.outputs[name] = self.outputs_of(self.stacks[name])
+            except OutputsError as error:
+                self.outputs[name] = Outputs({})
+                message = f"the outputs of this stack can't be read: {error}"
+                fix = "name it as `pulumi stack ls --all` does, in the backend of this stack, and bring it up first"
+                path = f"{SECTION}.{name}"
+                self.problems[path] = Problem(path, message, self.stacks[name], fix=fix, code=Code.NOT_FOUND)
+        return None if f"{SECTION}.{name}" in self.problems else self.outputs[name]
+
+
+def _items(value: object) -> Mapping[str, object]:
+    """A mapping's; none of anything else."""
+    return {str(key): each for key, each in cast(Mapping[object, object], value).items()} if isinstance(value, Mapping) else {}

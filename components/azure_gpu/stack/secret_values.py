@@ -1,0 +1,200 @@
+"""Secrets of a stack file that wouldn't stay secret, and plain values that look like secrets.
+
+The engine gives a program every value decrypted. Only keys that are made for secrets keep them encrypted in the state and hidden
+in Azure; at any other key an encrypted value becomes plain text without a word. In: where the file's encrypted values are, and
+what was read. Out: problems.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast, is_typeddict
+
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.formats import likely_secrets, stack_file
+from azure_gpu.formats.stack_file import Steps
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu.shared.validation import below, form, is_map, key_hints, may_be_secret
+from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.keys import PROJECT, config_key
+
+FILE_VARIABLE = "AZURE_GPU_STACK_FILE"  # where the stack's file is, if it isn't in the folder of the program
+_FLAGGED_VARIABLE = "PULUMI_CONFIG_SECRET_KEYS"  # written by the engine: the top-level keys with a secret in them, as JSON
+_FOR_SECRETS = "secret_environment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encrypted:
+    """What of a stack's configuration is encrypted."""
+
+    places: tuple[Steps, ...] = ()
+    """Each value, from the section on: `("jobs", "train", "environment", "TOKEN")`."""
+    unplaced: frozenset[str] = frozenset()
+    """Sections that hold one, at a place that isn't known: their values come from elsewhere than the file."""
+
+
+NOTHING_ENCRYPTED = Encrypted()
+
+
+def in_text(text: str, project: str = PROJECT) -> Encrypted:
+    """What a stack file of a project encrypts. StackFileError."""
+    return Encrypted(places=tuple(_of_program(stack_file.encrypted(text), project)))
+
+
+def of_engine(environment: Mapping[str, str], stack: str, project: str = PROJECT) -> Encrypted:
+    """What the engine flagged as secret, placed by the stack's file where it can be read."""
+    flagged = {key.removeprefix(config_key("", project)) for key in json.loads(environment.get(_FLAGGED_VARIABLE) or "[]")}
+    if not flagged:
+        return Encrypted()
+    file = Path(environment.get(FILE_VARIABLE) or f"Pulumi.{stack}.yaml")
+    try:
+        text = file.read_text(encoding="utf-8")
+        found, is_all = in_text(text, project).places, not stack_file.imports_environments(text)
+    except (OSError, UnicodeDecodeError, stack_file.StackFileError):
+        found, is_all = (), False
+    places = tuple(steps for steps in found if steps[0] in flagged)
+    placed = {steps[0] for steps in places} if is_all else set[str | int]()
+    return Encrypted(places=places, unplaced=frozenset((flagged & key_hints(StackFile).keys()) - placed))
+
+
+def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]:
+    """A problem for each encrypted value at a key that is kept in plain text, a warning where that isn't known. `given`: the
+    sections as they were read."""
+    found: list[Problem] = []
+    for steps in encrypted.places:
+        keeps, prefix = _keeps_secrets(steps)
+        if not keeps:
+            found.append(_refused(steps, prefix))
+    for section in sorted(encrypted.unplaced & given.keys()):
+        if any(each.is_kept for each in texts(given[section], section)):
+            found.append(
+                Problem(
+                    path=section,
+                    message="a value in this section is encrypted, and it isn't known which; only keys that are made for secrets"
+                    " keep it encrypted",
+                    fix=f"preview it with `{COMMAND} preview`, which reads the stack's file",
+                    severity=Severity.WARNING,
+                )
+            )
+        else:
+            found.append(
+                Problem(
+                    path=section,
+                    message="a value in this section is encrypted, but every key that is set in it is kept in plain text, in the"
+                    " state and in Azure",
+                    allowed=f"secrets in keys that are made for them, such as {_FOR_SECRETS}",
+                    fix="move the value to such a key, or write it in plain text if it is none",
+                )
+            )
+    return found
+
+
+def likely(given: Mapping[str, object], encrypted: Encrypted) -> list[Problem]:
+    """A warning for each value in plain text that is likely to be a secret, by its name or by itself."""
+    placed = set(encrypted.places)
+    return [
+        _warned(each)
+        for section in sorted((given.keys() & key_hints(StackFile).keys()) - encrypted.unplaced)
+        for each in texts(given[section], section)
+        if _looks_secret(each) and each.steps not in placed
+    ]
+
+
+def _of_program(found: list[Steps], project: str) -> Iterator[Steps]:
+    """A key without a namespace is the project's, and `azure-gpu:config:jobs` is an old way to write `azure-gpu:jobs`."""
+    for first, *rest in found:
+        namespace, colon, key = str(first).partition(":")
+        if not colon or namespace == project:
+            yield ((key if colon else namespace).removeprefix("config:"), *rest)
+
+
+class Text(NamedTuple):
+    """A text in a stack file."""
+
+    steps: Steps
+    value: str
+    is_kept: bool  # encrypted in the state and hidden in Azure, if it is encrypted here
+    is_named: bool  # by the user, as an environment variable is
+
+    @property
+    def name(self) -> str:
+        return str(self.steps[-1])
+
+
+def texts(value: object, section: str) -> Iterator[Text]:
+    """Every text below a section."""
+    yield from _below_texts(value, key_hints(StackFile).get(section, Any), (section,), is_named=False)
+
+
+def _below_texts(value: object, annotation: Any, steps: Steps, *, is_named: bool) -> Iterator[Text]:
+    in_map = is_map(annotation)
+    if isinstance(value, Mapping):
+        for key, inner in cast(Mapping[object, object], value).items():
+            yield from _below_texts(inner, below(annotation, str(key)), (*steps, str(key)), is_named=in_map)
+    elif isinstance(value, list):
+        for index, inner in enumerate(cast(list[object], value)):
+            yield from _below_texts(inner, below(annotation, index), (*steps, index), is_named=False)
+    elif isinstance(value, str):
+        yield Text(steps, value, is_kept=may_be_secret(annotation), is_named=is_named)
+
+
+def _keeps_secrets(steps: Steps) -> tuple[bool, Steps]:
+    """Whether an encrypted value stays secret at this place; where not, the innermost object around it that takes secrets."""
+    annotation: Any = key_hints(StackFile).get(str(steps[0]), Any)
+    nearest: Steps = ()
+    for at, step in enumerate(steps[1:], 1):
+        inner = form(annotation)
+        if is_typeddict(inner) and _FOR_SECRETS in key_hints(inner):
+            nearest = steps[:at]
+        annotation = below(annotation, step)
+    return annotation is Any or may_be_secret(annotation), nearest
+
+
+def _looks_secret(text: Text) -> bool:
+    """By the name that a user gave it, by a key that is made for secrets, or by what it is."""
+    if not text.value or text.value == stack_file.SECRET:
+        return False
+    by_name = (text.is_named or text.is_kept) and likely_secrets.is_secret_name(text.name)
+    return by_name or likely_secrets.holds_secret(text.value)
+
+
+def _refused(steps: Steps, nearest: Steps) -> Problem:
+    plain = "write it in plain text if it is none"
+    return Problem(
+        path=_path(steps),
+        message="this value is encrypted in the stack file, but this key is kept in plain text, in the state and in Azure",
+        allowed=f"a secret in {_path((*nearest, _FOR_SECRETS))}" if nearest else "plain text",
+        fix=f"set it with {_command(_moved(steps, nearest))} and remove it here, or {plain}" if nearest else plain,
+    )
+
+
+def _warned(text: Text) -> Problem:
+    _, nearest = _keeps_secrets(text.steps)
+    to = text.steps if text.is_kept else _moved(text.steps, nearest) if nearest else ()
+    return Problem(
+        path=_path(text.steps),
+        message="this looks like a secret, and is in plain text in the stack file"
+        + ("" if text.is_kept else ", in the state and in Azure"),
+        fix=f"set it with {_command(to)}" + ("" if text.is_kept else " and remove it here")
+        if to
+        else "keep secrets out of this key",
+        severity=Severity.WARNING,
+    )
+
+
+def _moved(steps: Steps, nearest: Steps) -> Steps:
+    """Where the value belongs: under the same name, among the secrets of the object around it."""
+    name = steps[-1] if isinstance(steps[-1], str) and len(steps) > len(nearest) + 1 else "<NAME>"
+    return (*nearest, _FOR_SECRETS, name)
+
+
+def _command(steps: Steps) -> str:
+    return f"`pulumi config set --secret --path '{_path(steps)}'`"
+
+
+def _path(steps: Steps) -> str:
+    text = ""
+    for step in steps:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -1,0 +1,21 @@
+"""The errors that are told in a line: those whose reason is a user, Azure or a cluster. Any other is a fault of this program."""
+
+
+def expected() -> tuple[type[Exception], ...]:
+    """Loaded when something failed: Azure's clients take longer than most commands."""
+    from azure.core.exceptions import AzureError as AzureCoreError
+    from requests.exceptions import RequestException
+
+    from azure_gpu_operations.azure import AzureError
+    from azure_gpu_operations.clusters.errors import ClusterError
+    from azure_gpu_operations.commands import WorkFailedError
+    from azure_gpu_operations.guard.ending import ProtectedError
+    from azure_gpu_operations.guard.look import RefusedLossError
+    from azure_gpu_operations.pool_steps import WrongPackagesError
+    from azure_gpu_operations.run.errors import RunError
+    from azure_gpu_operations.run.registry_build import BuildFailedError
+    from azure_gpu_operations.stack import EngineError
+
+    of_azure = (AzureError, AzureCoreError, RequestException)
+    of_stacks = (EngineError, WrongPackagesError, RefusedLossError, ProtectedError)
+    return *of_stacks, *of_azure, ClusterError, WorkFailedError, BuildFailedError, RunError, OSError

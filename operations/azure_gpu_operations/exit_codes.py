@@ -1,0 +1,12 @@
+"""The exit codes of every command, each with what it means. Scripts and CI decide by them."""
+
+OK = 0
+FAILED = 1  # what was requested failed; standard error has the reason in one line
+WRONG_COMMAND_LINE = 2  # the command line is wrong, or the stack can't take it: nothing was started or changed
+NO_GPU = 3  # `prove --require-gpu`: no GPU was seen
+NOT_EXPLAINED = 3  # `explain`: something failed, and the reason isn't known
+
+# `run`, and what follows a run, have the program's own exit code otherwise.
+TIMED_OUT = 124  # stopped after --timeout, as `timeout` has it
+FAILED_RUN = 125  # the run failed and not its program, as `docker run` has it
+INTERRUPTED = 130  # stopped by Ctrl-C, as a shell has it

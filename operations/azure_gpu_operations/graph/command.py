@@ -1,0 +1,62 @@
+"""`python -m operations graph`: draws a stack: its parts, what depends on what, identities and roles, cost at idle and at most.
+
+    graph --stack S                    in the terminal
+    graph --stack S --svg stack.svg    as a picture
+    graph --stack S --json             for programs
+
+The picture is drawn from the stack's program and its file: neither Azure nor the engine is asked, and nothing has to be up. What
+exists already is taken to be as the file expects it. What a file leaves to its connection (subscription, image_source) has a
+stand-in. Costs are list prices of machines.
+
+Exit codes: 0 drawn, 1 the program failed or the picture can't be written, 2 the command line or the stack file is wrong.
+"""
+
+import argparse
+import json
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from azure_gpu.formats.dates import parse_day
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.console import console
+from azure_gpu_operations.exit_codes import FAILED, OK
+from azure_gpu_operations.project import project
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=run)
+    parser.add_argument("--stack", required=True, help="the stack's name")
+    stack_options.add_config_folder(parser)
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--svg", type=Path, metavar="FILE", help="write the picture to FILE, as SVG")
+    shown.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.graph import as_json, reading, recorded, svg, terminal  # here: they take longer to load than --help
+    from azure_gpu_operations.planned import WrongStackFileError
+
+    try:
+        found = recorded.record(project().program, stack_options.file_of(options), options.stack)
+    except (WrongStackFileError, recorded.WrongStackError) as error:
+        return refuse(error)
+    except recorded.ProgramError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return FAILED
+    for warning in found.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    graph = reading.graph_of(found, _day(found.as_of))
+    if options.json:
+        print(json.dumps(as_json.as_json(graph), indent=2))
+    elif options.svg is not None:
+        options.svg.write_text(svg.drawn(graph), encoding="utf-8")
+        print(f"{options.svg}: {len(graph.parts)} parts", file=sys.stderr)
+    else:
+        terminal.show(console(), graph)
+    return OK
+
+
+def _day(as_of: str) -> date:
+    return parse_day(as_of) or datetime.now(UTC).date()

@@ -1,0 +1,127 @@
+"""Which resources are parts of a picture, what people call them, and how one part depends on another.
+
+Data only. A component of the library is one part with everything in it but what has a row of its own here. What isn't listed,
+such as a resource of a user's own program, is a part of its own by the name of its type.
+"""
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from azure_gpu.formats import azure_types
+
+
+class Layer(StrEnum):
+    """The columns of the picture, from left to right."""
+
+    IDENTITY = "people and identities"
+    WORK = "work"
+    PLACE = "where it runs"
+    DATA = "images, data and logs"
+
+
+class Kind(NamedTuple):
+    """What people call a part, and where it stands."""
+
+    noun: str
+    layer: Layer
+    used: str  # how what depends on it says so
+    has_cost: bool = False  # the library says what an hour of it costs
+
+
+_COMPONENT = "azuregpu:index:"
+FOUNDATION = f"{_COMPONENT}Foundation"
+CLUSTER = f"{_COMPONENT}GpuCluster"
+JOB = f"{_COMPONENT}ServerlessGpuJob"
+POOL = f"{_COMPONENT}BatchPool"
+GROUP = f"{_COMPONENT}ContainerGroup"
+ENDPOINT = f"{_COMPONENT}MlEndpoint"
+ML_WORKSPACE = f"{_COMPONENT}MlWorkspace"
+IDENTITY = azure_types.USER_ASSIGNED_IDENTITY.token
+REGISTRY = azure_types.REGISTRY.token
+LOGS = azure_types.LOG_WORKSPACE.token
+RESOURCE_GROUP = azure_types.RESOURCE_GROUP.token
+COMPUTE = azure_types.ML_COMPUTE.token
+MODEL = azure_types.ML_MODEL_VERSION.token
+# Parts that no resource declares.
+PRINCIPAL, NODES_IDENTITY = "principal", "nodes' identity"
+
+# In the order in which they are listed.
+KINDS = {
+    PRINCIPAL: Kind("principal", Layer.IDENTITY, "used by"),
+    IDENTITY: Kind("identity", Layer.IDENTITY, "runs as"),
+    NODES_IDENTITY: Kind("nodes' identity", Layer.IDENTITY, "pulls images as"),
+    GROUP: Kind("container group", Layer.WORK, "uses", has_cost=True),
+    JOB: Kind("GPU job", Layer.WORK, "starts", has_cost=True),
+    POOL: Kind("Batch pool", Layer.WORK, "uses", has_cost=True),
+    f"{_COMPONENT}GpuVm": Kind("virtual machine", Layer.WORK, "runs on", has_cost=True),
+    COMPUTE: Kind("ML compute", Layer.WORK, "runs on", has_cost=True),
+    ENDPOINT: Kind("ML endpoint", Layer.WORK, "uses", has_cost=True),
+    RESOURCE_GROUP: Kind("resource group", Layer.PLACE, "is in"),
+    f"{_COMPONENT}JobEnvironment": Kind("job environment", Layer.PLACE, "runs in"),
+    f"{_COMPONENT}BatchAccount": Kind("Batch account", Layer.PLACE, "runs in"),
+    CLUSTER: Kind("AKS cluster", Layer.PLACE, "runs on", has_cost=True),
+    f"{_COMPONENT}EdgeSharing": Kind("edge cluster", Layer.PLACE, "runs on"),
+    ML_WORKSPACE: Kind("ML workspace", Layer.PLACE, "runs in"),
+    azure_types.SUBNET.token: Kind("subnet", Layer.PLACE, "is in"),
+    REGISTRY: Kind("registry", Layer.DATA, "pulls images from"),
+    f"{_COMPONENT}GalleryImage": Kind("gallery image", Layer.DATA, "starts from"),
+    azure_types.GALLERY_IMAGE_VERSION.token: Kind("gallery image", Layer.DATA, "starts from"),
+    MODEL: Kind("model", Layer.DATA, "serves"),
+    azure_types.STORAGE_ACCOUNT.token: Kind("storage", Layer.DATA, "keeps data in"),
+    azure_types.KEY_VAULT.token: Kind("key vault", Layer.DATA, "keeps secrets in"),
+    azure_types.INSIGHTS_COMPONENT.token: Kind("insights", Layer.DATA, "sends metrics to"),
+    LOGS: Kind("log workspace", Layer.DATA, "logs to"),
+}
+ORDER = tuple(KINDS)
+
+# What depends on what, in words that are other than the ones above, by the type of the part and of what it uses.
+WORDS = {
+    (ML_WORKSPACE, REGISTRY): "keeps images in",
+    (ML_WORKSPACE, CLUSTER): "has its extension on",
+    (MODEL, ML_WORKSPACE): "is registered in",
+    (azure_types.INSIGHTS_COMPONENT.token, LOGS): "keeps metrics in",
+    (JOB, azure_types.STORAGE_ACCOUNT.token): "reads and writes",
+    (POOL, azure_types.STORAGE_ACCOUNT.token): "reads and writes",
+}
+# A pod takes the identity that its service account names.
+SPEAKS_AS = "pods speak as"
+SPEAKING = (azure_types.FEDERATED_IDENTITY_CREDENTIAL.token, "kubernetes:core/v1:ServiceAccount")
+
+# Resources that belong to a part which isn't their parent, by the type of that part.
+PART_OF = {
+    azure_types.TASK_RUN.token: REGISTRY,
+    azure_types.BLOB_SERVICE.token: azure_types.STORAGE_ACCOUNT.token,
+}
+# How a part that exists is named where its id isn't: the output of its component that has the name, by the package and the input
+# of the resource that names it.
+NAMED_BY = {
+    ("azure-native:batch", "accountName"): "account_name",
+    ("azure-native:machinelearningservices", "workspaceName"): "workspace_name",
+}
+# The types by which an ARM id in a stack file is a part that exists already.
+BY_ARM_TYPE = {
+    each.arm_type.lower(): each.token
+    for each in (
+        azure_types.USER_ASSIGNED_IDENTITY,
+        azure_types.REGISTRY,
+        azure_types.STORAGE_ACCOUNT,
+        azure_types.LOG_WORKSPACE,
+        azure_types.KEY_VAULT,
+        azure_types.INSIGHTS_COMPONENT,
+        azure_types.GALLERY_IMAGE_VERSION,
+        azure_types.SUBNET,
+    )
+}
+PROVIDER_PREFIX = "pulumi:providers:"
+
+
+def is_component(token: str) -> bool:
+    """Whether a resource of this type is one of the library's components."""
+    return token.startswith(_COMPONENT)
+
+
+def kind_of(token: str) -> Kind:
+    """Of any type: one that isn't listed is named after the type."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", token.rpartition(":")[2]).lower()
+    return KINDS.get(token) or Kind(words, Layer.PLACE, "uses")

@@ -1,0 +1,132 @@
+"""Which part of a stack each resource of its program belongs to, and by which texts parts are recognised in the inputs of others.
+
+In: the resources. Out: `Ownership`. A component is one part with everything in it but what is a part by itself; what exists
+already is no resource, and is known by its id in the stack's file.
+"""
+
+from typing import Any
+
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu_operations.graph import kinds, stand_ins
+from azure_gpu_operations.graph.kinds import KINDS
+from azure_gpu_operations.graph.model import Part, bare
+from azure_gpu_operations.graph.recorded import Resource
+from azure_gpu_operations.graph.texts import texts
+
+_OF_NO_PART = (kinds.FOUNDATION, azure_types.ROLE_ASSIGNMENT.token, azure_types.DIAGNOSTIC_SETTING.token)
+
+
+def key_of(resource: Resource) -> str:
+    """The key of the part that a resource is by itself."""
+    return f"{resource.type}::{resource.name}"
+
+
+class Ownership:
+    """Of the resources of one stack."""
+
+    def __init__(self, resources: tuple[Resource, ...]) -> None:
+        self._resources = resources
+        self._by_urn = {each.urn: each for each in resources}
+        self.existing: dict[str, Part] = {}  # what is no resource, by key
+        self._aliases: dict[str, str] = {}  # keys of what exists, by how inputs name it, in lower case
+        self._of_urn = {each.urn: self._owner(each) for each in resources}
+        self._of_number = {each.number: self._of_urn[each.urn] for each in resources}
+        for each in resources:
+            self._own_ids(each)
+        for each in resources:
+            for text in texts([each.inputs, each.outputs]):
+                self._add_existing(text)
+            self._add_resource_group(each)
+
+    def of(self, resource: Resource) -> str:
+        """The key of a resource's part; empty: it is of none."""
+        return self._of_urn[resource.urn]
+
+    def of_type(self, token: str) -> list[Resource]:
+        return [each for each in self._resources if each.type == token]
+
+    def used_by(self, resource: Resource) -> list[Resource]:
+        """Those whose outputs are in its inputs."""
+        return [self._by_urn[urn] for urn in resource.uses if urn in self._by_urn]
+
+    def parent_of(self, resource: Resource) -> Resource | None:
+        return self._by_urn.get(resource.parent)
+
+    def members(self) -> dict[str, list[Resource]]:
+        """The resources of each part, by its key."""
+        found: dict[str, list[Resource]] = {}
+        for each in self._resources:
+            if self._of_urn[each.urn]:
+                found.setdefault(self._of_urn[each.urn], []).append(each)
+        return found
+
+    def is_around_existing(self, key: str) -> bool:
+        """Whether a component stands for something that exists already."""
+        return key in self._aliases.values()
+
+    def declared(self, text: str) -> str:
+        """The key of the part that the id or the principal in a text is of; empty: of none that is declared."""
+        return next(filter(None, (self._of_number.get(number, "") for number in stand_ins.numbers_in(text))), "")
+
+    def named(self, text: str) -> str:
+        """The key of what exists whose id or name a text is, or begins with; empty: of none."""
+        lowered = text.lower()
+        return next((key for alias, key in self._aliases.items() if lowered == alias or lowered.startswith(f"{alias}/")), "")
+
+    def component_named(self, output: str, name: Any) -> list[str]:
+        """The keys of the components that have an output with this name."""
+        return [self._of_urn[each.urn] for each in self._resources if name and each.outputs.get(output) == name]
+
+    def _owner(self, resource: Resource) -> str:
+        token = resource.type
+        if token in _OF_NO_PART or token.startswith(kinds.PROVIDER_PREFIX):
+            return ""
+        if token in kinds.PART_OF:
+            return next((key_of(each) for each in self.used_by(resource) if each.type == kinds.PART_OF[token]), "")
+        parent = self.parent_of(resource)
+        if token in KINDS:
+            is_within = parent is not None and kinds.kind_of(parent.type).noun == KINDS[token].noun
+            return key_of(parent if parent is not None and is_within else resource)
+        while parent is not None:
+            if parent.type in KINDS or (kinds.is_component(parent.type) and parent.type != kinds.FOUNDATION):
+                return key_of(parent)
+            parent = self.parent_of(parent)
+        return "" if resource.is_component and not kinds.is_component(token) else key_of(resource)
+
+    def _own_ids(self, resource: Resource) -> None:
+        """Of a component around what exists: the id by which others name it."""
+        key = self._of_urn[resource.urn]
+        for name, value in resource.outputs.items():
+            if key and name.endswith("_id") and isinstance(value, str) and arm_ids.parse(value) is not None:
+                self._aliases[value.lower()] = key
+
+    def _add_existing(self, text: str) -> None:
+        parsed = arm_ids.parse(text)
+        token = kinds.BY_ARM_TYPE.get(parsed.type.lower()) if parsed is not None else None
+        if parsed is None or token is None or parsed.key in self._aliases:
+            return
+        key = f"{token}::{parsed.key}"
+        self.existing[key] = bare(key, token, _name(parsed, token), exists=True)
+        self._aliases[parsed.key] = key
+        if token == kinds.REGISTRY:
+            self._aliases[stand_ins.server_of(parsed.name).lower()] = key
+        elif token == kinds.IDENTITY:
+            self._aliases[stand_ins.principal_of(parsed.name).lower()] = key
+        elif token == kinds.LOGS:
+            self._aliases[stand_ins.log_workspace_of(parsed.name).lower()] = key
+
+    def _add_resource_group(self, resource: Resource) -> None:
+        """One that exists is known by its name only."""
+        name = resource.outputs.get("resource_group_name")
+        if resource.type == kinds.FOUNDATION and name and not self.of_type(kinds.RESOURCE_GROUP):
+            key = f"{kinds.RESOURCE_GROUP}::{name}"
+            self.existing[key] = bare(key, kinds.RESOURCE_GROUP, str(name), exists=True)
+
+
+def _name(parsed: ArmId, token: str) -> str:
+    """What people call it: of an image's version and of a subnet, with what it is in."""
+    around = parsed.scope.rsplit("/", 1)[-1]
+    if token == azure_types.GALLERY_IMAGE_VERSION.token:
+        return f"{around} {parsed.name}"
+    return f"{around}/{parsed.name}" if token == azure_types.SUBNET.token else parsed.name

@@ -1,0 +1,154 @@
+"""What Azure would answer while a program is recorded: ids and outputs by which a resource is recognised elsewhere.
+
+In: a resource's type, name and inputs, or a look-up with its arguments. Out: outputs. Everything is made up, and nothing of it is
+shown: only which resource it belongs to counts. A program takes what exists to be as its settings expect it.
+"""
+
+import base64
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.azure_types import BY_TOKEN
+from azure_gpu.stack.look_ups import ASSUMED, BY_PROVIDER, LookUps
+
+_RECORDED = re.compile(r"/recorded/(\d{6})")
+_OF_IDENTITY = re.compile(r"(?:principal|client)-of-(?:/recorded/)?(\d{6})")
+_KUBELET = "kubelet-of-"
+DEPLOYER = "deployer"  # whoever runs the program
+_TOKEN_OF_REGISTRY = "azure-native:containerregistry:Registry"  # noqa: S105 - a type of the provider
+_KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+clusters: [{name: cluster, cluster: {server: "https://cluster.example:443", certificate-authority-data: Y2E=}}]
+users: [{name: clusterUser, user: {auth-provider: {name: azure}}}]
+contexts: [{name: cluster, context: {cluster: cluster, user: clusterUser}}]
+current-context: cluster
+"""
+# By type, the input that Azure answers as the resource's name.
+_NAMED_BY = {
+    "azure-native:resources:ResourceGroup": "resourceGroupName",
+    _TOKEN_OF_REGISTRY: "registryName",
+    "azure-native:operationalinsights:Workspace": "workspaceName",
+    "azure-native:storage:StorageAccount": "accountName",
+    "azure-native:batch:BatchAccount": "accountName",
+    "azure-native:batch:Pool": "poolName",
+    "azure-native:app:Job": "jobName",
+    "azure-native:containerinstance:ContainerGroup": "containerGroupName",
+    "azure-native:compute:VirtualMachine": "vmName",
+    "azure-native:compute:Gallery": "galleryName",
+    "azure-native:compute:GalleryImage": "galleryImageName",
+    "azure-native:containerservice:ManagedCluster": "resourceName",
+    "azure-native:containerservice:AgentPool": "agentPoolName",
+    "azure-native:machinelearningservices:Workspace": "workspaceName",
+    "azure-native:machinelearningservices:OnlineEndpoint": "endpointName",
+}
+
+
+def id_of(number: int) -> str:
+    """The id of the resource with this number."""
+    return f"/recorded/{number:06}"
+
+
+def numbers_in(text: str) -> Iterator[int]:
+    """The resources whose id, principal or client stands in a text."""
+    yield from (int(found) for found in _RECORDED.findall(text))
+    yield from (int(found) for found in _OF_IDENTITY.findall(text))
+
+
+def server_of(registry: str) -> str:
+    """The server of a registry, by its name."""
+    return f"{registry}.azurecr.io"
+
+
+def kubelet_of(cluster: str) -> str:
+    """The principal that the nodes of a cluster pull images as. `cluster`: its name in Azure."""
+    return f"{_KUBELET}{cluster}"
+
+
+def cluster_of(principal: str) -> str:
+    """The cluster of such a principal; empty: it is another one."""
+    return principal.removeprefix(_KUBELET) if principal.startswith(_KUBELET) else ""
+
+
+def outputs(token: str, name: str, number: int, inputs: dict[str, Any]) -> dict[str, Any]:
+    """What Azure would set beside the inputs."""
+    found: dict[str, Any] = {
+        **inputs,
+        "principalId": f"principal-of-{number:06}",
+        "clientId": f"client-of-{number:06}",
+        "tenantId": "tenant",
+        "customerId": id_of(number),
+    }
+    if token in _NAMED_BY:
+        found["name"] = inputs.get(_NAMED_BY[token], name)
+    if token == _TOKEN_OF_REGISTRY:
+        found["loginServer"] = server_of(inputs["registryName"])
+    if "identity" in inputs and isinstance(inputs["identity"], dict):  # a list of ids going in, a map by id coming out
+        given: dict[str, Any] = inputs["identity"]
+        ids = given.get("userAssignedIdentities") or []
+        found["identity"] = {
+            "type": given.get("type", "SystemAssigned"),
+            "userAssignedIdentities": {each: {} for each in ids if isinstance(each, str)},
+            "principalId": f"principal-of-{number:06}",
+        }
+    if token == "azure-native:machinelearningservices:OnlineEndpoint":  # noqa: S105 - a type of the provider
+        found["properties"] = {**inputs["properties"], "scoringUri": "https://endpoint.example/score"}
+        found["systemData"] = {"createdAt": "2026-01-01T00:00:00Z"}
+    return found
+
+
+def answer(token: str, args: dict[str, Any], location: str, subscription: str) -> dict[str, Any]:
+    """What a look-up finds. `location`, `subscription`: where it is taken to lie."""
+    function = token.rpartition(":")[2]
+    kubeconfig = base64.b64encode(_KUBECONFIG.encode()).decode()
+    known: dict[str, dict[str, Any]] = {
+        "getClientConfig": {"objectId": DEPLOYER, "clientId": "", "subscriptionId": "", "tenantId": ""},
+        "getSharedKeys": {"primarySharedKey": "key"},
+        "getManagedCluster": {
+            "oidcIssuerProfile": {"enabled": True, "issuerURL": "https://issuer.example/"},
+            "identityProfile": {"kubeletidentity": {"objectId": kubelet_of(str(args.get("resourceName", "")))}},
+        },
+        "listManagedClusterUserCredentials": {"kubeconfigs": [{"name": "clusterUser", "value": kubeconfig}]},
+        "getOnlineEndpoint": {
+            "properties": {"scoringUri": "https://endpoint.example/score", "authMode": "AADToken", "traffic": {}},
+        },
+        "getUserAssignedIdentity": _identity(args),
+        "getRegistry": {"loginServer": server_of(str(args.get("registryName", "")))},
+        "getWorkspace": {"customerId": log_workspace_of(str(args.get("workspaceName", "")))},
+    }
+    named = next((str(value) for key, value in args.items() if key.endswith("Name") and key != "resourceGroupName"), "")
+    azure_type = BY_TOKEN.get(token.replace(":get", ":"))
+    id_ = azure_type.id_of(subscription, args) if azure_type is not None else named
+    return {"id": id_, "name": named, "location": location, **args, **known.get(function, {})}
+
+
+def _identity(args: dict[str, Any]) -> dict[str, Any]:
+    """Of an identity that exists: the principal is its name, so that a role shows whose it is."""
+    name = str(args.get("resourceName", ""))
+    return {"principalId": principal_of(name), "clientId": f"client of {name}", "tenantId": "tenant"}
+
+
+def principal_of(identity: str) -> str:
+    """The principal of an identity that exists, by its name."""
+    return f"principal of {identity}"
+
+
+def log_workspace_of(name: str) -> str:
+    """By what a log workspace that exists is named to those that log to it."""
+    return f"workspace {name}"
+
+
+def look_ups() -> LookUps:
+    """For a plan: what exists is taken to be as the settings expect it."""
+    return dataclasses.replace(ASSUMED, foundation=BY_PROVIDER.foundation, cluster=_cluster)
+
+
+def _cluster(spec: GpuClusterSpec) -> tuple[ClusterFacts, list[Problem]]:
+    if spec.existing is None:
+        return ClusterFacts(), []
+    return ClusterFacts(issuer_url="https://issuer.example/", kubelet_object_id=kubelet_of(spec.existing.name)), []

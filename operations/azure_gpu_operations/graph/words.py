@@ -1,0 +1,107 @@
+"""What a picture says of a part, in words: machines, costs, the last day.
+
+In: parts of a graph. Out: text, the same in the terminal and in the drawing.
+"""
+
+from collections import Counter
+from decimal import Decimal
+
+from azure_gpu_operations.graph.machines import Machines
+from azure_gpu_operations.graph.model import Graph, Part, Role
+from azure_gpu_operations.running_report import NOT_KNOWN, Total, total
+
+EXISTS = "exists already"
+NOT_COUNTED = "Machines only, by list price; storage, registry, logs and network aren't counted."
+
+
+def machines(each: Machines) -> str:
+    """Such as `t4: 0 to 2 x Standard_NC4as_T4_v3 (T4)`."""
+    words = " ".join(filter(None, [nodes(each), each.size, f"({each.gpu})" if each.gpu else "", "Spot" if each.spot else ""]))
+    return f"{each.name}: {words}" if each.name else words
+
+
+def nodes(each: Machines) -> str:
+    """How many there are; empty: one, always."""
+    if each.idle is None and each.most is None:
+        return "any number of"
+    if each.idle == each.most:
+        return "" if each.most == 1 else f"{each.most} x"
+    idle, most = ("?" if count is None else str(count) for count in (each.idle, each.most))
+    return f"{idle} to {most} x"
+
+
+def usd(amount: float | None) -> str:
+    return NOT_KNOWN if amount is None else f"{amount:.3f}".rstrip("0").rstrip(".")
+
+
+def cost(part: Part) -> str:
+    """Empty: it has none of its own."""
+    if not part.has_cost:
+        return ""
+    if part.most_cost is None and part.idle_cost is None:
+        return "cost not known"
+    most = "price not known" if part.most_cost is None else f"{usd(part.most_cost)} USD/h"
+    return f"{most}, {usd(part.idle_cost)} at idle"
+
+
+def end(part: Part) -> str:
+    """The day at whose beginning it should be gone, in UTC; empty: it has none."""
+    return f"expires {day_of_end(part)}" if part.expires else ""
+
+
+def day_of_end(part: Part) -> str:
+    return part.expires.partition("T")[0]
+
+
+def totals(graph: Graph) -> tuple[Total, Total]:
+    """USD an hour at most, and at idle."""
+    parts = [each for each in graph.parts if each.has_cost]
+    return total(_decimal(each.most_cost) for each in parts), total(_decimal(each.idle_cost) for each in parts)
+
+
+def total_line(graph: Graph) -> str:
+    """Such as `an hour at idle: 0.19 USD; with all machines: 3.93 USD`."""
+    if not any(each.has_cost for each in graph.parts):
+        return "no machines of its own"
+    most, idle = totals(graph)
+    return f"an hour at idle: {idle}; with all machines: {most}"
+
+
+def region(graph: Graph) -> str:
+    """Where most of the stack is; empty: no part has a region."""
+    counted = Counter(each.location for each in graph.parts if each.location)
+    return min(counted, key=lambda each: (-counted[each], each)) if counted else ""
+
+
+def scope(graph: Graph, role: Role) -> str:
+    """What a role is on, as people call it."""
+    part = graph.part(role.scope)
+    return part.name if part is not None else role.scope
+
+
+def role(given: Role) -> str:
+    """A role's name as people write it."""
+    return given.role.replace("Azure Kubernetes Service", "AKS")
+
+
+def called(part: Part) -> str:
+    """Its kind and its name, once where they are the same."""
+    return part.name if part.name == part.noun else f"{part.noun} {part.name}"
+
+
+def sentence(graph: Graph, part: Part) -> str:
+    """All of a part, for those who hear the picture."""
+    facts = [*map(machines, part.machines), *part.notes, cost(part), end(part)]
+    facts += [f"{use.words} {name_of(graph, use.on)}" for use in graph.uses if use.part == part.key]
+    facts += [f"has {role(each)} on {scope(graph, each)}" for each in graph.roles if each.who == part.key]
+    facts += [EXISTS] if part.exists else []
+    return ": ".join(filter(None, [called(part), "; ".join(filter(None, facts))])) + "."
+
+
+def name_of(graph: Graph, key: str) -> str:
+    part = graph.part(key)
+    return part.name if part is not None else key
+
+
+def _decimal(amount: float | None) -> Decimal | None:
+    return None if amount is None else Decimal(str(amount))

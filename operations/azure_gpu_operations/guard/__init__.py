@@ -1,0 +1,1 @@
+"""Refusals that keep `up` and `down` from deleting data which nobody meant to delete."""

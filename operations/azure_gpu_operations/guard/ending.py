@@ -1,0 +1,165 @@
+"""The questions and refusals of `down`: which stacks may be destroyed, and what goes with them.
+
+In: stacks, their state, and Azure's answers about it. Out: an answer of the user, or a refusal before anything is destroyed.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from azure_gpu.formats import azure_types
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu_operations.connection import PROVIDER_TYPE, connection_of
+from azure_gpu_operations.guard.held import protected
+from azure_gpu_operations.guard.strangers import created, strangers
+from azure_gpu_operations.stack import Stack
+from azure_gpu_operations.terminal import size, some
+
+_MOST_BLOBS = 20_000  # counted; listing more takes a minute
+_ERRORS = (AzureError, AzureCoreError, requests.RequestException)
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class WrongRequestError(Exception):
+    """What was requested isn't done; nothing was changed. The text is for the user."""
+
+
+class ProtectedError(Exception):
+    """A stack holds something that is protected. The text is for the user."""
+
+    def __init__(self, stack: Stack, urns: Sequence[str]) -> None:
+        names = some(sorted(urn.rsplit("::", 1)[-1] for urn in urns))
+        named = f"--stack {stack.name}" + (f" --config-folder {stack.config_file.parent}" if stack.config_file else "")
+        super().__init__(
+            f"nothing was destroyed: stack {stack.name} protects {names}; to delete what these hold, run\n"
+            f"  {COMMAND} pulumi state unprotect --all --yes --stack {stack.name}\n"
+            f"  {COMMAND} down {named}"
+        )
+
+
+class Blobs(NamedTuple):
+    """What is in a storage account."""
+
+    account: str
+    count: int
+    size: int  # bytes
+    is_more: bool  # than were counted
+    unread: str = ""  # why nothing could be read
+
+
+class Taken(NamedTuple):
+    """What a stack's end takes away."""
+
+    stack: str
+    resources: int
+    blobs: tuple[Blobs, ...]
+    strangers: tuple[str, ...]  # in the stack's own resource group, which goes with all that is in it; "type name"
+    unread: str = ""  # why Azure couldn't be asked
+
+    def lines(self) -> Iterator[str]:
+        """For a person who is asked."""
+        yield f"stack {self.stack}: {_count(self.resources, 'resource')} will be deleted"
+        for each in self.blobs:
+            if each.unread:
+                yield f"  blobs in {each.account}: can't be read ({each.unread})"
+            else:
+                more = "more than " if each.is_more else ""
+                yield f"  blobs in {each.account}: {more}{_count(each.count, 'blob')}, {more}{size(each.size)}"
+        if self.strangers:
+            count = _count(len(self.strangers), "resource")
+            yield f"  {count} in its resource group that it didn't create: {some(self.strangers)}"
+        if self.unread:
+            yield f"  what else is in its resource group can't be read ({self.unread})"
+
+
+def refuse_elsewhere(stacks: Iterable[Stack]) -> None:
+    """`down --all` is for the embedded Azure. WrongRequestError names a stack that is somewhere else."""
+    for stack in stacks:
+        deployment = stack.deployment()
+        if (created(deployment) or deployment.get("pending_operations")) and not _is_embedded(deployment):
+            raise WrongRequestError(
+                f"--all is for the embedded Azure, and stack {stack.name} isn't there; nothing was destroyed; "
+                f"fix: {COMMAND} down --stack {stack.name}"
+            )
+
+
+def _is_embedded(deployment: Mapping[str, Any]) -> bool:
+    """Whether its providers were configured for this machine; what the environment says now isn't asked."""
+    providers = [each.get("inputs") or {} for each in deployment.get("resources") or [] if each["type"] == PROVIDER_TYPE]
+    return bool(providers) and all(urlsplit(f"//{each.get('metadataHost') or ''}").hostname in _LOOPBACK for each in providers)
+
+
+def refuse_protected(stack: Stack, deployment: Mapping[str, Any]) -> None:
+    """ProtectedError, before the engine deletes everything else."""
+    urns = protected(deployment)
+    if urns:
+        raise ProtectedError(stack, urns)
+
+
+def asked(stacks: Sequence[Stack], answer: Callable[[str], str] | None = None) -> bool:
+    """Whether a person on the terminal agrees to the end of these stacks. WrongRequestError where there is nobody to ask."""
+    if answer is None:
+        if sys.stdin is None or not sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] - None where it is closed
+            raise WrongRequestError("down asks before it destroys, and there is no terminal to ask on; fix: add --yes")
+        answer = _answered
+    for stack in stacks:
+        for line in taken(stack).lines():
+            print(line, flush=True)
+    word = stacks[0].name if len(stacks) == 1 else "all"
+    try:
+        given = answer(f"destroy {'it' if len(stacks) == 1 else 'them'}? Type {word} to go on: ")
+    except EOFError:
+        raise WrongRequestError("the terminal ended before an answer; nothing was destroyed") from None
+    return given.strip() == word
+
+
+def taken(stack: Stack) -> Taken:
+    """What goes with a stack."""
+    deployment = stack.deployment()
+    resources = created(deployment)
+    connection = connection_of(deployment)
+    accounts = [str(each["id"]) for each in resources if each["type"] == azure_types.STORAGE_ACCOUNT.token]
+    groups = [str(each["id"]) for each in resources if each["type"] == azure_types.RESOURCE_GROUP.token]
+    if connection is None or not (accounts or groups):
+        return Taken(stack.name, len(resources), (), ())
+    try:
+        with closing(Arm(connection)) as arm:
+            blobs = tuple(_blobs(arm, account) for account in accounts)
+            try:
+                others = tuple(each for group in groups for each in strangers(arm, group, deployment))
+            except _ERRORS as error:
+                return Taken(stack.name, len(resources), blobs, (), first_line(error))
+            return Taken(stack.name, len(resources), blobs, others)
+    except _ERRORS as error:
+        return Taken(stack.name, len(resources), (), (), first_line(error))
+
+
+def _blobs(arm: Arm, account: str) -> Blobs:
+    from azure_gpu_operations.batch.blobs import Blobs as Account  # loads the client of storage, which takes a while
+
+    name = account.rsplit("/", 1)[-1]
+    count = total = 0
+    try:
+        with closing(Account(arm, account)) as blobs:
+            for each in blobs.all_sizes():
+                count, total = count + 1, total + each
+                if count == _MOST_BLOBS:
+                    return Blobs(name, count, total, is_more=True)
+    except _ERRORS as error:
+        return Blobs(name, 0, 0, is_more=False, unread=first_line(error))
+    return Blobs(name, count, total, is_more=False)
+
+
+def _answered(question: str) -> str:
+    print(question, end="", flush=True)
+    return input()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,131 @@
+"""What of a stack holds data or serves traffic, read from its state.
+
+In: an exported deployment. Out: `Held`, one for each resource whose end loses something that no further `up` brings back. A
+resource group is one of them where it holds what the stack didn't create, which its state doesn't say.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from azure_gpu.formats import azure_types, tags
+from azure_gpu.kubernetes.gpu_objects.rules import SYSTEM_NAMESPACES
+
+_DATA = {
+    azure_types.STORAGE_ACCOUNT.token: ("storage account", "its blobs"),
+    azure_types.BLOB_CONTAINER.token: ("blob container", "its blobs"),
+    azure_types.REGISTRY.token: ("container registry", "its images"),
+    azure_types.KEY_VAULT.token: ("key vault", "its secrets"),
+    azure_types.ML_WORKSPACE.token: ("Azure Machine Learning workspace", "its models, jobs and metrics"),
+    azure_types.LOG_WORKSPACE.token: ("log workspace", "its logs"),
+    azure_types.BATCH_ACCOUNT.token: ("Batch account", "its jobs, tasks and applications"),
+}
+_TRAFFIC = {
+    azure_types.ML_ONLINE_ENDPOINT.token: ("online endpoint", "the traffic that it serves"),
+    azure_types.MANAGED_CLUSTER.token: ("cluster", "the services on it"),
+}
+_GROUP = {azure_types.RESOURCE_GROUP.token: ("resource group", "what others have put into it")}
+_WHAT = {**_DATA, **_TRAFFIC, **_GROUP}
+_VERSION = re.compile(r"/v\d\w*:")
+_SERVICE = "kubernetes:core/v1:Service"
+# Where a stack file configures each, by the names that the program gives to resources.
+_KEYS = {
+    "foundation-resource-group": "foundation.resource_group",
+    "foundation-storage": "foundation.storage",
+    "foundation-registry": "foundation.registry",
+    "foundation-logs": "foundation.log_workspace",
+    "batch-account": "batch_account",
+    "ml-models-container": "ml_workspace.models",
+    "ml-vault": "ml_workspace.key_vault",
+    "ml-workspace": "ml_workspace",
+}
+_SECTIONS = {
+    azure_types.ML_ONLINE_ENDPOINT.token: ("ml_endpoints", "-endpoint"),
+    azure_types.MANAGED_CLUSTER.token: ("clusters", "-cluster"),
+}
+
+
+class Held(NamedTuple):
+    """One resource that holds data or serves traffic, or the group that may."""
+
+    urn: str
+    type: str  # Pulumi's token
+    id: str
+    inputs: Mapping[str, Any]
+    since: str  # RFC 3339; "": the state doesn't say
+    is_protected: bool
+
+    @property
+    def name(self) -> str:
+        """As the program calls it: `foundation-storage`."""
+        return self.urn.rsplit("::", 1)[-1]
+
+    @property
+    def azure_name(self) -> str:
+        return self.id.rsplit("/", 1)[-1]
+
+    @property
+    def what(self) -> str:
+        return _WHAT[self.type][0]
+
+    @property
+    def lost(self) -> str:
+        """What is lost with it."""
+        return _WHAT[self.type][1]
+
+    @property
+    def is_group(self) -> bool:
+        return self.type in _GROUP
+
+    @property
+    def key(self) -> str:
+        """Where a stack file configures it."""
+        if self.type in _SECTIONS:
+            section, suffix = _SECTIONS[self.type]
+            return f"{section}.{self.name.removesuffix(suffix)}"
+        return _KEYS.get(self.name, self.name)
+
+    @property
+    def owner(self) -> dict[str, str]:
+        """What its name in Azure is made of, by key: project, stack and team."""
+        written: Mapping[str, str] = self.inputs.get("tags") or {}
+        return {key: written[key] for key in (tags.PROJECT, tags.STACK, tags.TEAM) if key in written}
+
+
+def held(deployment: Mapping[str, Any]) -> list[Held]:
+    """What the stack itself created, and so would delete; also what it has replaced and not deleted yet."""
+    resources: list[Mapping[str, Any]] = deployment.get("resources") or []
+    serving = set(_serving(resources))
+    return [
+        Held(
+            urn=str(each["urn"]),
+            type=_type_of(each),
+            id=str(each["id"]),
+            inputs=each.get("inputs") or {},
+            since=str(each.get("created") or ""),
+            is_protected=bool(each.get("protect")),
+        )
+        for each in resources
+        if each.get("id")
+        and not each.get("external")
+        and _type_of(each) in _WHAT
+        and (_type_of(each) != azure_types.MANAGED_CLUSTER.token or each.get("parent") in serving)
+    ]
+
+
+def protected(deployment: Mapping[str, Any]) -> list[str]:
+    """The urns of everything that the engine doesn't delete, whatever it is."""
+    return [str(each["urn"]) for each in deployment.get("resources") or [] if each.get("protect")]
+
+
+def _type_of(resource: Mapping[str, Any]) -> str:
+    """Without the version of an SDK of one's own: `azure-native:storage/v20230101:StorageAccount` is a storage account too."""
+    return _VERSION.sub(":", str(resource["type"]))
+
+
+def _serving(resources: list[Mapping[str, Any]]) -> Iterator[str]:
+    """The components of clusters that have a service of the user's."""
+    for each in resources:
+        metadata: Mapping[str, Any] = (each.get("inputs") or {}).get("metadata") or {}
+        if each["type"] == _SERVICE and metadata.get("namespace") not in SYSTEM_NAMESPACES:
+            yield str(each.get("parent"))

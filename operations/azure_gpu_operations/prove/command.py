@@ -1,0 +1,86 @@
+"""`python -m operations prove`: shows on every service of a stack that work runs there, in one table.
+
+    prove --stack S                       the vector addition and a short training on each service, a query to each endpoint
+    prove --stack S --only aks            one service; may be repeated
+    prove --stack S --require-gpu         a service that computes on the CPU fails
+    prove --stack S --record proof.json   compare with the last record, then write the new one
+
+Of several parts of a kind, such as pools, the first by name that takes it is proved. A container group is started once more, as
+it is declared. An endpoint is sent ten handwritten digits that training never saw, and has to name them. Services are proved side
+by side, two at a time; the runs are those of `run`, and cost what those cost. A service that wasn't proved says why below the
+table, with what `explain` says of it. Ctrl-C stops what runs.
+
+Exit codes: 0 all were proved, 1 one wasn't, 2 the command line is wrong or the stack isn't up, 3 no GPU was seen though
+--require-gpu, 130 after Ctrl-C.
+"""
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.exit_codes import FAILED, INTERRUPTED, NO_GPU, OK
+from azure_gpu_operations.prove import record, runs
+from azure_gpu_operations.prove.proof import Proof, Service
+from azure_gpu_operations.stack import EngineError
+from azure_gpu_operations.stack_view import StackView, view
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=run)
+    parser.add_argument("--stack", required=True, help="the stack's name")
+    stack_options.add_config_folder(parser)
+    names = [each.value for each in Service]
+    parser.add_argument("--only", action="append", default=[], choices=names, metavar="SERVICE", help=", ".join(names))
+    parser.add_argument("--require-gpu", action="store_true", help="fail where the CPU computes")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="compare with the record in FILE, and write it again")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    try:
+        found = view(stack_options.stack_of(options))
+        before = record.read(options.record) if options.record else None
+    except (EngineError, ValueError) as error:
+        return refuse(error)
+    places = {each: runs.places_of(found, each) for each in Service}
+    missing = [each for each in options.only if not places[Service(each)]]
+    if missing:
+        there = ", ".join(each.value for each, parts in places.items() if parts) or "nothing that can be proved"
+        return refuse(*(f"--only: the stack {found.name} has no {Service(each).title}; it has {there}" for each in missing))
+    chosen = {each: parts for each, parts in places.items() if parts and (not options.only or each.value in options.only)}
+    if not chosen:
+        return refuse(f"the stack {found.name} has nothing that can be proved")
+    proofs = _proved(found, chosen, options)
+    if proofs is None:
+        return INTERRUPTED
+    return _told(found, proofs, before, options)
+
+
+def _proved(found: StackView, chosen: dict[Service, list[str]], options: argparse.Namespace) -> list[Proof] | None:
+    from azure_gpu_operations.prove.proving import Proving  # here: Azure's clients take seconds to load
+
+    try:
+        return Proving(found, options, lambda line: print(line, file=sys.stderr, flush=True)).all(chosen)
+    except KeyboardInterrupt:
+        return None
+
+
+def _told(found: StackView, proofs: list[Proof], before: dict[str, object] | None, options: argparse.Namespace) -> int:
+    told = record.as_json(found.name, proofs, datetime.now(UTC))
+    if options.json:
+        print(json.dumps(told, indent=2))
+    else:
+        from azure_gpu_operations.prove import table
+
+        table.show(proofs)
+        for line in record.compared(before, proofs) if before else []:
+            print(line)
+    if options.record:
+        record.write(options.record, told)
+    if options.require_gpu and any(each.on_gpu is False for each in proofs):
+        return NO_GPU
+    return OK if all(each.passed for each in proofs) else FAILED

@@ -1,0 +1,129 @@
+"""A proof by runs: each step driven to its end, its output kept, its report read.
+
+In: the steps of a service, `say`. Out: a `Proof`. Where a run can't be had, or fails, the row says why, with what `explain` says
+of the run or of the part. RunError and the errors of Azure's clients become a row too: one service doesn't keep others from being
+proved.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from decimal import Decimal
+
+from azure_gpu_operations.exit_codes import INTERRUPTED
+from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
+from azure_gpu_operations.prove.runs import Step
+from azure_gpu_operations.run.driving import Driven, drive
+from azure_gpu_operations.run.errors import WrongRunError
+from azure_gpu_operations.run.protocol import Output, Plan, Run, Say
+
+LAST_LINES = 5  # of what is said of a run that failed
+
+Explain = Callable[[str], list[str]]
+Watched = Callable[[Run], AbstractContextManager[None]]
+
+
+class RejectedError(Exception):
+    """The part can't take what is to be run, and nothing was started there: another part of the service may take it."""
+
+    def __init__(self, proof: Proof) -> None:
+        super().__init__("; ".join(proof.why))
+        self.proof = proof
+
+
+class Kept:
+    """The output of one run, and when its first line came."""
+
+    def __init__(self, say: Say, clock: Callable[[], float]) -> None:
+        self.lines: list[str] = []
+        self.said: list[str] = []
+        self._say, self._clock = say, clock
+        self._began = clock()
+        self.first_line_seconds: float | None = None
+
+    @property
+    def output(self) -> Output:
+        return Output(self._line, self._line, self._told)
+
+    def _line(self, line: str) -> None:
+        if self.first_line_seconds is None:
+            self.first_line_seconds = self._clock() - self._began
+        self.lines.append(line)
+
+    def _told(self, line: str) -> None:
+        self.said.append(line)
+        self._say(line)
+
+
+def prove(
+    service: Service,
+    place: str,
+    steps: Iterable[Step],
+    stack: str,
+    say: Say,
+    explain: Explain,
+    *,
+    watched: Watched,
+    expected: tuple[type[Exception], ...],
+    clock: Callable[[], float] = time.monotonic,
+) -> Proof:
+    """RejectedError where the first run is rejected. `watched` is around each run, so that it can be stopped from outside;
+    `expected` are the errors that become a row."""
+    reports: list[Report] = []
+    first: float | None = None
+    costs: list[Decimal | None] = []
+    for step in steps:
+        if step.plan is None:
+            raise RejectedError(_failed(service, place, *map(str, step.problems)))
+        kept = Kept(say, clock)
+        try:
+            driven = drive(_with(step.plan, watched), kept.output, stack)
+        except WrongRunError as error:
+            raise RejectedError(_failed(service, place, *map(str, error.problems))) from error
+        except expected as error:
+            why = (f"{step.words[0]}: {error}", *explain(place))
+            return joined(service, place, reports, first_line_seconds=first, why=why)._replace(passed=False)
+        costs.append(driven.cost.usd if driven.cost else None)
+        first = first if first is not None else kept.first_line_seconds
+        found = report_of(kept.lines)
+        why = _why(step, driven, found, kept, explain, place)
+        if found is not None:
+            reports.append(found)
+        if why:
+            more = {"first_line_seconds": first, "usd": _sum(costs), "why": why}
+            return joined(service, place, reports, **more)._replace(passed=False)
+    return joined(service, place, reports, first_line_seconds=first, usd=_sum(costs))
+
+
+def _failed(service: Service, place: str, *why: str) -> Proof:
+    return Proof(service, place, passed=False, why=why)
+
+
+def _with(plan: Plan, watched: Watched) -> Plan:
+    """The plan, with its run watched."""
+
+    @contextmanager
+    def entered(output: Output) -> Iterator[Run]:
+        with plan(output) as run, watched(run):
+            yield run
+
+    return entered
+
+
+def _why(step: Step, driven: Driven, found: Report | None, kept: Kept, explain: Explain, place: str) -> tuple[str, ...]:
+    """Why a run proves nothing; nothing where it does."""
+    if driven.code == 0 and found is not None and found.passed:
+        return ()
+    what = step.words[0]
+    if driven.code == INTERRUPTED:
+        return (f"{what}: stopped",)
+    if driven.code == 0:
+        return (f"{what}: it ended with exit code 0, and its last line isn't its report", *kept.lines[-LAST_LINES:])
+    told = (found.problems if found is not None else ()) or tuple((kept.said + kept.lines)[-LAST_LINES:])
+    return (f"{what}: exit code {driven.code}", *told, *(explain(driven.name or place)))
+
+
+def _sum(costs: Iterable[Decimal | None]) -> Decimal | None:
+    known = list(costs)
+    found = [each for each in known if each is not None]
+    return sum(found, Decimal(0)) if found and len(found) == len(known) else None

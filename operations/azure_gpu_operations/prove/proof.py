@@ -1,0 +1,124 @@
+"""What was seen on one service: the proof's row, and what the workloads' reports say of it.
+
+In: lines of a workload's output. Out: `Report`, `Proof`. Pure. The last line of a workload's standard output is one JSON object
+(workloads/mnist/README.md, workloads/vector_add/README.md).
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Service(StrEnum):
+    """The services that can be proved, in the order of the table."""
+
+    CONTAINER_GROUP = "container-group"
+    JOB = "job"
+    BATCH = "batch"
+    AKS = "aks"
+    ML_CLUSTER = "cluster"
+    VM = "vm"
+    ENDPOINT = "endpoint"
+
+    @property
+    def title(self) -> str:
+        return _TITLES[self]
+
+
+_TITLES = {
+    Service.CONTAINER_GROUP: "container group",
+    Service.JOB: "Container Apps job",
+    Service.BATCH: "Batch pool",
+    Service.AKS: "AKS cluster",
+    Service.ML_CLUSTER: "Azure ML compute",
+    Service.VM: "virtual machine",
+    Service.ENDPOINT: "Azure ML endpoint",
+}
+
+
+class Report(NamedTuple):
+    """What one workload has reported of itself."""
+
+    workload: str
+    passed: bool
+    on_gpu: bool | None = None  # None: it doesn't say
+    device: str = ""  # name; memory in GiB and the CUDA version of the driver where a GPU reports them
+    gb_per_second: float | None = None  # memory bandwidth of the vector addition
+    images_per_second: float | None = None  # of the training
+    problems: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> str:
+        if self.gb_per_second is not None:
+            return f"{self.gb_per_second:,.1f} GB/s"
+        return f"{self.images_per_second:,.0f} images/s" if self.images_per_second is not None else ""
+
+
+class Proof(NamedTuple):
+    """One row: a service, and what was seen there."""
+
+    service: Service
+    place: str  # its name in the stack
+    passed: bool
+    device: str = ""  # "": nothing said on what it ran
+    on_gpu: bool | None = None  # None: nothing said so
+    measured: tuple[str, ...] = ()
+    first_line_seconds: float | None = None  # from the start of its first run to that run's first line
+    usd: Decimal | None = None  # of the proof; None: not known
+    why: tuple[str, ...] = ()  # what is wrong, and what `explain` says of it
+
+
+def report_of(lines: Sequence[str]) -> Report | None:
+    """Of the last line that is a workload's JSON object; None where there is none."""
+    for line in reversed(lines):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(told, dict) and "workload" in told and "passed" in told:
+            return _report(told)
+    return None
+
+
+def _report(told: Mapping[str, Any]) -> Report:
+    seconds = (told.get("seconds") or {}).get("training")
+    images = int(told.get("steps") or 0) - int(told.get("resumed_from") or 0)
+    rate = images * int(told.get("batch_size") or 0) / seconds if seconds else None
+    device = str(told.get("device") or "").lower()
+    return Report(
+        workload=str(told["workload"]),
+        passed=told["passed"] is True,
+        on_gpu=None if not device else device in ("cuda", "gpu"),
+        device=_device(told),
+        gb_per_second=told.get("bandwidth_gb_per_s"),
+        images_per_second=rate,
+        problems=tuple(map(str, told.get("problems") or ())),
+    )
+
+
+def _device(told: Mapping[str, Any]) -> str:
+    """`Tesla T4, 14.6 GiB, CUDA driver 12.9`; `CPU, AMD EPYC 7V12`."""
+    name = str(told.get("device_name") or "")
+    if str(told.get("device") or "").lower() == "cpu":
+        return f"CPU, {name}" if name else "CPU"
+    memory, driver = told.get("device_memory_mib"), told.get("cuda_driver")
+    parts = [name, f"{memory / 1024:.1f} GiB" if memory else "", f"CUDA driver {driver}" if driver else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def joined(service: Service, place: str, reports: Iterable[Report], **more: Any) -> Proof:
+    """The row of several workloads that ran on one service, all of which have passed or not."""
+    told = tuple(reports)
+    devices = [each.device for each in told if each.device]
+    gpus = [each.on_gpu for each in told if each.on_gpu is not None]
+    return Proof(
+        service,
+        place,
+        passed=bool(told) and all(each.passed for each in told),
+        device=devices[0] if devices else "",
+        on_gpu=all(gpus) if gpus else None,
+        measured=tuple(each.measured for each in told if each.measured),
+        **more,
+    )

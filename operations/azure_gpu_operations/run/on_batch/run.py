@@ -1,0 +1,298 @@
+"""A run on a stack's pool: a Batch job with one task or many.
+
+In: a stack's view, the pool's name in it, a `Wanted`. Out: a `Plan`, or a `Run` that is there already. Loaded when a run begins:
+Azure's clients take longer to load than a command line to be rejected.
+
+A job that went well is removed. One that failed, was stopped or was left running stays, so that `explain` can tell why.
+
+Secrets: a task's variables can be read by everybody who may read the job, so a secret is none of them. It is written into a blob
+of the stack's storage account, whose readers need a role on it; the node fetches it with the pool's identity into the task's
+folder, and the shell that starts the program reads that file and removes it first. The blob goes when the run ends.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import requests
+from azure.batch import models
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.formats import dates, tags
+from azure_gpu.formats.task_file import Task, TaskFile
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu_operations.batch.account import API_VERSION, BatchAccount, batch_account_of, last_lines
+from azure_gpu_operations.batch.pool_cost import node_prices
+from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
+from azure_gpu_operations.exit_codes import FAILED_RUN
+from azure_gpu_operations.run import names
+from azure_gpu_operations.run.errors import RunError, WrongRunError
+from azure_gpu_operations.run.on_batch import fetching, find_pool, outcome, plan as bodies, waiting
+from azure_gpu_operations.run.on_batch.follow import End, Follower
+from azure_gpu_operations.run.on_batch.placing import Brought, brought
+from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack_view import StackView
+
+LAST_LINES = 15
+_REFUSED = (AzureError, AzureCoreError, requests.RequestException)
+
+
+@contextmanager
+def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator["BatchRun"]:
+    """With image, files and secrets in their places while the block runs."""
+    _make_folder(wanted.into)
+    with closing(Arm(view.connection)) as arm, closing(BatchAccount(arm, batch_account_of(view.pools[name]))) as account:
+        pool = _pool(arm, account, view, name, wanted, output.say)
+        job_id = names.of_run(wanted.target)
+        with brought(arm, view, pool, wanted, job_id, output.say) as there:
+            job = bodies.job_of(job_id, pool, wanted, there.placed)
+            prepares = job.job_preparation_task is not None
+            yield BatchRun(account, view.name, name, pool, wanted, there, job_id, output, job=job, prepares=prepares)
+
+
+def find(arm: Arm, view: StackView, name: str, output: Output) -> "BatchRun | None":
+    """The job of this name on any of the stack's pools. Its account stays open with it."""
+    for place, pool_id in view.pools.items():
+        account = BatchAccount(arm, batch_account_of(pool_id))
+        job, pool = account.job(name), account.pool(pool_id.rsplit("/", 1)[-1])
+        if job is None or pool is None or (job.pool_info is not None and job.pool_info.pool_id != pool.id):
+            account.close()
+            continue
+        tasks = tuple(_task_of(task) for task in account.tasks(name))
+        wanted = Wanted(Target(), TaskFile(tasks or (Task("", "", ""),)))
+        prepares = job.job_preparation_task is not None
+        return BatchRun(
+            account, view.name, place, facts_of(pool), wanted, Brought(bodies.Placed()), name, output, prepares=prepares
+        )
+    return None
+
+
+def _task_of(task: models.BatchTask) -> Task:
+    """What following it takes."""
+    several = task.multi_instance_settings
+    depends = task.depends_on.task_ids if task.depends_on is not None else None
+    return Task(
+        task.id or "",
+        task.command_line or "",
+        "",
+        nodes=(several.number_of_instances or 1) if several is not None else 1,
+        depends_on=tuple(depends or ()),
+    )
+
+
+class BatchRun:
+    """One job, once everything that it needs is in its place. `job` None: it was sent before."""
+
+    def __init__(
+        self,
+        account: BatchAccount,
+        stack: str,
+        place: str,
+        pool: PoolFacts,
+        wanted: Wanted,
+        there: Brought,
+        job_id: str,
+        output: Output,
+        *,
+        prepares: bool,
+        job: models.BatchJobCreateOptions | None = None,
+    ) -> None:
+        self._account, self._stack, self._pool = account, stack, pool
+        self._wanted, self._there, self._output, self._say = wanted, there, output, output.say
+        self._job, self._prepares = job, prepares
+        self._is_sent = job is None
+        self._end = End()
+        self._found: outcome.Outcome | None = None
+        self.place, self.name = place, job_id
+        self._follower = Follower(
+            account,
+            job_id,
+            place,
+            pool.id,
+            wanted.job.tasks,
+            prepares=prepares,
+            show=output.show,
+            show_error=output.show_error,
+            say=output.say,
+        )
+
+    @property
+    def kept_as(self) -> str:
+        return self.name if self._wanted.collects else ""
+
+    @property
+    def can_be_left(self) -> bool:
+        return self._is_sent and not self._wanted.target.secrets
+
+    def start(self) -> None:
+        """The job with its tasks. Where the service doesn't take all of them, none runs."""
+        tasks = self._wanted.job.tasks
+        sent = [bodies.task_of(self.name, task, self._pool, self._wanted, self._there.placed) for task in tasks]
+        assert self._job is not None, "it was sent before"
+        self._account.create_job(self._job)
+        what = self._wanted.target.described if self._wanted.has_target else "commands" if len(tasks) > 1 else "a command"
+        self._say(f"started {what} on pool {self.place}: job {self.name}")
+        try:
+            refused = self._account.add_tasks(self.name, sent, self._added)
+        except _REFUSED:
+            self._terminate("its tasks could not be sent")
+            raise
+        if refused:
+            self._terminate("some of its tasks were refused")
+            shown = "; ".join(f"{each.id}: {each.why}" for each in refused[: outcome.MOST_NAMED])
+            more = len(refused) - outcome.MOST_NAMED
+            rest = f"; and {more} more" if more > 0 else ""
+            raise RunError(f"Batch refused {len(refused)} of {len(tasks)} tasks, so the job was ended: {shown}{rest}")
+        self._account.end_when_done(self.name)
+        self._is_sent = True
+        self._ask_formula()
+
+    def follow(self) -> Outcome:
+        self._end = end = self._follower.follow()
+        if end.is_gone:
+            raise RunError(f"the job {self.name} isn't there any more: somebody has deleted it")
+        if end.hopeless:
+            self._show_preparation()
+            return Outcome(FAILED_RUN, f"given up: {end.hopeless}")
+        lines = self._follower.finish()
+        tasks = self._wanted.job.tasks
+        self._found = found = outcome.of_tasks(tasks, end.tasks, self._wanted.timeout_minutes)
+        self._tell(found)
+        self._fetch(end)
+        if self._wanted.is_one and not lines and not found.failed:
+            self._say("the task wrote nothing")
+        return Outcome(found.code, outcome.words(found, len(tasks)))
+
+    def stop(self) -> bool:
+        if not self._terminate("its user stopped it"):
+            return False
+        self._follower.finish()
+        self._say(f"the job {self.name} is ended and kept")
+        return True
+
+    def cost(self) -> Cost:
+        prices = node_prices(self._pool.size, self._account.location, is_windows=self._pool.is_windows)
+        use = outcome.use_of(self._end.tasks, self._beside(self._end.tasks), self._end.nodes, prices)
+        return Cost(outcome.summary(use, datetime.now(UTC).date()), use.usd, use.seconds)
+
+    def settle(self) -> None:
+        if self._end.hopeless:
+            if self._terminate("nothing of it could start"):
+                self._say(f"the job {self.name} is ended and kept; why: {self._explain(self.name)}")
+            self._say(f"how the pool is: {self._explain(self.place)}")
+        elif self._found is not None:
+            self._remove_or_keep(self._found)
+
+    def _explain(self, name: str) -> str:
+        return f"{COMMAND} explain {name} --stack {self._stack}"
+
+    def _ask_formula(self) -> None:
+        """A pool under a formula looks at once, and not at the end of its interval."""
+        found = self._account.pool(self._pool.id) if self._pool.formula else None
+        if found is not None:
+            self._account.evaluate_now(found)
+
+    def _added(self, count: int) -> None:
+        total = len(self._wanted.job.tasks)
+        if total > 1:
+            self._say(f"sent {count} of {total} tasks")
+
+    def _terminate(self, reason: str) -> bool:
+        """Whoever has it ended is owed to hear that it costs nothing any more, or that it may."""
+        try:
+            self._account.terminate(self.name, reason)
+        except (KeyboardInterrupt, *_REFUSED) as error:
+            told = f" ({first_line(error)})" if str(error) else ""
+            self._say(f"the job {self.name} may still run and cost{told}; see: {COMMAND} running --stack {self._stack}")
+            return False
+        return True
+
+    def _tell(self, found: outcome.Outcome) -> None:
+        """Which tasks failed, and the last lines of the first of many; those of a single one have been shown."""
+        for line in found.lines if not self._wanted.is_one else found.reasons:
+            self._say(line)
+        if found.failed and not self._wanted.is_one:
+            self._show_last(
+                f"last lines of {found.failed[0]}:", self._account.task_file(self.name, found.failed[0], "stderr.txt")
+            )
+
+    def _show_preparation(self) -> None:
+        failed = waiting.preparation_failed(self._account.preparations(self.name)) if self._prepares else None
+        info = failed.job_preparation_task_execution_info if failed is not None else None
+        if failed is not None and info is not None and info.task_root_directory:
+            file = f"{info.task_root_directory}/stderr.txt"
+            self._show_last("", self._account.node_file(self._pool.id, failed.node_id or "", file))
+
+    def _show_last(self, title: str, content: bytes | None) -> None:
+        lines = last_lines(content, LAST_LINES)
+        if lines and title:
+            self._say(title)
+        for line in lines:
+            self._output.show_error(f"    {line}")
+
+    def _fetch(self, end: End) -> None:
+        wanted, storage = self._wanted, self._there.placed.storage
+        if wanted.into is None:
+            if wanted.collects and storage is not None:
+                self._say(f"what the tasks left is in {storage.url()}/{self.name}/")
+            return
+        folder = wanted.into.expanduser()
+        blobs = self._there.blobs if wanted.collects else None
+        read = partial(self._account.task_file, self.name)
+        fetched = fetching.fetch([task.id for task in end.tasks], self.name, folder, read, blobs, apart=not wanted.is_one)
+        self._say(f"fetched {fetched} {'file' if fetched == 1 else 'files'} into {folder}")
+
+    def _beside(self, tasks: Sequence[models.BatchTask]) -> list[models.BatchSubtask]:
+        """The nodes of tasks that ran on several: a task itself names its first alone."""
+        several = {task.id.lower() for task in self._wanted.job.tasks if task.nodes > 1}
+        return [each for task in tasks if task.id.lower() in several for each in self._account.subtasks(self.name, task.id)]
+
+    def _remove_or_keep(self, found: outcome.Outcome) -> None:
+        if found.failed or found.never_ran:
+            if found.never_ran:
+                self._terminate("all that can run of it has run")
+            self._say(f"the job {self.name} is kept; why it failed: {self._explain(self.name)}")
+            return
+        try:
+            self._account.delete_job(self.name)
+        except _REFUSED as error:
+            self._say(f"the job {self.name} is over and could not be removed: {first_line(error)}")
+        else:
+            self._say(f"the job {self.name} is removed")
+
+
+def _make_folder(into: Path | None) -> None:
+    """Before anything costs: files that can't be fetched afterwards are lost."""
+    if into is None:
+        return
+    try:
+        into.expanduser().mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        fix = "name a folder that you may write to"
+        raise WrongRunError([Problem("--into", f"the folder can't be made: {reason}", str(into), fix=fix)]) from error
+
+
+def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, wanted: Wanted, say: Say) -> PoolFacts:
+    found = account.pool(view.pools[name].rsplit("/", 1)[-1])
+    if found is None:
+        fix = f"run `pulumi up --stack {view.name}`, which makes it again after `pulumi refresh`"
+        message = "the stack has this pool and Azure hasn't: somebody has deleted it"
+        raise WrongRunError([Problem("--pool", message, name, fix=fix)])
+    pool = facts_of(found)
+    problems = find_pool.check(view, name, pool, wanted)
+    if errors(problems):
+        raise WrongRunError(problems)
+    today = datetime.now(UTC).date()
+    if find_pool.check_end(view, name, today):
+        said = ((arm.get(view.pools[name], API_VERSION) or {}).get("tags") or {}).get(tags.AS_OF, "")
+        problems += find_pool.check_end(view, name, dates.parse_day(said) or today)
+    for warning in problems:
+        say(f"warning: {warning}")
+    return pool

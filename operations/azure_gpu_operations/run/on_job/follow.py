@@ -1,0 +1,129 @@
+"""An execution followed to its end: its log on the screen, its end noticed.
+
+In: a `Jobs` client, a job, the name of an execution, where lines go. Out: an `End`; KeyboardInterrupt passes through.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.job_client import POLL_SECONDS, Jobs
+from azure_gpu_operations.jobs import Execution, Job
+from azure_gpu_operations.run import asking
+from azure_gpu_operations.run.on_job.log_stream import LogStream
+from azure_gpu_operations.run.protocol import Output, Say
+
+STOPPING_SECONDS = 60  # how long to wait for the service to stop it
+DRAIN_SECONDS = 10  # how long the log may go on after the execution has ended
+QUIET_POLLS = 15  # so often it is asked for before somebody is told that the service is still at it
+
+
+class End(NamedTuple):
+    """How it ended, or how it is after its time was over."""
+
+    execution: Execution | None  # None: it isn't there any more
+    in_time: bool = True
+    log_lines: int = 0
+
+    @property
+    def seconds(self) -> float | None:
+        return self.execution.seconds(datetime.now(UTC)) if self.execution else None
+
+
+def follow(
+    jobs: Jobs,
+    job: Job,
+    name: str,
+    output: Output,
+    *,
+    limit_seconds: float | None = None,
+    at_limit: Callable[[], Execution | None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> End:
+    """Shows the log until the execution ends, or `at_limit` has stopped it."""
+    stream = LogStream(jobs, job, name)
+    over = threading.Event()
+    reader = threading.Thread(target=_stream, args=(stream, over, output.show), daemon=True)
+    reader.start()
+    try:
+        execution, in_time = _wait(jobs, job, name, limit_seconds, output.say, sleep)
+        if not in_time:
+            execution = at_limit()
+    except KeyboardInterrupt:
+        stream.leave()
+        raise
+    finally:
+        over.set()
+    rest = _drain(stream, reader, output.show)
+    if rest.cut:
+        output.say(
+            "lines were written faster than the service streams them; all of them are in the stack's log workspace within minutes"
+        )
+    return End(execution, in_time, rest.given)
+
+
+def _wait(
+    jobs: Jobs, job: Job, name: str, limit_seconds: float | None, say: Say, sleep: Callable[[float], None]
+) -> tuple[Execution | None, bool]:
+    """The execution, and whether it ended in time."""
+    deadline = None if limit_seconds is None else time.monotonic() + limit_seconds
+    polls = 0
+
+    def look() -> tuple[Execution | None, bool] | None:
+        nonlocal polls
+        found = jobs.execution(job, name)
+        polls += 1
+        if found is None or found.is_over:
+            return found, True
+        waits = _waits(found) if polls == QUIET_POLLS and (found.containers or not jobs.replicas(job, name)) else ""
+        if deadline is not None and time.monotonic() >= deadline:
+            return found, False
+        if waits:
+            say(f"still waiting for a GPU: {waits}")
+        return None
+
+    return asking.until_found(
+        look,
+        unasked="Azure can't be asked about the execution",
+        unknown=f"the execution {name} may still run and cost",
+        say=say,
+        poll_seconds=POLL_SECONDS,
+        sleep=sleep,
+    )
+
+
+def _waits(execution: Execution) -> str:
+    """What an execution waits for, by the service's own words where it has some; "" where a container runs."""
+    if any(each.status != "Waiting" for each in execution.containers):
+        return ""
+    told = next((each.information for each in execution.containers if each.information), "")
+    return told or "the service is getting a machine and pulling the image, which takes minutes"
+
+
+def _stream(stream: LogStream, over: threading.Event, show: Say) -> None:
+    """Reads until the execution is over. A stream that isn't there yet, or breaks off, is opened again."""
+    while not over.is_set():
+        try:
+            for line in stream.read(follow=True):
+                show(line)
+        except (requests.RequestException, AzureError, AzureCoreError, OSError):
+            pass
+        over.wait(POLL_SECONDS / 2)
+
+
+def _drain(stream: LogStream, reader: threading.Thread, show: Say) -> LogStream:
+    """Shows the lines that came at the very end, which a stream that was followed may have missed."""
+    reader.join(DRAIN_SECONDS)
+    rest = stream.leave()
+    try:
+        for line in rest.read(follow=False):
+            show(line)
+    except (requests.RequestException, AzureError, AzureCoreError, OSError):
+        pass  # the log may be gone with the container; what was shown stays
+    return rest

@@ -1,0 +1,247 @@
+"""A run on a compute cluster of a stack's workspace: a job of one command, with an environment and code of its own.
+
+In: a stack's view, the compute's name in it, a `Wanted`. Out: a `Plan`, or a `Run` that is there already.
+Loaded when a run begins. Code goes to the workspace's storage account with the token of this login; the log comes
+from there in the same way.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.prices.price_book import Price
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations import job_cost
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.batch.blobs import Blobs
+from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
+from azure_gpu_operations.machine_learning import job_log
+from azure_gpu_operations.machine_learning.endpoints import API_VERSION, seconds_of
+from azure_gpu_operations.run import carried, names
+from azure_gpu_operations.run.carried import NO_FILES, RunFiles
+from azure_gpu_operations.run.context import content_hash
+from azure_gpu_operations.run.errors import RunError, WrongRunError
+from azure_gpu_operations.run.on_ml_cluster import plan as bodies
+from azure_gpu_operations.run.on_ml_cluster.follow import End, Follower
+from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.stack_registry import of_stack
+from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.stack_view import StackView
+
+CLUSTER = "AmlCompute"
+DATASTORE = "workspaceblobstore"  # the workspace's own for code and data
+UPLOADS = "LocalUpload"  # where Azure's own client puts code
+_CANCELED = "Canceled"
+_COMPLETED = "Completed"
+
+
+@contextmanager
+def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator["MlRun"]:
+    """With its environment and its code registered."""
+    with closing(Arm(view.connection)) as arm:
+        workspace_id = view.ml_computes[name].rpartition("/computes/")[0]
+        workspace = _there(arm, workspace_id, "the workspace")
+        compute = _cluster(arm, view, name)
+        identity = partial(_identity, compute, name)
+        with carried.carrying(arm, view.storage, wanted.target, wanted.arguments, wanted.files, identity) as carrying:
+            wanted = wanted._replace(target=carrying.target, arguments=tuple(carrying.arguments))
+            text, problems = bodies.command(wanted)
+            if problems:
+                raise WrongRunError(problems)
+            environment_id = _environment(arm, view, workspace_id, wanted, output.say)
+            with closing(Blobs(arm, str(workspace["properties"]["storageAccount"]))) as blobs:
+                code_id = _code(arm, blobs, workspace_id, wanted)
+                job_name = carrying.files.name or names.of_run(wanted.target)
+                body = bodies.job(
+                    job_name,
+                    wanted,
+                    text,
+                    compute_id=view.ml_computes[name],
+                    environment_id=environment_id,
+                    code_id=code_id,
+                    stack=view.name,
+                    client_id=_client_id(compute),
+                )
+                job_id = f"{workspace_id}/jobs/{job_name}"
+                yield MlRun(arm, blobs, view.name, name, compute, job_id, output, wanted=wanted, body=body, files=carrying.files)
+
+
+def _identity(compute: Mapping[str, Any], name: str) -> str:
+    """The client id by which files come and go. WrongRunError where the compute has no identity."""
+    found = _client_id(compute)
+    if found is None:
+        fix = "give the stack's foundation an identity and run `pulumi up`"
+        raise WrongRunError([Problem("--compute", "the compute has no identity, by which files come and go", name, fix=fix)])
+    return found
+
+
+def find(arm: Arm, view: StackView, name: str, output: Output) -> "MlRun | None":
+    """The job of this name in the stack's workspace, where it runs on one of the stack's computes."""
+    job_id = f"{view.ml_workspace}/jobs/{name}"
+    job = arm.get(job_id, API_VERSION) if view.ml_workspace else None
+    compute_id = str(((job or {}).get("properties") or {}).get("computeId") or "").lower()
+    place = next((each for each, known in view.ml_computes.items() if known.lower() == compute_id), "")
+    if not place:
+        return None
+    workspace = _there(arm, view.ml_workspace, "the workspace")
+    blobs = Blobs(arm, str(workspace["properties"]["storageAccount"]))
+    return MlRun(arm, blobs, view.name, place, _there(arm, view.ml_computes[place], "the compute"), job_id, output)
+
+
+class MlRun:
+    """One job. `body` None: it was sent before."""
+
+    def __init__(
+        self,
+        arm: Arm,
+        blobs: Blobs,
+        stack: str,
+        place: str,
+        compute: Mapping[str, Any],
+        job_id: str,
+        output: Output,
+        *,
+        wanted: Wanted = Wanted(Target()),  # noqa: B008 - immutable
+        body: dict[str, Any] | None = None,
+        files: RunFiles = NO_FILES,
+    ) -> None:
+        self._files = files
+        self._arm, self._stack, self._compute, self._id = arm, stack, compute, job_id
+        self._wanted, self._body, self._say = wanted, body, output.say
+        self._is_sent = body is None
+        self._end = End()
+        self.place, self.name = place, job_id.rsplit("/", 1)[-1]
+        log = (job_log.CONTAINER, job_log.blob_of(self.name))
+        self._follower = Follower(arm, job_id, lambda at: blobs.read_from(*log, at), show=output.show, say=output.say)
+
+    @property
+    def kept_as(self) -> str:
+        return self._files.kept_as
+
+    @property
+    def can_be_left(self) -> bool:
+        return self._is_sent
+
+    def start(self) -> None:
+        assert self._body is not None, "it was sent before"
+        self._is_sent = True  # from here on it may be there, whatever is answered
+        self._arm.put(self._id, API_VERSION, self._body)
+        self._say(f"started {self._wanted.target.described} on compute {self.place}: job {self.name}")
+        self._files.tell(self._say)
+
+    def follow(self) -> Outcome:
+        self._end = end = self._follower.follow()
+        if not end.status:
+            raise RunError(f"the job {self.name} isn't there any more: somebody has deleted it, or the workspace")
+        if end.status == _CANCELED and self._wanted.timeout_minutes is not None and "cancel" not in end.message.lower():
+            return Outcome(TIMED_OUT, "stopped when its time was over")
+        self._files.end(self._say, self._stack)
+        code = end.exit_code if end.exit_code is not None else 0 if end.status == _COMPLETED else FAILED_RUN
+        told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "the service tells no exit code"
+        return Outcome(code, f"{end.status}, {told}")
+
+    def stop(self) -> bool:
+        if not self._is_sent:
+            return False
+        self._end = End(seconds=self._follower.seconds)
+        try:
+            self._arm.post(f"{self._id}/cancel", API_VERSION)
+        except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
+            told = f" ({error})" if str(error) else ""
+            self._say(f"the job {self.name} may still run and cost{told}; see: {COMMAND} running --stack {self._stack}")
+            return False
+        self._say(f"the job {self.name} is canceled")
+        return True
+
+    def cost(self) -> Cost:
+        """Of its node while it worked for the job. It stays for the cluster's idle time, and costs then, too."""
+        seconds, price = self._end.seconds, _price(self._compute)
+        told = job_cost.summary(seconds, price, datetime.now(UTC).date())
+        scale = _settings(self._compute).get("scaleSettings") or {}
+        least = int(scale.get("minNodeCount") or 0)
+        idle = seconds_of(scale.get("nodeIdleTimeBeforeScaleDown"))
+        stays = "which goes when it is idle" if idle is None else f"which stays for {idle / 60:g} idle minutes"
+        words = f"{told} for its node, " + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
+        return Cost(words, job_cost.cost(price, seconds), seconds)
+
+    def settle(self) -> None:
+        """A job stays in the workspace's history."""
+        if self._end.status not in (_COMPLETED, _CANCELED):
+            self._say(f"why: {COMMAND} explain {self.name} --stack {self._stack}")
+
+
+def _there(arm: Arm, resource_id: str, what: str) -> dict[str, Any]:
+    body = arm.get(resource_id, API_VERSION)
+    if body is None:
+        fix = "run `pulumi refresh` and `pulumi up` on the stack"
+        raise WrongRunError([Problem("--compute", f"{what} isn't there: somebody has deleted it", resource_id, fix=fix)])
+    return body
+
+
+def _cluster(arm: Arm, view: StackView, name: str) -> dict[str, Any]:
+    body = _there(arm, view.ml_computes[name], "the compute")
+    kind = str((body.get("properties") or {}).get("computeType") or "")
+    if kind != CLUSTER:
+        where = "--on aks" if kind == "Kubernetes" else "--on vm"
+        message = f"the compute is of kind {kind}, and jobs are sent to a cluster of machines"
+        raise WrongRunError([Problem("--compute", message, name, allowed=f"a compute of kind {CLUSTER}", fix=f"write {where}")])
+    return body
+
+
+def _client_id(compute: Mapping[str, Any]) -> str | None:
+    """Of the identity that the cluster was given; "" for one of its own, None for none."""
+    identity = compute.get("identity") or {}
+    given = (identity.get("userAssignedIdentities") or {}).values()
+    return next((str(each.get("clientId") or "") for each in given), "" if identity.get("principalId") else None)
+
+
+def _environment(arm: Arm, view: StackView, workspace_id: str, wanted: Wanted, say: Say) -> str:
+    """The id of the environment's version, made where it isn't there: its name and version say its content."""
+    context = wanted.target.context
+    if context is None:
+        image = wanted.target.image
+        name, version = "run-image", content_hash({"image": image.encode()})
+    else:
+        built = bodies.image_context(context)
+        image = of_stack(arm, view).build(built, say)
+        name, version = built.repository.replace("/", "-"), built.tag
+    environment_id = f"{workspace_id}/environments/{name}/versions/{version}"
+    if arm.get(environment_id, API_VERSION) is None:
+        arm.put(environment_id, API_VERSION, bodies.environment(image))
+    return environment_id
+
+
+def _code(arm: Arm, blobs: Blobs, workspace_id: str, wanted: Wanted) -> str:
+    """The id of the code's version, uploaded and registered where it isn't there; "" where there is none."""
+    files = bodies.code_files(wanted.target.context)
+    if not files:
+        return ""
+    version = content_hash(files)
+    code_id = f"{workspace_id}/codes/run/versions/{version}"
+    if arm.get(code_id, API_VERSION) is not None:
+        return code_id
+    store = _there(arm, f"{workspace_id}/datastores/{DATASTORE}", "the workspace's datastore")
+    container = str(store["properties"]["containerName"])
+    for path, content in files.items():
+        blobs.put(container, f"{UPLOADS}/{version}/{path}", content)
+    arm.put(code_id, API_VERSION, bodies.code(f"{blobs.endpoint.rstrip('/')}/{container}/{UPLOADS}/{version}"))
+    return code_id
+
+
+def _settings(compute: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (compute.get("properties") or {}).get("properties") or {}
+
+
+def _price(compute: Mapping[str, Any]) -> Price | None:
+    settings = _settings(compute)
+    size, place = str(settings.get("vmSize") or ""), str(compute.get("location") or "")
+    spot = settings.get("vmPriority") not in (None, "Dedicated")
+    return packaged().spot(size, place) if spot else packaged().on_demand(size, place)

@@ -1,0 +1,126 @@
+"""`python -m operations up`, `preview`, `wait` and `down`: one stack brought up, looked at, waited for and destroyed.
+
+    up --stack S                       settle what a killed run left, reject what would delete data, run `pulumi up`, wait
+    up --stack S --replace NAME        the same, and let NAME be replaced although it holds data or serves traffic
+    preview --stack S                  settle as `up` does, then run `pulumi preview --diff`
+    wait --stack S                     wait for the stack's container groups and show how they ended
+    down --stack S                     run `pulumi destroy` and remove the stack; asks before, requires --yes off a terminal
+    down --all --yes                   every stack of the backend, where all of them are on the embedded Azure
+
+Exit codes: 0 all went well, 1 something failed, 2 the command line is wrong.
+"""
+
+import argparse
+from functools import partial
+
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.guard import losses
+from azure_gpu_operations.guard.look import UnknownNameError
+from azure_gpu_operations.project import project
+from azure_gpu_operations.stack import stack_names
+from azure_gpu_operations.stack_options import stack_of
+
+WAIT_MINUTES = 10.0
+
+_say = partial(print, flush=True)  # in step with what `pulumi` writes to the same terminal
+
+
+def add_up_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_stack(parser)
+    _add_wait(parser)
+    for option, does in ((losses.REPLACE, "replaced"), (losses.DELETE, "deleted")):
+        text = f"let NAME be {does} although it holds data or serves traffic; may be repeated: foundation-storage"
+        parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
+    parser.add_argument("--start-jobs", action="store_true", help="start each manual job once, and show its log")
+    parser.set_defaults(run=_up)
+
+
+def add_preview_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_stack(parser)
+    parser.set_defaults(run=_preview)
+
+
+def add_wait_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_stack(parser)
+    _add_wait(parser)
+    parser.set_defaults(run=_wait)
+
+
+def add_down_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_stack(parser, required=False)
+    text = "leave what is on clusters that don't answer, such as an edge that is switched off, and forget it"
+    parser.add_argument("--forget-unreachable", action="store_true", help=text)
+    parser.add_argument("--yes", action="store_true", help="don't ask")
+    text = "every stack of the backend, where all of them are on the embedded Azure; what they protect goes too"
+    parser.add_argument("--all", action="store_true", help=text)
+    parser.set_defaults(run=_down)
+
+
+def _add_stack(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    parser.add_argument("--stack", required=required, help="the stack's name")
+    stack_options.add_config_folder(parser)
+
+
+def _add_wait(parser: argparse.ArgumentParser) -> None:
+    text = f"how long to wait (default {WAIT_MINUTES:g})"
+    parser.add_argument("--wait-minutes", type=float, default=WAIT_MINUTES, help=text)
+
+
+def _up(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.commands import (
+        bring_up,
+    )  # here: Azure's clients take longer to load than a command line to be rejected
+
+    allowed = losses.Allowed(tuple(options.replace), tuple(options.delete))
+    try:
+        bring_up(stack_of(options), options.wait_minutes * 60, _say, start_jobs=options.start_jobs, allowed=allowed)
+    except UnknownNameError as error:
+        return refuse(error)
+    return 0
+
+
+def _preview(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.commands import preview
+
+    preview(stack_of(options), _say)
+    return 0
+
+
+def _wait(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.commands import wait_for_groups
+
+    wait_for_groups(stack_of(options), options.wait_minutes * 60, _say)
+    return 0
+
+
+def _down(options: argparse.Namespace) -> int:
+    if options.all == bool(options.stack):
+        return refuse("down takes --stack NAME or --all, one of the two" if options.all else _which_stack())
+    from azure_gpu_operations.commands import bring_down
+    from azure_gpu_operations.guard import ending
+
+    there = stack_names(project().program)
+    if options.stack and options.stack not in there:
+        _say(f"there is no stack {options.stack}")
+        return 0
+    stacks = [stack_of(options, name) for name in (there if options.all else [options.stack])]
+    try:
+        if options.all:
+            ending.refuse_elsewhere(stacks)
+        else:
+            for stack in stacks:  # before anybody is asked
+                ending.refuse_protected(stack, stack.deployment())
+        if stacks and not options.yes and not ending.asked(stacks):
+            _say("nothing was destroyed")
+            return 1
+    except ending.WrongRequestError as error:
+        return refuse(error)
+    for stack in stacks:
+        bring_down(stack, _say, forget_unreachable=options.forget_unreachable, let_go=options.all)
+    return 0
+
+
+def _which_stack() -> str:
+    names = stack_names(project().program)
+    return f"down takes --stack NAME; stacks that are there: {', '.join(names) or 'none'}"

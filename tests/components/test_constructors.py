@@ -1,0 +1,231 @@
+"""Constructors as a program of somebody calls them: what they take, and how they refuse what they can't have.
+
+Bad arguments are made from the types of each component's arguments, so that a new key is tested as soon as it is there.
+"""
+
+import runpy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_origin, is_typeddict
+
+import pulumi
+import pytest
+
+import azure_gpu
+from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.validation import below, check, form, is_map, key_hints
+from azure_gpu.stack.component_reference import EXAMPLES, arguments, found
+from tests.components.answering import clusters_that_answer
+from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, declare
+
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/shared/providers"
+PARTS = {
+    "resource_group_name": "mine",
+    "identity_id": f"{GROUP}/Microsoft.ManagedIdentity/userAssignedIdentities/speaker",
+    "registry_id": f"{GROUP}/Microsoft.ContainerRegistry/registries/images",
+    "storage_account_id": f"{GROUP}/Microsoft.Storage/storageAccounts/data",
+    "log_workspace_id": f"{GROUP}/Microsoft.OperationalInsights/workspaces/logs",
+}
+END = {"expires_after": "2099-03-31"}
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHXXeRHIIAXVT6HGEJYUc3xq3F8F9fTuFQ4jAJGjD5FY me"
+# Arguments that each component takes, with nothing that could be left out but what it stands in.
+GOOD: dict[str, dict[str, Any]] = {
+    "BatchAccount": PARTS,
+    "BatchPool": {
+        **PARTS,
+        **END,
+        "batch_account": f"{GROUP}/Microsoft.Batch/batchAccounts/pools",
+        "size": "Standard_NC4as_T4_v3",
+    },
+    "ContainerGroup": {**PARTS, "image": "python:3.11"},
+    "EdgeSharing": {"namespace": "jobs", "kubeconfig": KUBECONFIG.replace("auth-provider: {name: azure}", "token: none")},
+    "Foundation": {"location": "westeurope", "identity": "create"},
+    "GalleryImage": {"resource_group_name": "mine", "location": "westeurope"},
+    "GpuCluster": {**PARTS, **END, "gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2}}},
+    "GpuVm": {**PARTS, **END, "size": "Standard_NC4as_T4_v3", "admin": {"ssh_public_key": KEY}},
+    "JobEnvironment": {**PARTS, "gpus": ["T4"]},
+    "MlEndpoint": {
+        **PARTS,
+        **END,
+        "workspace": f"{GROUP}/Microsoft.MachineLearningServices/workspaces/models",
+        "deployments": {"blue": {"model": f"{GROUP}/x/models/digits/versions/1", "instance_type": "Standard_NC4as_T4_v3"}},
+    },
+    "MlWorkspace": PARTS,
+    "ServerlessGpuJob": {**PARTS, **END, "job_environment": f"{GROUP}/Microsoft.App/managedEnvironments/jobs"},
+}
+LOOK_UPS: dict[str, Any] = {
+    **KEYS,
+    "azure-native:authorization:getClientConfig": {
+        "objectId": "99999999-8888-7777-6666-555555555555",
+        "clientId": "",
+        "subscriptionId": SUBSCRIPTION,
+        "tenantId": "",
+    },
+    "azure-native:resources:getResourceGroup": {"location": "westeurope", "name": "mine"},
+    "azure-native:managedidentity:getUserAssignedIdentity": {"id": "/identity", "principalId": "principal", "clientId": "client"},
+    "azure-native:containerregistry:getRegistry": {"id": "/registry", "loginServer": "images.azurecr.io"},
+    "azure-native:operationalinsights:getWorkspace": {"id": "/logs", "customerId": "customer"},
+    "azure-native:batch:getBatchAccount": {"location": "westeurope", "poolAllocationMode": "BatchService", "autoStorage": None},
+    "azure-native:app:getManagedEnvironment": {
+        "location": "westeurope",
+        "workloadProfiles": [{"name": "gpu-t4", "workloadProfileType": "Consumption-GPU-NC8as-T4"}],
+    },
+    "azure-native:machinelearningservices:getWorkspace": {"location": "westeurope", "publicNetworkAccess": "Enabled"},
+}
+OUTPUT = pulumi.Output.from_input("an output")
+
+
+class Bad(NamedTuple):
+    """Arguments with one thing wrong."""
+
+    why: str
+    args: dict[str, Any]
+    path: str  # where that is, below the component
+
+
+@pytest.mark.parametrize("name", sorted(GOOD))
+@pytest.mark.parametrize("by_keywords", [True, False], ids=["keywords", "one object"])
+def test_a_component_is_declared_from_what_it_needs(name: str, by_keywords: bool) -> None:
+    component = getattr(azure_gpu, name)
+    good = GOOD[name]
+    recorded = program(lambda: component("mine", **good) if by_keywords else component("mine", good))
+    [declared] = recorded.of_type(f"azuregpu:index:{name}")
+    assert declared.name == "mine"
+    assert set(recorded.outputs[declared.urn]) <= set(component.__annotations__)
+
+
+@pytest.mark.parametrize("name", sorted(GOOD))
+def test_every_bad_argument_is_refused_at_its_place_before_anything_is_declared(name: str) -> None:
+    component = getattr(azure_gpu, name)
+    every = list(bad_arguments(arguments(component), alone(GOOD[name])))
+    assert {each.why for each in every} >= {"unknown key", "wrong type", "output where the value decides"}
+    wrong: list[str] = []
+    some: list[Bad] = []
+
+    def build() -> None:
+        for bad in some:
+            told = refused(lambda bad=bad: component("mine", bad.args))
+            at = f'{name}("mine").{bad.path}'
+            if not any(path == at or path.startswith((f"{at}.", f"{at}[")) for path in told):
+                wrong.append(f"{bad.why} at {bad.path}: {told}")
+
+    for start in range(0, len(every), 20):  # what a refused component has begun to look up slows the next one down
+        some = every[start : start + 20]
+        assert program(build).registrations == []
+    assert wrong == []
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
+def test_the_example_of_a_page_declares_its_component(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulumi.Config, "require_secret", lambda *_: pulumi.Output.secret(KUBECONFIG))
+    recorded = program(lambda: runpy.run_path(str(file)))
+    kind = "".join(word.capitalize() for word in file.stem.split("_"))
+    assert len(recorded.of_type(f"azuregpu:index:{kind}")) == 1
+    assert recorded.exports
+
+
+def test_the_program_of_the_readme_declares_a_cluster_and_what_it_puts_into_it(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").partition("## In a program of your own")[2]
+    file = tmp_path / "program.py"
+    file.write_text(text.partition("```python\n")[2].partition("```")[0])
+    with clusters_that_answer():
+        recorded = declare(lambda: runpy.run_path(str(file)), lookups=LOOK_UPS)
+    assert recorded.named("gpu-pool-t4").inputs["maxCount"] == 2
+    assert recorded.named("research").provider.startswith(recorded.named("inside").urn)
+
+
+def test_every_component_has_an_example() -> None:
+    assert {each.page for each in found()} == {f"{file.stem}.md" for file in EXAMPLES.glob("*.py")}
+
+
+def alone(good: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the parts that would be looked up."""
+    return {key: value for key, value in good.items() if key == "resource_group_name" or key not in PARTS}
+
+
+def refused(build: Callable[[], object]) -> list[str]:
+    """The paths of the problems with which it is refused."""
+    with pytest.raises(Refused, match="nothing of it was declared") as refusal:
+        build()
+    return [problem.path for problem in refusal.value.problems]
+
+
+def program(build: Callable[[], object]) -> Recorded:
+    with clusters_that_answer():
+        return declare(build, lookups=LOOK_UPS)
+
+
+def bad_arguments(annotation: Any, good: Mapping[str, Any]) -> Iterator[Bad]:
+    """What is wrong with one argument each, of the keys that `good` has and all others."""
+    for steps, wanted in places(annotation, ()):
+        for why, value in bad_values(wanted):
+            yield Bad(why, put(good, steps, value), written(steps))
+    yield Bad("unknown key", {**good, "no_such_key": 1}, "no_such_key")
+    for key in sorted(annotation.__required_keys__):
+        yield Bad("missing key", {name: each for name, each in good.items() if name != key}, key)
+
+
+def bad_values(wanted: Any) -> Iterator[tuple[str, object]]:
+    kind = form(wanted)
+    if kind is Any:
+        return
+    yield "wrong type", "a text" if kind in (int, float, bool) else 3.5
+    if check(OUTPUT, wanted, "").problems:
+        yield "output where the value decides", OUTPUT
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        yield "wrong choice", "no such choice"
+    if is_typeddict(kind):
+        yield "unknown key", {"no_such_key": 1}
+
+
+Steps = tuple[str | int, ...]
+
+
+def places(annotation: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
+    """Every key of the arguments at any depth, with what is annotated there; below a map or a list, one entry."""
+    kind = form(annotation)
+    if steps:
+        yield steps, annotation
+    if is_typeddict(kind):
+        for key, hint in key_hints(kind).items():
+            yield from places(hint, (*steps, key))
+    elif is_map(annotation):
+        yield from places(below(annotation, "entry"), (*steps, "entry"))
+    elif get_origin(kind) is Sequence:
+        yield from places(get_args(kind)[0], (*steps, 0))
+
+
+def put(args: Mapping[str, Any], steps: Steps, value: object) -> dict[str, Any]:
+    """The arguments with `value` at a place. What is around it is made where it isn't there."""
+    inner: Any = value
+    for step in reversed(steps[1:]):
+        inner = [inner] if step == 0 else {step: inner}
+    return {**args, str(steps[0]): inner}
+
+
+def written(steps: Steps) -> str:
+    text = ""
+    for step in steps:
+        text += "[0]" if step == 0 else f".{step}" if text else str(step)
+    return text
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_provider_that_nobody_is_logged_in_with_is_told_in_one_line(name: str) -> None:
+    failing = {**LOOK_UPS, "azure-native:authorization:getClientConfig": "please run az login to set up an account"}
+    with pytest.raises(Refused) as refused:
+        declare(lambda: getattr(azure_gpu, name)("x", **GOOD[name]), lookups=failing)
+    [problem] = refused.value.problems
+    assert str(problem).startswith(f"{name}(\"x\"): the provider's subscription can't be read: ")
+    assert "please run az login to set up an account" in problem.message
+    assert problem.fix.startswith("`az login`")
+
+
+def test_what_is_warned_of_is_shown_and_declared_all_the_same() -> None:
+    given = {**GOOD["GpuCluster"], "kubernetes_version": "1.35", "as_of": "2026-11-21"}
+    with clusters_that_answer():
+        recorded = declare(lambda: azure_gpu.GpuCluster("gpu", **given), lookups=LOOK_UPS)
+    [told] = [line for line in recorded.log if line.startswith('GpuCluster("gpu").kubernetes_version: ')]
+    assert "retires on 2027-03-31" in told
+    assert recorded.named("gpu-cluster")

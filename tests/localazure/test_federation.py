@@ -1,0 +1,114 @@
+"""Client assertions: which token of an issuer stands for an identity, and Entra's number for each that doesn't."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+
+from localazure.arm.kind import Caller
+from localazure.entra.federation import ASSERTION_TYPE, Credential, Federated, FederationError, KeySet, exchanged
+from tests.support.embedded import EmbeddedAzure
+
+ISSUER = "https://localhost:1/kubernetes/oidc/1/"
+SUBJECT = "system:serviceaccount:gpu-jobs:stack-identity"
+AUDIENCE = "api://AzureADTokenExchange"
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+CALLER = Caller(object_id="principal", app_id="client")
+IDENTITY = Federated(CALLER, (Credential(ISSUER, SUBJECT, AUDIENCE), Credential("https://other", SUBJECT, AUDIENCE)))
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+SOMEBODYS_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def key_set(issuer: str) -> KeySet | None:
+    if issuer != ISSUER:
+        return None
+    return {"keys": [{**json.loads(RSAAlgorithm.to_jwk(KEY.public_key())), "kid": "k1", "use": "sig", "alg": "RS256"}]}
+
+
+def token(key: rsa.RSAPrivateKey = KEY, name: str = "k1", **changed: Any) -> str:
+    seconds = int(NOW.timestamp())
+    claims = {"iss": ISSUER, "sub": SUBJECT, "aud": [AUDIENCE], "nbf": seconds, "exp": seconds + 3600, **changed}
+    return jwt.encode(claims, key, algorithm="RS256", headers={"kid": name})
+
+
+def exchange(assertion: str, *, now: datetime = NOW, form: str = ASSERTION_TYPE) -> Caller:
+    return exchanged({"client_assertion": assertion, "client_assertion_type": form}, IDENTITY, key_set, now)
+
+
+def test_a_token_that_a_credential_names_stands_for_the_identity() -> None:
+    assert exchange(token()) == CALLER
+    assert exchange(token(aud=AUDIENCE)) == CALLER
+    assert exchange(token(aud=["https://kubernetes", AUDIENCE])) == CALLER
+
+
+@pytest.mark.parametrize(
+    ("assertion", "number", "words"),
+    [
+        (token(sub="system:serviceaccount:gpu-jobs:default"), 700213, "subject 'system:serviceaccount:gpu-jobs:default'. Check"),
+        (token(sub=SUBJECT.upper()), 7002138, "but not with case-sensitive comparison"),
+        (token(aud=["https://kubernetes"]), 700212, "audience 'https://kubernetes'"),
+        (token(iss=ISSUER.rstrip("/")), 700211, "issuer 'https://localhost:1/kubernetes/oidc/1'"),
+        (token(iss="https://somewhere"), 700211, "issuer 'https://somewhere'"),
+        (token(iss="https://other"), 50166, "Request to External OIDC endpoint failed."),
+        (token(SOMEBODYS_KEY), 7000272, "identifier k1 used to sign"),
+        (token(name="k2"), 7000272, "identifier k2 used to sign"),
+        (jwt.encode({"iss": ISSUER, "sub": SUBJECT, "aud": AUDIENCE, "exp": 1}, "k" * 32), 7000272, "identifier  used"),
+        (token(exp="soon"), 50027, "malformed"),
+        (jwt.encode({"iss": ISSUER}, "k" * 32), 50027, "malformed"),
+        ("no token", 50027, "malformed"),
+    ],
+    ids=[
+        "another subject",
+        "the subject in capitals",
+        "another audience",
+        "the issuer without its slash",
+        "an issuer that no credential names",
+        "an issuer that can't be asked",
+        "somebody's key",
+        "a key that the issuer doesn't publish",
+        "another algorithm",
+        "no time",
+        "no subject",
+        "no token",
+    ],
+)
+def test_any_other_is_refused_by_number(assertion: str, number: int, words: str) -> None:
+    with pytest.raises(FederationError) as refused:
+        exchange(assertion)
+    assert refused.value.number == number
+    assert words in refused.value.text
+
+
+def test_a_token_holds_for_its_time_and_a_clock_may_be_minutes_wrong() -> None:
+    assert exchange(token(), now=NOW + timedelta(minutes=62)) == CALLER
+    assert exchange(token(), now=NOW - timedelta(minutes=2)) == CALLER
+    for now in (NOW + timedelta(hours=2), NOW - timedelta(minutes=10)):
+        with pytest.raises(FederationError, match=r"expiry time of assertion 2026-11-23T13:00:00\.0000000Z") as refused:
+            exchange(token(), now=now)
+        assert (refused.value.number, refused.value.status) == (700024, 401)
+
+
+def test_an_assertion_has_to_say_what_it_is() -> None:
+    with pytest.raises(FederationError, match="client_assertion_type") as refused:
+        exchange(token(), form="")
+    assert refused.value.number == 900144
+
+
+def test_the_token_endpoint_refuses_assertions_as_entra_does(azure: EmbeddedAzure, group: str) -> None:
+    path = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/pods"
+    client_id = azure.put(path, {"location": "westeurope"}, "2023-01-31").json()["properties"]["clientId"]
+    credential = {"properties": {"issuer": "https://other", "subject": SUBJECT, "audiences": [AUDIENCE]}}
+    assert azure.put(f"{path}/federatedIdentityCredentials/one", credential, "2023-01-31").status_code == 201
+    asked = {"scope": "https://storage.azure.com/.default", "client_assertion_type": ASSERTION_TYPE, "client_secret": ""}
+    with azure.http() as client:
+        unknown = azure.ask_token(client, **asked, client_assertion=token(), client_id=SUBJECT)
+        wrong = azure.ask_token(client, **asked, client_assertion=token(), client_id=client_id)
+        silent = azure.ask_token(client, **asked, client_assertion=token(iss="https://other"), client_id=client_id)
+    assert (unknown.status_code, unknown.json()["error_codes"]) == (400, [700016])
+    assert (wrong.status_code, wrong.json()["error"], wrong.json()["error_codes"]) == (401, "invalid_client", [700211])
+    assert wrong.json()["error_description"].startswith("AADSTS700211: No matching federated identity record found")
+    assert (silent.status_code, silent.json()["error_codes"]) == (400, [50166])

@@ -1,0 +1,42 @@
+"""A blob that is deleted for good, on an account that keeps versions and on one that keeps none."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from azure.core.exceptions import ResourceNotFoundError
+
+from azure_gpu_operations.batch import blobs as module
+from azure_gpu_operations.batch.blobs import Blobs
+
+
+class Blob:
+    """One blob, as Azure's client has it."""
+
+    def __init__(self, version: str | None) -> None:
+        self.version = version
+        self.deleted: list[str | None] = []
+
+    def get_blob_properties(self) -> Any:
+        if self.deleted:
+            raise ResourceNotFoundError
+        return SimpleNamespace(version_id=self.version)
+
+    def delete_blob(self, version_id: str | None = None) -> None:
+        self.deleted.append(version_id)
+
+
+@pytest.mark.parametrize(("version", "deleted"), [(None, [None]), ("2026-11-23T00:00:00.1Z", [None, "2026-11-23T00:00:00.1Z"])])
+def test_the_older_version_that_a_deletion_makes_is_deleted_too(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, deleted: list[str | None]
+) -> None:
+    blob = Blob(version)
+    service = SimpleNamespace(get_blob_client=lambda container, path: blob)
+    monkeypatch.setattr(module, "BlobServiceClient", lambda *_, **__: service)
+    account = {"properties": {"primaryEndpoints": {"blob": "https://a.blob.core.windows.net/"}}}
+    arm: Any = SimpleNamespace(get=lambda *_: account, login=SimpleNamespace(credential=None))
+    held = Blobs(arm, "/subscriptions/0/a")
+    held.delete("runs", "secret")
+    assert blob.deleted == deleted
+    held.delete("runs", "secret")  # it is gone, which is no error
+    assert blob.deleted == deleted

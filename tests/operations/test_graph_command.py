@@ -1,0 +1,190 @@
+"""`graph` from the command line, which runs the program of a project in a process of its own: few stacks, because each takes
+seconds."""
+
+import json
+import os
+from datetime import date
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.graph import recorded, svg
+from azure_gpu_operations.graph.reading import graph_of
+from tests.support.embedded import CHECKOUT
+
+SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
+COMPANY = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/company/providers"
+IMAGES = "/subscriptions/99999999-2222-3333-4444-555555555555/resourceGroups/images/providers"  # another subscription's
+THEIRS = f"""\
+config:
+  azure-native:subscriptionId: {SUBSCRIPTION}
+  azure-gpu:team: vision
+  azure-gpu:location: eastus
+  azure-gpu:as_of: "2026-11-21"
+  azure-gpu:foundation:
+    resource_group: {{existing: /subscriptions/{SUBSCRIPTION}/resourceGroups/company}}
+    identity: {{existing: {COMPANY}/Microsoft.ManagedIdentity/userAssignedIdentities/runner}}
+    registry: {{existing: {IMAGES}/Microsoft.ContainerRegistry/registries/companyimages}}
+    log_workspace: {{existing: {COMPANY}/Microsoft.OperationalInsights/workspaces/company-logs}}
+    storage: {{existing: {COMPANY}/Microsoft.Storage/storageAccounts/companydata}}
+  azure-gpu:container_groups:
+    one: {{image: companyimages.azurecr.io/train:1, secret_environment: {{TOKEN: {{secure: v1:abc}}}}}}
+  azure-gpu:job_environment: {{existing: {COMPANY}/Microsoft.App/managedEnvironments/jobs}}
+  azure-gpu:jobs:
+    tonight: {{image: companyimages.azurecr.io/train:1, gpu: T4, expires_after: "2026-11-30"}}
+  azure-gpu:batch_account: {{existing: {COMPANY}/Microsoft.Batch/batchAccounts/companybatch}}
+  azure-gpu:pools:
+    train: {{size: Standard_NC4as_T4_v3, dedicated_nodes: 2, expires_after: "2026-11-30"}}
+  azure-gpu:clusters:
+    theirs:
+      existing: {COMPANY}/Microsoft.ContainerService/managedClusters/shared
+      gpu_pools: {{t4: {{size: Standard_NC4as_T4_v3}}}}
+      expires_after: "2026-11-30"
+  azure-gpu:edges:
+    box: {{kubeconfig: {{secure: v1:x}}, namespace: vision}}
+  azure-gpu:ml_workspace:
+    existing: {COMPANY}/Microsoft.MachineLearningServices/workspaces/company
+    computes: {{gpu: {{size: Standard_NC4as_T4_v3, expires_after: "2026-11-30"}}}}
+"""
+PROGRAM = """\
+import pulumi
+from pulumi_azure_native import resources, storage
+
+print("to nobody who reads JSON")
+pulumi.log.warn("mind the gap")
+group = resources.ResourceGroup("all", resource_group_name="all")
+
+
+class Data(pulumi.ComponentResource):
+    def __init__(self):
+        super().__init__("somebodys:index:Data", "data")
+        account = storage.StorageAccount(
+            "account",
+            account_name=pulumi.Config().require("account"),
+            resource_group_name=group.name,
+            kind="StorageV2",
+            sku={"name": "Standard_LRS"},
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        storage.Table("rows", account_name=account.name, resource_group_name=group.name)
+
+
+Data()
+"""
+
+
+def project_of(folder: Path, program: str) -> Path:
+    (folder / "Pulumi.yaml").write_text("name: somebodys\nruntime: python\n")
+    (folder / "Pulumi.dev.yaml").write_text("config:\n  somebodys:account: theirdata\n")
+    (folder / "__main__.py").write_text(program)
+    return folder
+
+
+def test_the_picture_in_the_readme_is_the_one_of_the_local_stack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in [each for each in os.environ if each.startswith("ARM_")]:  # who is logged in gets a role
+        monkeypatch.delenv(variable)
+    drawn = tmp_path / "local.svg"
+    assert main(["graph", "--stack", "local", "--config-folder", str(CHECKOUT), "--svg", str(drawn)]) == 0
+    assert capsys.readouterr().out == ""
+    assert drawn.read_text(encoding="utf-8") == (CHECKOUT / "docs" / "local.svg").read_text(encoding="utf-8"), "run `make docs`"
+    root = ElementTree.parse(drawn).getroot()
+    assert root.findtext("{http://www.w3.org/2000/svg}title") == "Stack local"
+    assert "](docs/local.svg)" in (CHECKOUT / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_exists_already_is_not_looked_up_and_a_secret_is_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Pulumi.theirs.yaml").write_text(THEIRS)
+    assert main(["graph", "--stack", "theirs", "--config-folder", str(tmp_path), "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    names = {each["key"]: each["name"] for each in told["parts"]}
+    assert {each["name"] for each in told["parts"] if each["exists"]} == {
+        "runner", "company", "eastus", "batch", "theirs", "ml", "companyimages", "companydata", "company-logs",
+    }  # fmt: skip
+    assert {(names[each["part"]], each["words"], names[each["on"]]) for each in told["depends_on"]} == {
+        ("one", "runs as", "runner"),
+        ("one", "pulls images from", "companyimages"),
+        ("one", "logs to", "company-logs"),
+        ("tonight", "runs as", "runner"),
+        ("tonight", "runs in", "eastus"),
+        ("tonight", "pulls images from", "companyimages"),
+        ("train", "runs as", "runner"),
+        ("train", "runs in", "batch"),
+        ("gpu", "runs as", "runner"),
+        ("gpu", "runs in", "ml"),
+        ("theirs", "pulls images as", "theirs-nodes"),
+    }
+    assert {(names[each["who"]], each["role"], names[each["scope"]]) for each in told["roles"]} == {
+        ("runner", "AcrPull", "companyimages"),
+        ("runner", "Storage Blob Data Contributor", "companydata"),
+        ("theirs-nodes", "AcrPull", "companyimages"),
+        ("whoever runs `up`", "Azure Kubernetes Service RBAC Cluster Admin", "theirs"),
+    }
+
+
+def test_all_problems_of_a_stack_file_are_told_as_preview_tells_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Pulumi.theirs.yaml").write_text(THEIRS.replace("gpu: T4", "gpu: T5").replace("edges:", "edge:"))
+    assert main(["graph", "--stack", "theirs", "--config-folder", str(tmp_path), "--svg", str(tmp_path / "x.svg")]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: 2 problems in the configuration, nothing was created:\n")
+    assert "\n  - edge: there is no such key" in told.err
+    assert "\n  - jobs.tonight.gpu: this isn't one of the choices; given: 'T5'; allowed: T4, A100" in told.err
+    assert "Traceback" not in told.err
+    assert not (tmp_path / "x.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "can't be read: No such file or directory"), ("config: [", "not YAML"), ("- one", "a stack file is")],
+)
+def test_a_file_that_is_not_there_or_no_stack_file_is_told_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, message: str
+) -> None:
+    if text is not None:
+        (tmp_path / "Pulumi.nope.yaml").write_text(text)
+    assert main(["graph", "--stack", "nope", "--config-folder", str(tmp_path)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {tmp_path / 'Pulumi.nope.yaml'}")
+    assert message in line
+
+
+def test_a_program_of_ones_own_has_its_resources_as_parts(tmp_path: Path) -> None:
+    folder = project_of(tmp_path, PROGRAM)
+    found = recorded.record(folder, folder / "Pulumi.dev.yaml", "dev")
+    assert found.warnings == ("mind the gap",)
+    graph = graph_of(found, date(2026, 11, 20))
+    assert [(each.noun, each.name) for each in graph.parts] == [
+        ("resource group", "all"),
+        ("storage", "account"),
+        ("table", "rows"),
+    ]
+    assert [(each.part.rpartition("::")[2], each.words, each.on.rpartition("::")[2]) for each in graph.uses] == [
+        ("rows", "keeps data in", "account")
+    ]
+    assert "rows" in svg.drawn(graph)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("raise KeyError('x')", "the program failed: KeyError: 'x' (.*__main__.py:1)"),
+        ("import sys\nprint('why', file=sys.stderr)\nimport os\nos._exit(3)", "ended early: .*why"),
+    ],
+)
+def test_a_program_that_fails_is_told_with_its_reason(tmp_path: Path, program: str, message: str) -> None:
+    folder = project_of(tmp_path, program)
+    with pytest.raises(recorded.ProgramError, match=message.replace("(", r"\(").replace(")", r"\)")):
+        recorded.record(folder, folder / "Pulumi.dev.yaml", "dev")
+
+
+def test_a_missing_value_of_a_program_is_a_problem_of_the_stack(tmp_path: Path) -> None:
+    folder = project_of(tmp_path, "import pulumi\npulumi.Config().require('none')\n")
+    with pytest.raises(recorded.WrongStackError, match="none"):
+        recorded.record(folder, folder / "Pulumi.dev.yaml", "dev")

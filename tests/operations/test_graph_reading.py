@@ -1,0 +1,250 @@
+"""The graph of what a program declares: its parts, what depends on what, roles, machines and costs."""
+
+import json
+from typing import Any
+
+import pytest
+
+from azure_gpu.catalog.roles import NAMES
+from azure_gpu_operations.graph import kinds, words
+from azure_gpu_operations.graph.as_json import as_json
+from azure_gpu_operations.graph.machines import Machines, gpu_of, idle_nodes
+from azure_gpu_operations.graph.model import Graph, Part
+from tests.components import recorded_bodies
+from tests.support import graphs
+
+RECORD = recorded_bodies.recorded()
+
+
+def part(graph: Graph, name: str, noun: str = "") -> Part:
+    [found] = [each for each in graph.parts if each.name == name and noun in ("", each.noun)]
+    return found
+
+
+def uses(graph: Graph) -> set[tuple[str, str, str]]:
+    return {(words.name_of(graph, each.part), each.words, words.name_of(graph, each.on)) for each in graph.uses}
+
+
+def roles(graph: Graph) -> set[tuple[str, str, str]]:
+    return {(words.name_of(graph, each.who), each.role, words.scope(graph, each)) for each in graph.roles}
+
+
+def test_a_stack_has_its_parts_by_layer_with_the_words_of_its_file() -> None:
+    found = [(each.layer.value, each.noun, each.name) for each in graphs.graph("ml_endpoint.happy.blue_and_green").parts]
+    assert found == [
+        ("people and identities", "principal", "whoever runs `up`"),
+        ("people and identities", "identity", "identity"),
+        ("people and identities", "identity", "ml-identity"),
+        ("people and identities", "identity", "shared-identity"),
+        ("people and identities", "nodes' identity", "shared-nodes"),
+        ("work", "ML compute", "on-shared"),
+        ("work", "ML endpoint", "digits"),
+        ("work", "ML endpoint", "on-cluster"),
+        ("where it runs", "resource group", "azure-gpu-vision-test"),
+        ("where it runs", "AKS cluster", "shared"),
+        ("where it runs", "ML workspace", "ml"),
+        ("images, data and logs", "registry", "registry"),
+        ("images, data and logs", "model", "digits-1"),
+        ("images, data and logs", "model", "digits-2"),
+        ("images, data and logs", "storage", "storage"),
+        ("images, data and logs", "key vault", "ml-vault"),
+        ("images, data and logs", "insights", "ml-insights"),
+        ("images, data and logs", "log workspace", "logs"),
+    ]
+    assert part(graphs.graph("edge.happy.everything"), "box").notes == ("jobs cuda-sample1, train",)
+    assert part(graphs.graph("edge.happy.everything"), "registry").notes == ("builds mnist",)
+
+
+def test_what_depends_on_what_is_told_in_words_of_what_it_depends_on() -> None:
+    assert uses(graphs.graph("example.t4-tonight")) == {
+        ("tonight", "runs as", "identity"),
+        ("tonight", "runs in", "eastus"),
+        ("tonight", "pulls images from", "registry"),
+        ("eastus", "logs to", "logs"),
+    }
+    endpoint = uses(graphs.graph("ml_endpoint.happy.blue_and_green"))
+    assert {
+        ("digits", "serves", "digits-1"),
+        ("digits", "serves", "digits-2"),
+        ("digits", "runs in", "ml"),
+        ("on-cluster", "runs on", "on-shared"),
+        ("on-shared", "runs on", "shared"),
+        ("ml", "has its extension on", "shared"),
+        ("ml", "keeps secrets in", "ml-vault"),
+        ("digits-1", "is registered in", "ml"),
+        ("ml-vault", "logs to", "logs"),
+    } < endpoint
+    assert uses(graphs.graph("cluster.happy.everything")) == {
+        ("big", "runs as", "big-identity"),
+        ("big", "pods speak as", "identity"),
+        ("big", "pulls images as", "big-nodes"),
+        ("big", "is in", "v/n"),
+        ("big", "logs to", "logs"),
+    }
+    assert ("box", "pulls images from", "registry") in uses(graphs.graph("edge.happy.everything"))
+    assert ("own", "starts from", "trained") in uses(graphs.graph("pool.happy.gallery_image"))
+
+
+def test_what_exists_already_is_a_part_and_marked() -> None:
+    graph = graphs.graph("foundation.happy.existing")
+    assert {each.name for each in graph.parts if each.exists} == {
+        "runner", "company", "companyimages", "companydata", "company-logs",
+    }  # fmt: skip
+    assert uses(graph) == {
+        ("ours", "runs as", "runner"),
+        ("ours", "pulls images from", "companyimages"),
+        ("ours", "logs to", "company-logs"),
+        ("theirs", "runs as", "runner"),
+        ("theirs", "logs to", "company-logs"),
+    }
+    assert roles(graph) == {("runner", "AcrPull", "companyimages")}
+    account = graphs.graph("pool.happy.existing_account")
+    assert part(account, "batch").exists
+    assert ("train", "runs in", "batch") in uses(account)
+    assert ("tonight", "runs in", "eastus2") in uses(graphs.graph("job.happy.existing_environment"))
+    assert not part(graphs.graph("pool.happy.defaults"), "batch").exists
+
+
+def test_roles_are_who_may_do_what_on_what() -> None:
+    assert roles(graphs.graph("ml_endpoint.happy.blue_and_green")) == {
+        ("whoever runs `up`", "Azure Kubernetes Service RBAC Cluster Admin", "shared"),
+        ("identity", "AcrPull", "registry"),
+        ("identity", "Storage Blob Data Contributor", "storage"),
+        ("ml-identity", "Contributor", "ml"),
+        ("ml-identity", "Contributor", "registry"),
+        ("ml-identity", "Contributor", "storage"),
+        ("ml-identity", "Storage Blob Data Contributor", "storage"),
+        ("ml-identity", "Contributor", "ml-vault"),
+        ("ml-identity", "Key Vault Administrator", "ml-vault"),
+        ("ml-identity", "Contributor", "ml-insights"),
+        ("shared-nodes", "AcrPull", "registry"),
+    }
+    assert {
+        ("Group aaaaaaaa-0000-0000-0000-000000000001", "Azure Kubernetes Service RBAC Cluster Admin", "big"),
+        ("big-identity", "Network Contributor", "v/n"),
+    } < roles(graphs.graph("cluster.happy.everything"))
+
+
+@pytest.mark.parametrize("name", graphs.names())
+def test_every_role_assignment_is_in_the_graph(name: str) -> None:
+    assignments = [
+        each["wire"] for urn, each in RECORD[name]["resources"].items() if urn.split("::")[2].endswith(":RoleAssignment")
+    ]
+    declared = sorted(NAMES[each["roleDefinitionId"].rsplit("/", 1)[-1]] for each in assignments)
+    assert sorted(each.role for each in graphs.graph(name).roles) == declared
+
+
+@pytest.mark.parametrize("name", graphs.names())
+def test_costs_are_those_that_the_program_exports_for_the_same_names(name: str) -> None:
+    graph, exports = graphs.graph(name), RECORD[name]["exports"]
+    priced = [each for each in graph.parts if each.has_cost]
+    assert {each.name: each.most_cost for each in priced} == exports["hourly_cost"]
+    idle = {each.name: each.idle_cost for each in priced}
+    assert {key: idle[key] for key in exports["idle_cost"]} == exports["idle_cost"]
+    assert {each.name: each.expires or None for each in priced} == exports["expires_at"]
+
+
+@pytest.mark.parametrize("name", graphs.names())
+def test_every_component_is_a_part_and_every_part_is_of_a_kind(name: str) -> None:
+    graph = graphs.graph(name)
+    components = {urn for urn in RECORD[name]["resources"] if "$azuregpu:index:" in urn}
+    own = {each.key for each in graph.parts if kinds.is_component(each.type)}
+    assert own == {f"{urn.rpartition('$')[2]}" for urn in components if kinds.FOUNDATION not in urn}
+    assert {each.type for each in graph.parts} <= kinds.KINDS.keys()
+    assert len({each.key for each in graph.parts}) == len(graph.parts)
+    keys = {each.key for each in graph.parts}
+    assert {use.part for use in graph.uses} | {use.on for use in graph.uses} | {role.who for role in graph.roles} <= keys
+
+
+@pytest.mark.parametrize(
+    ("stack", "name", "machines"),
+    [
+        ("pool.happy.defaults", "train", [Machines("", "Standard_NC4as_T4_v3", "T4", 0, 1)]),
+        ("pool.happy.mpi", "ring", [Machines("", "Standard_HB120rs_v3", "", 0, 4)]),
+        ("pool.happy.everything", "Train_A", [Machines("", "Standard_NC4as_T4_v3", "T4", 3, 3)]),
+        ("ml_workspace.happy.attached", "t4", [Machines("", "Standard_NC4as_T4_v3", "T4", 0, 1)]),
+        (
+            "cluster.happy.everything",
+            "big",
+            [
+                Machines("mig", "Standard_NC24ads_A100_v4", "A100", 0, 1),
+                Machines("ownoperator", "Standard_NC4as_T4_v3", "T4", 0, 2),
+                Machines("spot", "Standard_NC4as_T4_v3", "T4", 1, 5, spot=True),
+                Machines("system", "Standard_D4s_v5", "", 2, 4),
+            ],
+        ),
+        (
+            "ml_endpoint.happy.blue_and_green",
+            "digits",
+            [Machines(name, "Standard_NC4as_T4_v3", "T4", 1, 1) for name in ("blue", "green")],
+        ),
+        ("container_group.happy.gpu", "gpucontainergroup", [Machines("", "1 CPU, 1.5 GB", "K80", 1, 1)]),
+        ("container_group.happy.gpus_of_two_containers", "train", [Machines("", "2 CPU, 3 GB", "2 x K80", 1, 1)]),
+        ("job.happy.everything", "nightly", [Machines("", "8 CPU, 56 GiB", "T4", 0, 2)]),
+        ("vm.happy.everything", "trainer", [Machines("", "Standard_NC8as_T4_v3", "T4", 0, 1, spot=True)]),
+    ],
+)
+def test_machines_are_told_with_their_gpus_and_how_many_there_can_be(stack: str, name: str, machines: list[Machines]) -> None:
+    assert list(part(graphs.graph(stack), name).machines) == machines
+
+
+def test_a_pool_costs_at_idle_what_its_nodes_do_that_stay() -> None:
+    pools = {each.name: (each.most_cost, each.idle_cost) for each in graphs.graph("pool.happy.autoscale_scenarios").parts}
+    assert pools["fixed"] == (1.052, 1.052)
+    assert pools["pending"] == (pytest.approx(3 * 0.526), 0.526)
+    assert pools["night"][1] == 0
+    assert pools["own"] == (None, 0.526)  # a formula of one's own may ask for any number, and asks for one while nothing waits
+
+
+@pytest.mark.parametrize(
+    ("scale", "nodes"),
+    [
+        ({"fixedScale": {"targetDedicatedNodes": 2.0, "targetLowPriorityNodes": 3.0}}, (2, 3)),
+        ({"autoScale": {"formula": "$TargetDedicatedNodes = max(1, min(4, $PendingTasks.GetSample(1)));"}}, (1, 0)),
+        ({"autoScale": {"formula": "$TargetLowPriorityNodes = time().hour > 6 ? 3 : 0;"}}, (0, 3)),
+        ({"autoScale": {"formula": "no formula"}}, None),
+        ({}, None),
+    ],
+)
+def test_the_nodes_that_stay_are_those_of_a_week_in_which_nothing_waits(
+    scale: dict[str, Any], nodes: tuple[int, int] | None
+) -> None:
+    assert idle_nodes({"scaleSettings": scale}) == nodes
+
+
+def test_a_part_without_a_region_of_its_own_is_where_it_runs() -> None:
+    graph = graphs.graph("job.happy.everything")
+    assert part(graph, "westeurope").location == part(graph, "nightly").location == "westeurope"
+    assert part(graphs.graph("pool.happy.defaults"), "train").location == "eastus"
+    assert words.region(graphs.graph("pool.happy.defaults")) == "eastus"
+
+
+def test_words_say_what_is_not_known() -> None:
+    assert words.cost(part(graphs.graph("pool.happy.mpi"), "ring")) == "price not known, 0 at idle"
+    assert words.cost(part(graphs.graph("container_group.happy.gpu"), "gpucontainergroup")) == "cost not known"
+    assert words.cost(part(graphs.graph("pool.happy.defaults"), "storage")) == ""
+    total = "an hour at idle: 2.10 USD; with all machines: at least 4.86 USD (1 cost isn't known)"
+    assert words.total_line(graphs.graph("pool.happy.autoscale_scenarios")) == total
+    assert words.total_line(graphs.graph("foundation.happy.existing")).startswith("an hour at idle: not known")
+    assert words.total_line(graphs.graph("example.from-shipyard")) == "no machines of its own"
+    assert words.machines(Machines("t4", "S", "T4", 0, 2, spot=True)) == "t4: 0 to 2 x S (T4) Spot"
+    assert words.machines(Machines("", "S", "", 1, 1)) == "S"
+    assert words.machines(Machines("", "S", "", 2, 2)) == "2 x S"
+    assert words.machines(Machines("", "S", "", None, 3)) == "? to 3 x S"
+    assert words.machines(Machines("", "S", "", None, None)) == "any number of S"
+    assert gpu_of("Standard_NC24ads_A100_v4") == "A100"
+    assert gpu_of("none such") == ""
+
+
+def test_the_object_of_json_has_everything() -> None:
+    told: dict[str, Any] = json.loads(json.dumps(as_json(graphs.graph("pool.happy.autoscale_scenarios"))))
+    assert (told["stack"], told["region"]) == ("pool.happy.autoscale_scenarios", "eastus")
+    parts = {each["name"]: each for each in told["parts"]}
+    assert parts["fixed"]["kind"] == "Batch pool"
+    assert parts["fixed"]["usd_an_hour"] == {"at_most": 1.052, "at_idle": 1.052}
+    assert parts["own"]["usd_an_hour"]["at_most"] is None
+    assert parts["fixed"]["machines"][0]["gpu"] == "T4"
+    assert "usd_an_hour" not in parts["storage"]
+    assert told["usd_an_hour"]["at_most"]["not_known"] == 1
+    assert [each["role"] for each in told["roles"]] == ["Storage Blob Data Contributor"]
+    assert {each["words"] for each in told["depends_on"]} == {"runs as", "runs in", "keeps data in"}

@@ -1,0 +1,391 @@
+"""`prove`: what is read of workloads' reports, what is run where, how a row comes about, records and the table."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, record, runs, table
+from azure_gpu_operations.prove.on_runs import RejectedError
+from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
+from azure_gpu_operations.prove.runs import Step
+from azure_gpu_operations.query.sending import Sent
+from azure_gpu_operations.run.errors import RunError, WrongRunError
+from azure_gpu_operations.run.protocol import Outcome, Output, Run
+from azure_gpu_operations.stack_view import StackView
+from tests.support.scripted_runs import ScriptedRun
+
+ADDED = {
+    "workload": "vector_add",
+    "device": "cuda",
+    "device_name": "Tesla T4",
+    "device_memory_mib": 14913,
+    "cuda_driver": "12.9",
+    "bandwidth_gb_per_s": 245.3,
+    "passed": True,
+}
+TRAINED = {
+    "workload": "mnist",
+    "device": "cpu",
+    "device_name": "AMD EPYC 7V12",
+    "steps": 200,
+    "resumed_from": 0,
+    "batch_size": 100,
+    "seconds": {"training": 4.0},
+    "passed": True,
+}
+VIEW = StackView("dev", Connection("s"), jobs={"train": "/t", "adder": "/a"}, registry="/r", groups={"check": "/g"})
+
+
+def test_a_report_is_the_last_line_that_is_one() -> None:
+    lines = ["a line", json.dumps({**TRAINED, "passed": False}), json.dumps(ADDED), '{"other": 1}', "Test PASSED"]
+    assert report_of(lines) == Report("vector_add", True, True, "Tesla T4, 14.6 GiB, CUDA driver 12.9", gb_per_second=245.3)
+    assert report_of(["nothing", "[1]"]) is None
+
+
+def test_a_training_tells_images_a_second_and_the_cpu_by_its_name() -> None:
+    found = report_of([json.dumps(TRAINED)])
+    assert found is not None
+    assert (found.device, found.on_gpu, found.measured) == ("CPU, AMD EPYC 7V12", False, "5,000 images/s")
+
+
+def test_a_workload_that_was_rejected_tells_its_problems() -> None:
+    found = report_of([json.dumps({"workload": "mnist", "exit_code": 3, "problems": ["no GPU"], "passed": False})])
+    assert found == Report("mnist", False, problems=("no GPU",))
+
+
+def test_a_row_of_two_workloads_has_passed_where_both_have() -> None:
+    reports = [found for each in (ADDED, TRAINED) if (found := report_of([json.dumps(each)]))]
+    row = joined(Service.JOB, "train", reports, usd=Decimal("0.01"))
+    assert (row.passed, row.on_gpu, row.measured) == (True, False, ("245.3 GB/s", "5,000 images/s"))
+    assert not joined(Service.JOB, "train", []).passed
+    assert not joined(Service.JOB, "train", [reports[0], reports[1]._replace(passed=False)]).passed
+
+
+def test_the_words_are_those_of_run_and_the_first_part_by_name_is_proved() -> None:
+    place = runs.places_of(VIEW, Service.JOB)[0]
+    found = list(runs.steps(VIEW, Service.JOB, place, None, require_gpu=True))
+    assert place == "adder"
+    assert [" ".join(each.words) for each in found] == [
+        "vector_add --on job --job adder --stack dev -- --require-gpu",
+        "mnist --on job --job adder --stack dev -- --steps 200 --min-accuracy 0.9 --require-gpu",
+    ]
+    assert all(each.plan is not None for each in found)
+    assert runs.places_of(VIEW, Service.AKS) == []
+
+
+def test_what_speaks_against_a_run_is_in_its_step() -> None:
+    (first, _) = runs.steps(VIEW._replace(registry=""), Service.JOB, "train", None, require_gpu=False)
+    assert first.plan is None
+    assert "the stack has no registry" in str(first.problems[0])
+
+
+class Written(ScriptedRun):
+    """A run that writes lines while it is followed."""
+
+    def __init__(self, *lines: str, outcome: Outcome = Outcome(0, "succeeded"), **more: Any) -> None:  # noqa: B008
+        super().__init__(outcome, **more)
+        self.lines = lines
+        self.output: Output | None = None
+
+    def follow(self) -> Outcome:
+        assert self.output is not None
+        for line in self.lines:
+            self.output.show(line)
+        return super().follow()
+
+
+def step(run: Written, target: str = "vector_add") -> Step:
+    @contextmanager
+    def plan(output: Output) -> Iterator[Run]:
+        run.output = output
+        yield run
+
+    return Step((target, "--on", "job"), plan, ())
+
+
+def proved(*steps: Step) -> tuple[Proof, list[str], list[str]]:
+    said, asked, going = list[str](), list[str](), list[Run]()
+    seconds = iter(range(100))
+
+    @contextmanager
+    def watched(run: Run) -> Iterator[None]:
+        going.append(run)
+        yield
+
+    def explain(name: str) -> list[str]:
+        asked.append(name)
+        return [f"why {name} failed"]
+
+    found = on_runs.prove(
+        Service.JOB,
+        "train",
+        steps,
+        "dev",
+        said.append,
+        explain,
+        watched=watched,
+        expected=(RunError,),
+        clock=lambda: float(next(seconds)),
+    )
+    return found, said, asked
+
+
+def test_two_runs_make_one_row_with_the_first_line_of_the_first() -> None:
+    found, said, asked = proved(
+        step(Written("hello", json.dumps(ADDED))), step(Written(json.dumps({**TRAINED, "device": "gpu"})), "mnist")
+    )
+    assert found.passed
+    assert (found.first_line_seconds, found.measured, found.on_gpu) == (1.0, ("245.3 GB/s", "5,000 images/s"), True)
+    assert said[0].startswith("train: succeeded; ")
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (Written("no memory", outcome=Outcome(1, "failed")), ("vector_add: exit code 1", "no memory", "why run-1 failed")),
+        (Written("hello"), ("vector_add: it ended with exit code 0, and its last line isn't its report", "hello")),
+        (Written(raises={"follow": RunError("gone")}), ("vector_add: gone", "why train failed")),
+    ],
+    ids=["exit code", "no report", "gone"],
+)
+def test_a_run_that_proves_nothing_says_why_and_the_next_one_isnt_started(run: Written, why: tuple[str, ...]) -> None:
+    after = Written(json.dumps(TRAINED))
+    found, said, _ = proved(step(run), step(after, "mnist"))
+    assert not found.passed
+    told = [line for line in found.why if line not in said]
+    assert tuple(told) == why
+    assert after.steps == []
+
+
+@pytest.mark.parametrize(
+    "rejected",
+    [
+        step(Written(raises={"start": WrongRunError([Problem("--pool", "it has no nodes")])})),
+        Step(("vector_add",), None, (Problem("--pool", "it has no nodes"),)),
+    ],
+    ids=["by Azure", "beforehand"],
+)
+def test_a_part_that_can_not_take_it_leaves_the_service_to_another_one(rejected: Step) -> None:
+    with pytest.raises(RejectedError) as raised:
+        proved(rejected)
+    assert raised.value.proof.why == ("--pool: it has no nodes",)
+
+
+def test_one_that_reports_that_it_hasnt_passed_hasnt() -> None:
+    line = json.dumps({"workload": "mnist", "problems": ["no GPU"], "passed": False, "exit_code": 3})
+    found, _, _ = proved(step(Written(line, outcome=Outcome(3, "failed")), "mnist"))
+    assert found.why[:2] == ("mnist: exit code 3", "no GPU")
+
+
+ROWS = [
+    Proof(Service.JOB, "train", True, "Tesla T4", True, ("245.3 GB/s",), 2.5, Decimal("0.012")),
+    Proof(Service.AKS, "shared", False, why=("--pool: it has no nodes", "  fix: give it some")),
+]
+
+
+def test_the_table_has_a_row_for_each_and_says_why_below(capsys: pytest.CaptureFixture[str]) -> None:
+    table.show(ROWS)
+    shown = capsys.readouterr().out
+    assert "Container Apps job" in shown
+    assert "2.5 s" in shown
+    assert "0.01 USD" in shown
+    assert shown.rstrip().endswith("AKS cluster shared wasn't proved:\n  --pool: it has no nodes\n    fix: give it some")
+
+
+def test_a_record_is_compared_with_what_is_proved_now(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json"
+    assert record.read(file) is None
+    record.write(file, record.as_json("dev", ROWS, datetime(2026, 11, 23, tzinfo=UTC)))
+    before = record.read(file)
+    assert before is not None
+    assert record.compared(before, ROWS) == ["Container Apps job train: first line after 1.00 of the time"]
+    now = [ROWS[0]._replace(passed=False, first_line_seconds=5.0, device="CPU"), Proof(Service.BATCH, "train", True)]
+    assert record.compared(before, now) == [
+        "Container Apps job train: passed then, ran on Tesla T4, first line after 2.00 of the time",
+        "Batch pool train: it wasn't in the record of 2026-11-23T00:00:00+00:00",
+        "aks shared: in the record of 2026-11-23T00:00:00+00:00, and not proved now",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 2, "proofs": []}', '{"format": 1}'])
+def test_a_file_that_is_no_record_is_left_alone(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "proof.json"
+    file.write_text(text)
+    with pytest.raises(ValueError, match="this is no record of a proof"):
+        record.read(file)
+
+
+class Group:
+    """A container group that ends the second time that it is looked at after its start."""
+
+    def __init__(self, *, code: int = 0, restart: str = "Never", log: str = json.dumps(TRAINED), gone: bool = False) -> None:
+        self.code, self.restart, self.log, self.gone = code, restart, log, gone
+        self.started, self.looks = 0, 0
+
+    def get(self, path: str, version: str, **_: str) -> dict[str, Any] | None:
+        if self.gone:
+            return None
+        if path.endswith("/logs"):
+            return {"content": self.log}
+        self.looks += 1
+        over = not self.started or self.looks > 2
+        state = "Running" if self.restart == "Always" else ("Failed" if self.code else "Succeeded") if over else "Running"
+        current = {"startTime": f"2026-11-23T12:00:0{self.started}Z", "exitCode": self.code if over else None}
+        containers = [{"name": "main", "properties": {"instanceView": {"currentState": current}}}]
+        return {"properties": {"restartPolicy": self.restart, "containers": containers, "instanceView": {"state": state}}}
+
+    def post(self, path: str, version: str) -> dict[str, Any]:
+        assert path == "/g/start"
+        self.started += 1
+        return {}
+
+
+def proved_group(group: Group) -> Proof:
+    return on_group.prove(
+        group,  # type: ignore[arg-type]
+        "check",
+        "/g",
+        lambda name: [f"why {name}"],
+        clock=iter(float(n) for n in range(2000)).__next__,
+        sleep=lambda _: None,
+    )
+
+
+def test_a_group_is_started_once_more_and_read_at_its_end() -> None:
+    group = Group()
+    found = proved_group(group)
+    assert (group.started, found.passed, found.device, found.measured) == (1, True, "CPU, AMD EPYC 7V12", ("5,000 images/s",))
+    assert found.first_line_seconds is not None
+
+
+def test_a_group_of_another_image_has_passed_by_its_exit_code() -> None:
+    found = proved_group(Group(log="2.16.1 1000000.0"))
+    assert (found.passed, found.device, found.on_gpu) == (True, "", None)
+
+
+def test_a_group_that_fails_tells_its_code_its_last_lines_and_what_explain_says() -> None:
+    found = proved_group(Group(code=4, log="no data"))
+    assert (found.passed, found.why) == (False, ("exit code 4", "no data", "why check"))
+
+
+def test_a_group_that_runs_for_ever_is_looked_at_and_not_started() -> None:
+    group = Group(restart="Always")
+    assert (proved_group(group).passed, group.started) == (True, 0)
+
+
+def test_a_group_that_is_gone_says_so() -> None:
+    assert "somebody has deleted it" in proved_group(Group(gone=True)).why[0]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[Proof]:
+    """What is proved, for the command."""
+    rows: list[Proof] = []
+
+    def proved(view: StackView, chosen: dict[Service, list[str]], options: object) -> Sequence[Proof]:
+        return [row for row in rows if row.service in chosen]
+
+    monkeypatch.setattr(command, "view", lambda stack: VIEW)
+    monkeypatch.setattr(command, "_proved", proved)
+    return rows
+
+
+def test_the_exit_code_is_that_of_the_rows(shown: list[Proof], capsys: pytest.CaptureFixture[str]) -> None:
+    shown.append(ROWS[0])
+    assert main(["prove", "--stack", "dev"]) == 0
+    shown.append(Proof(Service.CONTAINER_GROUP, "check", False, why=("exit code 4",)))
+    assert main(["prove", "--stack", "dev"]) == 1
+    assert main(["prove", "--stack", "dev", "--only", "job"]) == 0
+    shown[:] = [ROWS[0]._replace(passed=False, on_gpu=False)]
+    assert main(["prove", "--stack", "dev", "--require-gpu"]) == 3
+    capsys.readouterr()
+    assert main(["prove", "--stack", "dev", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["passed"], told["proofs"][0]["service"], told["proofs"][0]["usd"]) == (False, "job", 0.012)
+
+
+def test_a_service_that_the_stack_hasnt_is_refused_with_those_that_it_has(
+    shown: list[Proof], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prove", "--stack", "dev", "--only", "aks", "--only", "endpoint"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: --only: the stack dev has no AKS cluster; it has container-group, job",
+        "error: --only: the stack dev has no Azure ML endpoint; it has container-group, job",
+    ]
+
+
+def test_ctrl_c_is_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "view", lambda stack: VIEW)
+    monkeypatch.setattr(command, "_proved", lambda *_: None)
+    assert main(["prove", "--stack", "dev"]) == 130
+
+
+class Endpoint:
+    """An endpoint with one deployment, as ARM has it. `answer`: what its server says of a picture."""
+
+    def __init__(self, *, image: str = "r.azurecr.io/digits:1", model: str = "", log: str = "", deployed: bool = True) -> None:
+        self.image, self.model, self.log, self.deployed = image, model, log, deployed
+
+    def get(self, path: str, version: str, **_: str) -> dict[str, Any] | None:
+        if path.endswith("/environments/digits/versions/1"):
+            return {"properties": {"image": self.image}}
+        uri = {"scoringUri": "https://e/score", "traffic": {"blue": 100}}
+        return {"id": path, "name": "digits", "properties": {**uri, "provisioningState": "Succeeded", "authMode": "Key"}}
+
+    def values(self, path: str, version: str) -> Iterator[dict[str, Any]]:
+        properties = {"environmentId": "/w/environments/digits/versions/1", "model": self.model}
+        yield from [{"id": f"{path}/blue", "name": "blue", "properties": properties}] if self.deployed else []
+
+    def post(self, path: str, version: str, body: object = None) -> dict[str, Any]:
+        return {"content": self.log} if path.endswith("/getLogs") else {"primaryKey": "k"}
+
+
+def scored(*digits: int, status: int = 200) -> list[Sent]:
+    rows = [[float(place == digit) for place in range(10)] for digit in digits]
+    return [Sent(index, status, 0.004, json.dumps([row]).encode()) for index, row in enumerate(rows)]
+
+
+def proved_endpoint(endpoint: Endpoint, sent: list[Sent], monkeypatch: pytest.MonkeyPatch) -> Proof:
+    monkeypatch.setattr(on_endpoint, "_sent", lambda *_: sent)
+    view = VIEW._replace(endpoints={"digits": "/e"})
+    return on_endpoint.prove(endpoint, view, "digits", lambda name: [f"why {name}"])  # type: ignore[arg-type]
+
+
+def test_an_endpoint_names_ten_digits_and_its_log_tells_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = proved_endpoint(Endpoint(log=f"{on_endpoint.NO_GPU} (no driver)\nI listen"), scored(*range(10)), monkeypatch)
+    assert (found.passed, found.device, found.on_gpu) == (True, "CPU", False)
+    assert found.measured == ("10 of 10 digits", "4 ms a digit")
+    assert proved_endpoint(Endpoint(), scored(*range(10)), monkeypatch).on_gpu is None
+
+
+def test_a_digit_that_is_named_wrongly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = proved_endpoint(Endpoint(), scored(0, 1, 2, 3, 4, 5, 6, 1, 8, 9), monkeypatch)
+    assert (found.passed, found.why) == (False, ("it named 9 of 10 digits: 7 as 1",))
+
+
+@pytest.mark.parametrize("endpoint", [Endpoint(image="ghcr.io/other/server:1"), Endpoint(model="/w/models/mine/versions/1")])
+def test_an_endpoint_with_another_model_only_has_to_answer(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = proved_endpoint(endpoint, scored(*[5] * 10), monkeypatch)
+    assert (found.passed, found.measured[0]) == (True, "it answers")
+
+
+def test_an_endpoint_that_does_not_answer_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = proved_endpoint(Endpoint(), scored(*range(10), status=503), monkeypatch)
+    assert found.why[0] == "no instance of the deployment is ready"
+    assert found.why[-1] == "why digits"
+    assert proved_endpoint(Endpoint(deployed=False), [], monkeypatch).why[0] == "it has no deployment"
+
+
+def test_the_samples_are_ten_pictures() -> None:
+    assert [each.name for each in on_endpoint.samples()] == [f"{digit}.png" for digit in range(10)]
+    assert {each.content_type for each in on_endpoint.samples()} == {"image/png"}

@@ -1,0 +1,59 @@
+"""The table of commands: each is there, loads alone, and stands in README.md."""
+
+import argparse
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from azure_gpu_operations import verbs
+from azure_gpu_operations.__main__ import main
+from tests.support.embedded import CHECKOUT
+
+
+@pytest.mark.parametrize("name", verbs.VERBS)
+def test_each_command_has_help_with_what_it_does_and_its_module_s_words(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: python -m operations {name}")
+    module = import_module(f"azure_gpu_operations.{verbs.VERBS[name].module}")
+    assert (module.__doc__ or "").splitlines()[0] in text
+
+
+def test_a_command_that_is_not_there_is_told_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["log", "run-1"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "invalid choice: 'log'" in said
+    assert "'logs'" in said
+
+
+def test_only_the_module_of_the_requested_command_is_loaded() -> None:
+    code = (
+        "import sys; from azure_gpu_operations import verbs; import argparse\n"
+        "verbs.add_all(argparse.ArgumentParser().add_subparsers(), 'sizes')\n"
+        "print(sorted(v.module for v in verbs.VERBS.values() if f'azure_gpu_operations.{v.module}' in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
+    assert done.stdout.strip() == "['sizes.command']"
+
+
+def test_the_table_in_the_readme_is_the_one_of_the_program() -> None:
+    page = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert verbs.with_table(page) == page, "run `make docs`"
+
+
+def test_a_page_without_a_place_for_the_table_is_left_alone() -> None:
+    with pytest.raises(ValueError, match="the page has no <!-- commands -->"):
+        verbs.with_table("# a page")
+
+
+def test_every_command_has_a_parser_and_one_line() -> None:
+    commands = argparse.ArgumentParser().add_subparsers()
+    verbs.add_all(commands, "")
+    assert list(commands.choices) == list(verbs.VERBS)
+    assert all(0 < len(verb.line) <= 120 and not verb.line.endswith(".") for verb in verbs.VERBS.values())

@@ -1,0 +1,79 @@
+"""A model that a run on a job has trained: registered, and behind the same stack's endpoint, also after its caller was killed."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.stack.test_model_in_the_image import SAMPLES, told, with_endpoint
+from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
+from tests.support.stack import ProgramStack
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+SECONDS = 240
+API_VERSION = "2025-12-01"
+JOB = {"gpu": "T4", "cpu": 4, "memory_in_gib": 16, "timeout_minutes": 10, "expires_after": "2026-11-30"}
+TRAIN = ("run", "mnist", "--on", "job", "--output", "output/saved_model")
+STEPS = ("--", "--steps", "300", "--min-accuracy", "0.9")
+
+
+@pytest.fixture(scope="module")
+def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+    made = ProgramStack(azure, "trained", with_endpoint(azure, "digits") | {"jobs": {"trainer": JOB}}, engine_bin=engine_bin)
+    made.create()
+    done = made.operations("up")
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield made
+    made.end()
+
+
+def models(stack: ProgramStack) -> dict[str, Any]:
+    """Those of the stack's file."""
+    return yaml.safe_load(stack.config_file.read_text())["config"]["azure-gpu:ml_workspace"].get("models") or {}
+
+
+def test_a_run_that_went_well_leaves_a_model_in_the_stacks_file(stack: ProgramStack) -> None:
+    done = stack.operations(*TRAIN, "--model", "trained:1", *STEPS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert models(stack)["trained-1"] == {"model_name": "trained", "version": "1", "path": "trained/1"}
+    assert f"the model trained, version 1: python -m operations up --stack {stack.name} registers it" in done.stderr
+
+
+def test_a_run_that_left_no_model_says_so(stack: ProgramStack, tmp_path: Path) -> None:
+    script = tmp_path / "nothing.py"
+    script.write_text("open('note.txt', 'w').write('nothing')\n")
+    done = stack.operations("run", str(script), "--on", "job", "--output", "note.txt", "--model", "none")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "error: the run has left no SavedModel; its files: python -m operations fetch run-nothing-" in done.stderr
+
+
+def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
+    azure: EmbeddedAzure, stack: ProgramStack, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        stack.line(*TRAIN, *STEPS), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    name = next(line for line in process.stderr if "its files will be in" in line).split()[-1]
+    process.kill()
+    process.communicate()
+    until(lambda: stack.operations("fetch", name, "--into", str(tmp_path)).returncode == 0, "the model is there", SECONDS)
+    folder = tmp_path / "output" / "saved_model"
+    done = stack.operations("upload-model", str(folder), "--name", "trained", "--version", "2", "--write")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    content = yaml.safe_load(stack.config_file.read_text())
+    content["config"]["azure-gpu:ml_endpoints"]["digits"]["deployments"]["blue"]["model"] = "trained-2"
+    stack.config_file.write_text(yaml.safe_dump(content, sort_keys=False))
+    done = stack.operations("up")
+    assert done.returncode == 0, done.stdout + done.stderr
+    outputs = stack.outputs()
+    deployed = azure.get(f"{outputs['endpoints']['digits']}/deployments/blue", API_VERSION).json()["properties"]
+    assert deployed["model"].endswith("/models/trained/versions/2")
+    key = azure.post(f"{outputs['endpoints']['digits']}/listKeys", API_VERSION).json()["primaryKey"]
+    with azure.http(headers={"Authorization": f"Bearer {key}", "Content-Type": "image/png"}) as client:
+        answers = [client.post(outputs["scoring_uris"]["digits"], content=file.read_bytes()) for file in SAMPLES]
+    assert sum(told(answer) == digit for digit, answer in enumerate(answers)) >= 9

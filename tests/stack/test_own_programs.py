@@ -1,0 +1,318 @@
+"""Components in programs of somebody's own: a folder outside of the checkout, the installed package and the real engine."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.embedded import CHECKOUT, SECOND_SUBSCRIPTION, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.installed import built_wheel, environment
+from tests.support.light_endpoint import uploaded
+from tests.support.stack import connected_environment, connection_keys
+
+PROGRAMS = Path(__file__).parent / "own_programs"
+CONDA = CHECKOUT / "tests" / "support" / "light_scoring" / "conda.yml"
+PROJECT = "somebody"
+LIMIT_SECONDS = 300
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+class Program:
+    """A folder with a program, and the engine in it. The default provider is forbidden, so that nothing uses it by mistake."""
+
+    def __init__(
+        self, folder: Path, text: str, python: Path, azure: EmbeddedAzure, engine_bin: Path, project: str = PROJECT
+    ) -> None:
+        self.project = project
+        self.folder = folder
+        self.azure = azure
+        self.variables = connected_environment(azure, engine_bin)
+        (folder / "__main__.py").write_text(text)
+        options = {"virtualenv": str(python.parents[1])}
+        (folder / "Pulumi.yaml").write_text(yaml.safe_dump({"name": project, "runtime": {"name": "python", "options": options}}))
+        keys = connection_keys(azure)
+        self._login = {
+            "metadata_host": keys["azure-native:metadataHost"],
+            "disable_instance_discovery": True,
+            "subscription_id": SUBSCRIPTION,
+            "tenant_id": azure.tenant_id,
+            "client_id": azure.client_id,
+        }
+        self.configure()
+
+    def configure(self, **said: Any) -> None:
+        own = {"login": self._login, "image_source": f"{self.azure.url}/checkout.git#HEAD", **said}
+        self.write(own, {"pulumi:disable-default-providers": ["azure-native"]})
+
+    def write(self, own: dict[str, Any], others: dict[str, Any]) -> None:
+        """The stack's file: keys of the project, and those of others beside the connection's."""
+        keys = {**connection_keys(self.azure), **others}
+        config = {**keys, **{f"{self.project}:{key}": value for key, value in own.items()}}
+        file = self.folder / "Pulumi.one.yaml"
+        earlier = yaml.safe_load(file.read_text()) if file.exists() else {}
+        file.write_text(yaml.safe_dump({**(earlier or {}), "config": config}))
+
+    def pulumi(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["pulumi", *words, "--non-interactive"],
+            cwd=self.folder,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+    def well(self, *words: str) -> str:
+        done = self.pulumi(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def up(self, *words: str) -> str:
+        return self.well("up", "--yes", "--skip-preview", *words)
+
+    def outputs(self) -> dict[str, Any]:
+        return json.loads(self.well("stack", "output", "--json"))
+
+    def steps(self, *words: str) -> dict[str, str]:
+        """What a preview would do, by the name of the resource; what stays as it is left out."""
+        preview = json.loads(self.well("preview", "--json", *words))
+        found = {step["urn"].rsplit("::", 1)[-1]: step["op"] for step in preview["steps"]}
+        return {name: operation for name, operation in found.items() if operation != "same"}
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the package and nothing else."""
+    wheel = built_wheel(CHECKOUT, tmp_path_factory.mktemp("wheel"))
+    return environment(wheel, tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture
+def program(python: Path, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> Iterator[Callable[..., Program]]:
+    """Makes the stack of a program. It goes with the test."""
+    made: list[Program] = []
+
+    def make(name: str, project: str = PROJECT) -> Program:
+        text = (PROGRAMS / f"{name}.py").read_text()
+        folder = tmp_path / name
+        folder.mkdir()
+        made.append(Program(folder, text, python, azure, engine_bin, project))
+        made[-1].well("stack", "init", "one")
+        return made[-1]
+
+    yield make
+    for each in reversed(made):
+        each.pulumi("state", "unprotect", "--all", "--yes")
+        each.well("destroy", "--yes", "--skip-preview")
+        each.well("stack", "rm", "--yes")
+
+
+def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
+    program: Callable[..., Program], azure: EmbeddedAzure, kubernetes_bin: Path
+) -> None:
+    assert kubernetes_bin.is_dir()
+    mine = program("everything")
+    shutil.copy(CONDA, mine.folder)
+    mine.up()
+    outputs = mine.outputs()
+    code = {name: uploaded(azure, outputs[name]["storage"]) for name in ("one", "two")}
+    mine.configure(code=code)
+    mine.up()
+    assert mine.steps() == {}
+    outputs = mine.outputs()
+    assert outputs["one-uri"] != outputs["two-uri"]
+    for name in ("one", "two"):
+        assert azure.get(outputs[name]["pool"], "2024-07-01").json()["tags"]["cost-center"] == "42"
+        assert azure.get(outputs[name]["cluster"], "2025-05-01").json()["tags"]["cost-center"] == "42"
+        group = outputs[name]["group"]
+        until(lambda group=group: state_of(azure, group) == "Succeeded", "the group has added its vectors")
+
+    # How an endpoint's callers log in can't be changed on one that exists: it is made anew, with its deployment.
+    mine.configure(code=code, by_token=True)
+    assert {"one-colours-endpoint", "one-colours-deployment-blue"} <= mine.steps().keys()
+    mine.up()
+    assert mine.steps() == {}
+
+
+def state_of(azure: EmbeddedAzure, group: str) -> str:
+    return azure.get(group, "2023-05-01").json()["properties"]["instanceView"]["state"]
+
+
+def test_the_mechanics_of_pulumi_work_on_components(program: Callable[..., Program]) -> None:
+    mine = program("mechanics")
+    mine.up()
+    assert mine.steps() == {}
+
+    # An alias keeps what a renamed component has; its name in Azure is set, so that nothing is another one.
+    mine.configure(group="added")
+    assert mine.steps() == {}
+    mine.configure()
+
+    # What no property shows makes a new one, also where a transform hands options back.
+    for transformed in (False, True):
+        mine.configure(transformed=transformed, containers_in_group=2)
+        assert {"add-group-renewal", "add-group"} <= mine.steps().keys()
+        mine.configure(transformed=transformed, containers=True)
+        assert {"t4-pool-renewal", "t4-pool"} <= mine.steps().keys()
+        mine.configure(transformed=transformed)
+        assert mine.steps() == {}
+    mine.configure(transformed=True, containers_in_group=2)
+    mine.up()
+    assert mine.steps() == {}
+
+    # Of a target nothing else is touched, and one resource is made anew by its name.
+    mine.configure(transformed=True, containers=True)
+    pool = next(each for each in urns(mine) if each.endswith("::t4-pool"))
+    group = next(each for each in urns(mine) if each.endswith("::add-group"))
+    assert "t4-pool" not in mine.steps("--target", group)
+    mine.configure(transformed=True, containers_in_group=2)
+    assert set(mine.steps("--replace", pool)) == {"t4-pool"}
+    mine.up("--target-replace", pool)
+    assert mine.steps() == {}
+
+    mine.configure(transformed=True, containers_in_group=2, protect=True)
+    mine.up()
+    refused = mine.pulumi("destroy", "--yes", "--skip-preview")
+    assert refused.returncode != 0
+    assert "protected" in refused.stdout + refused.stderr
+
+
+def test_the_program_runs_in_a_project_of_another_name_with_overrides_and_options(
+    program: Callable[..., Program], azure: EmbeddedAzure
+) -> None:
+    mine = program("everything")
+    (mine.folder / "__main__.py").write_text((CHECKOUT / "__main__.py").read_text())
+    group = {
+        "image": "k8s.gcr.io/cuda-vector-add:v0.1",
+        "overrides": {"restartPolicy": "OnFailure", "tags": {"cost-center": "42"}},
+        "opts": {"protect": True, "ignore_changes": ["tags"], "custom_timeouts": {"create": "10m"}},
+    }
+    mine.write({"team": "vision", "location": "eastus", "protect_data": False, "container_groups": {"web": group}}, {})
+    told = mine.well("preview")
+    assert "overrides set restartPolicy, tags of web-group" in told
+    mine.well("up", "--yes", "--skip-preview")
+    found = azure.get(mine.outputs()["container_groups"]["web"], "2023-05-01").json()
+    assert found["tags"]["cost-center"] == "42"
+    assert found["tags"]["project"] == PROJECT
+    assert found["properties"]["restartPolicy"] == "OnFailure"
+    assert mine.steps() == {}
+
+    group["overrides"]["tags"] = {"cost-center": "43"}
+    mine.write({"team": "vision", "location": "eastus", "protect_data": False, "container_groups": {"web": group}}, {})
+    assert mine.steps() == {}  # they are ignored
+    refused = mine.pulumi("destroy", "--yes", "--skip-preview")
+    assert "protected" in refused.stdout + refused.stderr
+
+    # Keys as the examples of this project spell them, in a project of another name.
+    file = mine.folder / "Pulumi.one.yaml"
+    file.write_text(file.read_text().replace(f"{PROJECT}:container_groups", "azure-gpu:container_groups"))
+    said = mine.pulumi("preview")
+    assert said.returncode != 0
+    assert f"fix: write {PROJECT}:container_groups" in said.stdout + said.stderr
+
+
+def test_existing_parts_lie_in_another_subscription(
+    program: Callable[..., Program], azure: EmbeddedAzure, kubernetes_bin: Path
+) -> None:
+    assert kubernetes_bin.is_dir()
+    hub = program("hub", project="hub")
+    hub.configure(subscription=SECOND_SUBSCRIPTION)
+    hub.up()
+    there = hub.outputs()
+    assert all(SECOND_SUBSCRIPTION in each for name, each in there.items() if name != "image")
+
+    mine = program("everything")
+    (mine.folder / "__main__.py").write_text((CHECKOUT / "__main__.py").read_text())
+    pool = {"size": "Standard_NC4as_T4_v3", "expires_after": "2099-03-31"}
+    parts = ("identity", "registry", "log_workspace", "storage")
+    image = {"version": "1", "image": "mcr.microsoft.com/azureml/minimal-py312-inference:latest"}
+    mine.write(
+        {
+            "team": "vision",
+            "location": "eastus",
+            "protect_data": False,
+            "assign_roles": False,  # the hub has assigned them
+            "foundation": {part: {"existing": there[part]} for part in parts},
+            "container_groups": {"adder": {"image": there["image"]}},
+            "batch_account": {"existing": there["batch_account"]},
+            "pools": {"t4": pool},
+            "clusters": {
+                "gpu": {
+                    "existing": there["cluster"],
+                    "expires_after": "2099-03-31",
+                    "namespace": {"name": "vision-jobs"},  # the hub has put its own onto the cluster, and the device plugin
+                    "device_plugin": False,
+                    "gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 1}},
+                }
+            },
+            "ml_workspace": {"existing": there["workspace"], "environments": {"light": image}},
+        },
+        {},
+    )
+    mine.up()
+    assert mine.steps() == {}
+    outputs = mine.outputs()
+    group = outputs["container_groups"]["adder"]
+    assert f"/subscriptions/{SUBSCRIPTION}/" in group
+    until(lambda: state_of(azure, group) == "Succeeded", "the group has pulled its image there and added its vectors")
+    assert outputs["pools"]["t4"].startswith(there["batch_account"])
+    assert azure.get(outputs["pools"]["t4"], "2024-07-01").json()["properties"]["vmSize"] == pool["size"]
+    assert outputs["ml_environments"]["light"].startswith(there["workspace"])
+    pools = azure.get(f"{there['cluster']}/agentPools", "2025-05-01").json()["value"]
+    assert [each["name"] for each in pools if each["properties"]["mode"] == "User"] == [outputs["gpu_pools"]["gpu"]["t4"]["name"]]
+
+
+def urns(mine: Program) -> list[str]:
+    return [each["urn"] for each in json.loads(mine.well("stack", "export"))["deployment"]["resources"]]
+
+
+ROWS = {
+    "misspelt": (
+        'autoscal={"max_nodes": 3}, tag={}',
+        ['BatchPool("x").autoscal', 'BatchPool("x").tag', "did you mean autoscale?"],
+    ),
+    "missing": ("", ['BatchPool("x").size: this is needed', 'BatchPool("x").batch_account: this is needed']),
+    "wrong type": ('size="Standard_NC4as_T4_v3", batch_account=ACCOUNT, task_slots="two"', ['BatchPool("x").task_slots']),
+    "misspelt below": (
+        'size="Standard_NC4as_T4_v3", batch_account=ACCOUNT, autoscale={"max_node": 2}',
+        ['BatchPool("x").autoscale.max_node', "did you mean max_nodes?"],
+    ),
+    "wrong choice": (
+        'size="Standard_NC4as_T4_v3", batch_account=ACCOUNT, autoscale={"scenario": "pending"}',
+        ['BatchPool("x").autoscale.scenario', "pending_tasks"],
+    ),
+    "output": (
+        'size=pulumi.Output.from_input("Standard_NC4as_T4_v3"), batch_account=ACCOUNT',
+        ['BatchPool("x").size', "has to be known"],
+    ),
+}
+
+
+def test_what_a_constructor_cannot_have_is_refused_in_plain_words(
+    python: Path, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
+) -> None:
+    """Each way in which arguments were taken silently, or ended in a traceback."""
+    mine = Program(tmp_path, "", python, azure, engine_bin)
+    mine.well("stack", "init", "one")
+    account = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/x/providers/Microsoft.Batch/batchAccounts/y"
+    head = 'import pulumi, pulumi_azure_native as azure\nfrom azure_gpu import BatchPool\nown = azure.Provider("azure", '
+    head += '**pulumi.Config().require_object("login"))\nopts = pulumi.ResourceOptions(provider=own)\n'
+    head += f'ACCOUNT = pulumi.Output.from_input("{account}")\n'
+    for why, (arguments, parts) in ROWS.items():
+        (mine.folder / "__main__.py").write_text(f'{head}BatchPool("x", {arguments}{", " if arguments else ""}opts=opts)\n')
+        done = mine.pulumi("preview")
+        said = done.stdout + done.stderr
+        assert done.returncode != 0, why
+        assert "Traceback" not in said, why
+        assert 'in BatchPool("x"), nothing of it was declared' in said, why
+        assert "azuregpu:index:BatchPool" not in said, why
+        for part in parts:
+            assert part in said, why
+    mine.well("stack", "rm", "--yes")

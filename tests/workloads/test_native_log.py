@@ -1,0 +1,204 @@
+"""What TensorFlow's native code writes while it starts: held back where all is well, shown where somebody needs it. And the words
+for why there is no GPU."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.workloads.workload_runs import MNIST, SCORING, Finished, run
+from workloads.mnist.mnist_training import gpu_absence
+
+# Writes as native code does, past Python; then what the test gives.
+PROGRAM = """
+import os, signal, sys
+from mnist_training.native_log import held_back
+try:
+    with held_back() as native:
+        os.write(2, b"E0000 00:00:1 cuda_platform.cc:51] failed call to cuInit: UNKNOWN ERROR (303)\\n")
+        {inside}
+except ValueError as error:
+    print("raised", error)
+os.write(2, b"after\\n")
+"""
+NOISE = "E0000 00:00:1 cuda_platform.cc:51] failed call to cuInit: UNKNOWN ERROR (303)\n"
+
+
+def program(inside: str) -> Finished:
+    return run([sys.executable, "-c", PROGRAM.format(inside=inside)], MNIST)
+
+
+@pytest.mark.parametrize("name", ["native_log.py", "gpu_absence.py"])
+def test_two_workloads_that_are_built_apart_have_the_same_file(name: str) -> None:
+    assert (MNIST / "mnist_training" / name).read_text() == (SCORING / "image_scoring" / name).read_text()
+
+
+def test_what_native_code_writes_is_held_back_and_what_follows_is_not() -> None:
+    finished = program("pass")
+    assert (finished.code, finished.stderr) == (0, "after\n")
+
+
+def test_it_is_shown_where_the_block_says_so_before_what_follows() -> None:
+    assert program("native.show()").stderr == f"{NOISE}after\n"
+
+
+def test_it_is_shown_where_the_block_raises() -> None:
+    finished = program("raise ValueError('no')")
+    assert (finished.stdout, finished.stderr) == ("raised no\n", f"{NOISE}after\n")
+
+
+@pytest.mark.parametrize("end", ["os.abort()", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(4)"])
+def test_it_is_shown_where_the_process_dies_in_the_block(end: str) -> None:
+    finished = program(end)  # ends when everybody who has its standard error has
+    assert finished.code != 0
+    assert finished.stderr == NOISE
+
+
+def test_more_than_a_pipe_holds_is_no_reason_to_wait() -> None:
+    finished = program("os.write(2, b'x' * 300_000); native.show()")
+    assert finished.stderr == f"{NOISE}{'x' * 300_000}after\n"
+
+
+def test_where_no_further_process_can_be_started_nothing_is_held_back() -> None:
+    finished = run([sys.executable, "-c", "import sys; sys.executable = '/none'\n" + PROGRAM.format(inside="pass")], MNIST)
+    assert (finished.code, finished.stderr) == (0, f"{NOISE}after\n")
+
+
+# Why there is no GPU
+
+
+def smi(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
+    """An nvidia-smi that runs this script; without one there is none."""
+    folder.mkdir()
+    if script:
+        (folder / "nvidia-smi").write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version: 12.3.0\n"
+OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  565.57.01  Release Build  Thu Oct 10\nGCC version: 12.3.0\n"
+
+
+def with_driver(root: Path, text: str = CLOSED) -> Path:
+    file = root / "proc" / "driver" / "nvidia" / "version"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    return root
+
+
+def test_a_machine_without_a_driver_is_no_failure(tmp_path: Path) -> None:
+    found = gpu_absence.explain({}, tmp_path)
+    assert found == gpu_absence.explain({"CUDA_VISIBLE_DEVICES": ""}, tmp_path), "there is nothing to hide"
+    assert found == (True, "no NVIDIA driver: there is neither /proc/driver/nvidia/version nor /dev/nvidia0")
+    assert found.line("training") == f"No GPU found: training runs on the CPU ({found.reason})"
+
+
+@pytest.mark.parametrize("value", ["", "-1", "-1,0"])
+def test_hidden_gpus_are_no_failure_even_with_a_driver(tmp_path: Path, value: str) -> None:
+    found = gpu_absence.explain({"CUDA_VISIBLE_DEVICES": value}, with_driver(tmp_path))
+    assert found == (True, f"CUDA_VISIBLE_DEVICES={value!r} hides every GPU")
+
+
+def test_a_driver_that_fails_is_a_failure_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+    smi(monkeypatch, tmp_path / "bin", f'echo "{words}"; exit 9')
+    found = gpu_absence.explain({"CUDA_VISIBLE_DEVICES": "0"}, with_driver(tmp_path))
+    assert found == (False, f"the NVIDIA driver 550.54.15 is there, and TensorFlow can't use it; nvidia-smi says: {words}")
+
+
+@pytest.mark.parametrize(("text", "said"), [(CLOSED, " 550.54.15"), (OPEN, " 565.57.01"), ("something else", "")])
+def test_the_driver_is_named_with_its_version_where_that_can_be_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, said: str
+) -> None:
+    smi(monkeypatch, tmp_path / "bin", "exit 3")
+    found = gpu_absence.explain({}, with_driver(tmp_path, text))
+    assert found.reason == (
+        f"the NVIDIA driver{said} is there, and TensorFlow can't use it; nvidia-smi says: nothing, and ends with exit code 3"
+    )
+
+
+def test_a_device_without_a_driver_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    smi(monkeypatch, tmp_path / "bin", "")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "nvidiactl").touch()
+    assert gpu_absence.explain({}, tmp_path).is_expected
+    (tmp_path / "dev" / "nvidia0").touch()
+    found = gpu_absence.explain({}, tmp_path)
+    assert found == (False, "/dev/nvidia0 is there, but no NVIDIA driver, and TensorFlow can't use it; nvidia-smi isn't there")
+
+
+# The scoring server, with a TensorFlow that says what a test lets it say
+
+SERVER = """
+import os, sys
+from unittest.mock import MagicMock
+tf = sys.modules["tensorflow"] = MagicMock()
+tf.io.encode_jpeg.return_value.numpy.return_value = b""
+tf.config.list_physical_devices.side_effect = lambda kind: os.write(2, b"cuInit failed\\n") and {gpus}
+from image_scoring import gpu_absence
+gpu_absence.explain = lambda environment: gpu_absence.Absence({expected}, "a reason")
+from image_scoring.model import say_where_it_runs
+say_where_it_runs({environment})
+print([name for name, _, _ in tf.mock_calls if name in ("config.experimental.set_memory_growth", "zeros")])
+"""
+LINE = "No GPU found: the model runs on the CPU (a reason)\n"
+
+
+def started(python: Path, gpus: list[str], *, expected: bool = True, **environment: str) -> Finished:
+    finished = run([python, "-c", SERVER.format(gpus=gpus, expected=expected, environment=environment)], SCORING)
+    assert finished.code == 0, finished.stderr
+    return finished
+
+
+def test_memory_growth_is_set_before_anything_runs_on_a_gpu(scoring_python: Path) -> None:
+    finished = started(scoring_python, ["gpu"])
+    assert finished.stdout == "['config.experimental.set_memory_growth', 'zeros']\n"
+    assert finished.stderr == ""
+
+
+def test_each_worker_shows_a_driver_that_fails_and_leaves_a_machine_without_one_to_who_started_it(scoring_python: Path) -> None:
+    assert started(scoring_python, [], expected=False, SCORING_GPUS="0").stderr == f"cuInit failed\n{LINE}"
+    assert started(scoring_python, [], expected=False, SCORING_GPUS="").stderr == f"cuInit failed\n{LINE}"
+    assert started(scoring_python, [], SCORING_GPUS="").stderr == ""
+    assert started(scoring_python, []).stderr == LINE, "the server's script without serve.py"
+
+
+# TensorFlow itself
+
+STARTS = """
+import os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"  # all that there is
+from {package} import gpu_absence, native_log
+with native_log.held_back() as native:
+    import tensorflow as tf
+    tf.config.list_physical_devices("GPU")
+    {inside}
+"""
+
+
+@pytest.mark.slow
+def test_tensorflow_says_nothing_while_it_starts_and_all_of_it_where_it_is_to_be_shown(scoring_python: Path) -> None:
+    quiet = run([scoring_python, "-c", STARTS.format(package="image_scoring", inside="pass")], SCORING)
+    assert (quiet.code, quiet.stdout, quiet.stderr) == (0, "", "")
+    shown = run([scoring_python, "-c", STARTS.format(package="image_scoring", inside="native.show()")], SCORING)
+    assert "TensorFlow binary is optimized" in shown.stderr, "else the test above shows nothing"
+
+
+@pytest.mark.slow
+def test_the_command_line_says_once_that_the_cpu_runs_and_nothing_else(scoring_python: Path, scoring_models: Path) -> None:
+    if not gpu_absence.explain({}).is_expected:
+        pytest.skip("this machine has an NVIDIA driver or device")
+    (scoring_models / "row.json").write_text("[[1, 2, 3]]")
+    finished = run([scoring_python, "score.py", "--model", scoring_models / "rows", scoring_models / "row.json"], SCORING)
+    assert finished.lines == ['{"scores":[[2.0,4.0,6.0]],"output":"scores"}']
+    assert finished.stderr == f"{gpu_absence.explain({}).line('the model')}\n"
+
+
+def test_the_reader_goes_with_the_block(tmp_path: Path) -> None:
+    children = "import subprocess; print(open(f'/proc/self/task/{os.getpid()}/children').read().split())"
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(inside="pass") + children], cwd=MNIST, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n"
