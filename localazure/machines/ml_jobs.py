@@ -124,12 +124,15 @@ class JobRunner:
         self._save_job(job.key)
         await self._runtime.stop(job.key)
         task = self._going.get(job.key)
-        if task is not None and not self._runtime.states(job.key):  # it hasn't got as far as a container
+        # Only while it hasn't got as far as a container: one that is ending must come to where it frees its node.
+        if kept["status"] == "CancelRequested" and task is not None and not self._runtime.states(job.key):
             task.cancel()
 
     async def remove(self, job: Resource) -> None:
         await self._forget_run(job.key)
-        self._jobs.pop(job.key, None)
+        kept = self._jobs.pop(job.key, None)
+        if kept is not None:
+            self._clusters.free(kept["compute"], job.key)
         self._services.store.delete_document(_JOBS + job.key)
 
     def job_view(self, job_id: str) -> Body:

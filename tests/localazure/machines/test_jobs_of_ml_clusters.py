@@ -205,6 +205,33 @@ def test_a_job_that_is_canceled_while_its_container_starts_does_not_run_again(tm
     assert Told(tmp_path).end_of(status="Preparing") == "Canceled"
 
 
+def test_a_canceled_job_whose_container_goes_while_it_is_stopped_frees_its_node(tmp_path: Path) -> None:
+    told, freed = Told(tmp_path), []
+    told.runner._jobs["j"] = {"compute": "c", "secret": "s", "node": "n", "status": "Preparing", "sent": 0, "exit": None}
+    removing, removed = asyncio.Event(), asyncio.Event()
+
+    async def stopped(_: str) -> None:
+        await removing.wait()
+
+    async def remove() -> None:
+        removing.set()
+        await removed.wait()
+
+    told.runner._runtime.stop, told.remove = stopped, remove
+    told.runner._clusters.free = lambda key, job: freed.append((key, job))
+
+    async def canceled() -> None:
+        told.runner._go("j", taken_up=False)
+        run = told.runner._going["j"]
+        await told.runner.cancel(cast(Any, SimpleNamespace(key="j")))
+        removed.set()
+        await asyncio.wait([run])
+
+    asyncio.run(canceled())
+    assert freed == [("c", "j")]
+    assert told.runner._jobs["j"]["status"] == "Canceled"
+
+
 @pytest.mark.parametrize(("code", "status"), [(0, "Completed"), (3, "Failed")])
 def test_a_job_whose_server_was_killed_while_its_outputs_were_kept_does_not_run_again(
     tmp_path: Path, code: int, status: str
