@@ -210,7 +210,7 @@ def test_a_canceled_job_whose_container_goes_while_it_is_stopped_frees_its_node(
     told.runner._jobs["j"] = {"compute": "c", "secret": "s", "node": "n", "status": "Preparing", "sent": 0, "exit": None}
     removing, removed = asyncio.Event(), asyncio.Event()
 
-    async def stopped(_: str) -> None:
+    async def stopped(group: str) -> None:
         await removing.wait()
 
     async def remove() -> None:
