@@ -75,7 +75,7 @@ def test_the_image_starts_the_carrier_which_starts_what_it_started() -> None:
 
 
 class Azure(ThreadingHTTPServer):
-    """An identity endpoint and one container of blobs. `busy`: so many requests are refused first."""
+    """An identity endpoint and one container of blobs. `busy`: how requests are refused first, 0 for one that isn't."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -130,12 +130,19 @@ class Handler(BaseHTTPRequestHandler):
             self.server.blobs[name] = body
         self._answer(201)
 
+    def do_DELETE(self) -> None:
+        if self._refused():
+            return
+        name = unquote(urlsplit(self.path).path).removeprefix("/runs/")
+        self._answer(202 if self.server.blobs.pop(name, None) is not None else 404)
+
     def _refused(self) -> bool:
         assert self.headers["Authorization"] == "Bearer t"
         assert self.headers["x-ms-version"]
-        if not self.server.busy:
+        status = self.server.busy.pop(0) if self.server.busy else 0
+        if not status:
             return False
-        self._answer(self.server.busy.pop(0), headers={"x-ms-error-code": "AuthorizationPermissionMismatch"})
+        self._answer(status, headers={"x-ms-error-code": "AuthorizationPermissionMismatch"})
         return True
 
     def _answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
@@ -175,6 +182,7 @@ def carry_out(
         "inputs": inputs,
         "outputs": outputs,
         "prefix": "run-1/main",
+        "under_way": "under-way/run-1" if outputs else "",
     }
     # The waits between tries are left out: what is tested is what is tried.
     code = "import sys; sys.argv[:1] = []; from azure_gpu_operations.run.carrier import carry; carry._WAIT_SECONDS = 0.0; "
@@ -188,6 +196,7 @@ def carry_out(
 
 def test_inputs_are_there_when_the_program_starts_and_what_it_leaves_is_uploaded(azure: Azure, tmp_path: Path) -> None:
     azure.blobs = {"inputs/1/a b.txt": b"one", "inputs/1/deep/c.txt": b"two", "inputs/2": b"three", "inputs/20": b"none of it"}
+    azure.blobs |= {"under-way/run-1": b"", "under-way/run-10": b""}
     program = (
         "import os, pathlib, sys; print(sorted(p.as_posix() for p in pathlib.Path().rglob('*') if p.is_file()));"
         "pathlib.Path('out/x').mkdir(parents=True); pathlib.Path('out/x/large.bin').write_bytes(b'0123456789' * 25);"
@@ -202,6 +211,15 @@ def test_inputs_are_there_when_the_program_starts_and_what_it_leaves_is_uploaded
     assert azure.blobs["run-1/main/out/x/large.bin"] == b"0123456789" * 25
     assert azure.blobs["run-1/main/out/small.txt"] == b"s"
     assert "run-1/main/left.log" not in azure.blobs
+    assert [name for name in azure.blobs if name.startswith("under-way")] == ["under-way/run-10"]
+
+
+def test_a_run_whose_files_can_not_all_be_uploaded_stays_under_way(azure: Azure, tmp_path: Path) -> None:
+    azure.blobs = {"under-way/run-1": b""}
+    azure.busy = [0, *[403] * 6]
+    done = carry_out(azure, tmp_path, "[open(name, 'w').write(name) for name in 'ab']", outputs=["a", "b"])
+    assert done.returncode == 125
+    assert azure.blobs == {"under-way/run-1": b"", "run-1/main/a": b"a"}
 
 
 def test_what_is_refused_for_a_while_is_tried_again(azure: Azure, tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ NAME is what `run` calls it: an execution of a job, a Batch job, a Kubernetes Jo
 workspace. `running` lists what runs now. Ctrl-C ends `logs` and not the run.
 
 Exit codes: of `logs` that of the program, 125 where the run failed and not what it ran, 130 after Ctrl-C; of `stop` 0, 1 where it
-may still run; 2 where the stack has no such run.
+may still run; of `fetch` 0, 1 where the run hasn't uploaded everything, and what is there is fetched; 2 where the stack has no
+such run.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -69,13 +71,22 @@ def _fetch(options: argparse.Namespace) -> int:
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.batch.blobs import Blobs
     from azure_gpu_operations.run import carried
+    from azure_gpu_operations.run.on_batch import run as on_batch
 
     stack = view(stack_options.stack_of(options))
     if not stack.storage:
         message = "the stack has no storage account, in which runs keep files"
         return refused([Problem("--stack", message, stack.name, fix="add `storage: create` to the stack's foundation")])
     with closing(Arm(stack.connection)) as arm, closing(Blobs(arm, stack.storage)) as blobs:
+        is_under_way = carried.is_under_way(blobs, options.name) or on_batch.is_under_way(arm, stack, options.name)
         count = carried.fetch(blobs, options.name, options.into.expanduser())
+    if is_under_way:  # asked first: what was uploaded in between is one file too many, and none too few
+        print(
+            f"error: the run {options.name} hasn't uploaded all that it leaves: it still runs, or was ended before; "
+            f"{carried.fetched(count, options.into)}",
+            file=sys.stderr,
+        )
+        return FAILED
     if not count:
         fix = "`run` says under which name a run's files lie; only what --output names is kept"
         return refused([Problem("NAME", "no file of such a run is kept", options.name, fix=fix, code=Code.NOT_FOUND)])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CONTAINER = "runs"  # of the stack's storage account, for the files of every run
 TASK = "main"  # of a run that is one program: below it lies what it leaves
 _INPUTS = "inputs"
+_UNDER_WAY = "under-way"  # below it a blob for each run whose carrier hasn't uploaded everything yet
 CARRIER = "azure-gpu-carry.py"
 _LARGEST = 2 * 1024**3  # bytes of all inputs: they pass through this machine's memory one by one
 
@@ -184,12 +185,16 @@ def placed(blobs: "Blobs", files: Files, run: str, client_id: str) -> dict[str, 
     """Uploads the inputs, each content once. The variable that tells the carrier what to do."""
     blobs.make_container(CONTAINER)
     told = [{"from": _upload(blobs, each), "to": each.name} for each in files.inputs]
+    under_way = f"{_UNDER_WAY}/{run}" if files.outputs else ""
+    if under_way:
+        blobs.put(CONTAINER, under_way, b"")
     instructions = {
         "container_url": f"{blobs.endpoint}{CONTAINER}",
         "client_id": client_id,
         "inputs": told,
         "outputs": list(files.outputs),
         "prefix": f"{run}/{TASK}",
+        "under_way": under_way,
     }
     return {carry.VARIABLE: json.dumps(instructions)}
 
@@ -200,6 +205,11 @@ def fetch(blobs: "Blobs", run: str, folder: Path) -> int:
     prefix = f"{run}/{TASK}/" if kept and all(name.startswith(f"{run}/{TASK}/") for name in kept) else f"{run}/"
     folder.mkdir(parents=True, exist_ok=True)
     return sum(1 for _ in blobs.fetch(CONTAINER, prefix, folder))
+
+
+def is_under_way(blobs: "Blobs", run: str) -> bool:
+    """Whether its carrier hasn't uploaded everything: the run goes on, or was ended before. A Batch run has no carrier."""
+    return f"{_UNDER_WAY}/{run}" in blobs.names(CONTAINER, f"{_UNDER_WAY}/{run}")
 
 
 def fetched(count: int, folder: Path) -> str:

@@ -4,7 +4,9 @@ import asyncio
 import os
 import shutil
 import socket
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from localazure.batch.nodes import containers, node_files, packages, retention
 from localazure.batch.nodes.node import Node
 from localazure.containers import shim_processes
 from tests.localazure.batch.test_nodes_software import package
-from tests.localazure.batch.world import World, run
+from tests.localazure.batch.world import SECONDS, World, run
 
 IDENTITY = (
     "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.ManagedIdentity"
@@ -303,27 +305,35 @@ def test_a_preparation_ends_with_its_job(tmp_path: Path) -> None:
 
 
 def test_nothing_of_a_pool_is_left_on_disk_whatever_was_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    unpack = packages._unpack
-    begun = asyncio.Event()
+    unpack, to_its_end = packages._unpack, packages.to_its_end
+    may_unpack = threading.Event()
+    unpacking: list[asyncio.Task[Any]] = []
+
+    def late(file: Path, folder: Path) -> None:
+        may_unpack.wait(SECONDS)
+        unpack(file, folder)
+
+    async def noted(*work: Any) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        unpacking.append(task)
+        await to_its_end(*work)
 
     async def test(world: World) -> None:
-        loop = asyncio.get_running_loop()
-
-        def slowly(file: Path, folder: Path) -> None:
-            loop.call_soon_threadsafe(begun.set)
-            for _ in range(3):
-                unpack(file, folder)
-
-        monkeypatch.setattr(packages, "_unpack", slowly)
         package(world, "1.0", {f"file{index}": "x" * 1000 for index in range(300)})
         pool = await world.pool()
         references = [{"applicationId": "Tool-Kit", "version": "1.0"}]
         task = world.task(world.job(pool), "task", "/bin/true", applicationPackageReferences=references)
-        await asyncio.wait_for(begun.wait(), 10)
-        await world.pools.remove(pool)
+        await world.until(lambda: bool(unpacking), lambda: "the package is unpacked")
+        removal = asyncio.ensure_future(world.pools.remove(pool))
+        await world.until(lambda: unpacking[0].cancelling() > 0, lambda: "who unpacks it is canceled")
+        may_unpack.set()
+        await removal
         assert world.state_of(task) == "active"
         assert list((world.state / "batch").iterdir()) == []
 
+    monkeypatch.setattr(packages, "_unpack", late)
+    monkeypatch.setattr(packages, "to_its_end", noted)
     run(tmp_path, test)
 
 

@@ -3,7 +3,8 @@
     python3 carry.py PROGRAM ARGUMENT ...
 
 In: AZURE_GPU_FILES, one JSON object: `container_url`, `client_id` of the identity, `inputs` (`from` a prefix in the storage
-container, `to` a path below the working folder), `outputs` (patterns from the working folder on), `prefix` under which they go.
+container, `to` a path below the working folder), `outputs` (patterns from the working folder on), `prefix` under which they go,
+`under_way` (a blob that says that they aren't all there yet, "" for none; it is deleted when they are).
 Out: the program's exit code; what the program leaves is uploaded whatever that is. 125 where files can't be carried, with one
 line that says why.
 
@@ -62,6 +63,8 @@ def main(words: Sequence[str]) -> int:
             store.put(Path(path), f"{requested['prefix']}/{path}")
         if requested["outputs"]:
             say(f"uploaded {len(files)} files")
+        if requested["under_way"]:
+            store.delete(requested["under_way"])
     except CarryError as error:
         say(str(error))
         return FAILED
@@ -128,6 +131,10 @@ class Store:
         body = f'<?xml version="1.0" encoding="utf-8"?><BlockList>{listed}</BlockList>'
         self._ask("PUT", f"{self._blob(name)}?comp=blocklist", body.encode())
 
+    def delete(self, name: str) -> None:
+        """One that isn't there is no error."""
+        self._ask("DELETE", self._blob(name))
+
     def _names(self, prefix: str) -> Iterator[str]:
         marker = ""
         while True:
@@ -149,6 +156,8 @@ class Store:
                 with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - of the storage account
                     return answer.read()
             except urllib.error.HTTPError as error:
+                if method == "DELETE" and error.code == 404:
+                    return b""
                 if last or error.code not in (403, 429, 500, 503):
                     raise CarryError(self._refused(error)) from error
             except OSError as error:

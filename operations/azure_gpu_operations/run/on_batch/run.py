@@ -73,6 +73,15 @@ def find(arm: Arm, view: StackView, name: str, output: Output) -> "BatchRun | No
     return None
 
 
+def is_under_way(arm: Arm, view: StackView, name: str) -> bool:
+    """Whether a task of the job of this name hasn't ended: Batch uploads what a task leaves before that."""
+    for pool_id in view.pools.values():
+        with closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
+            if account.job(name) is not None:
+                return any(task.state != models.BatchTaskState.COMPLETED for task in account.tasks(name))
+    return False
+
+
 def _task_of(task: models.BatchTask) -> Task:
     """What following it takes."""
     several = task.multi_instance_settings
