@@ -6,7 +6,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,24 @@ def kubernetes_programs() -> Path | None:
 def _kubernetes() -> list[str]:
     found = kubernetes_programs()
     return ["--kubernetes-bin", str(found)] if found else []
+
+
+class Renewed(httpx.Auth):
+    """A token for requests that carry none. Long before an hour is over, when it ends, another one is asked for: all tests
+    together may take longer than that."""
+
+    LASTS_SECONDS = 1200.0
+
+    def __init__(self, ask: Callable[[], str]) -> None:
+        self._ask = ask
+        self._token, self._until = ask(), time.monotonic() + self.LASTS_SECONDS
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if "Authorization" not in request.headers:
+            if time.monotonic() > self._until:
+                self._token, self._until = self._ask(), time.monotonic() + self.LASTS_SECONDS
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
 
 
 class EmbeddedAzure:
@@ -104,7 +122,7 @@ class EmbeddedAzure:
         self.client_secret: str = identity["client_secret"]
         self.principal_id: str = identity["principal_id"]
         self.admin_token: str = identity["admin_token"]
-        self.client = self.http(headers={"Authorization": f"Bearer {self.token()}"})
+        self.client = self.http(auth=Renewed(self.token))
 
     # Requests
 
