@@ -146,7 +146,7 @@ def test_a_token_of_another_algorithm_is_refused(azure: EmbeddedAzure, algorithm
         ({"tid": "11111111-1111-1111-1111-111111111111"}, "InvalidAuthenticationTokenTenant"),
         ({"iss": "https://sts.windows.net/11111111-1111-1111-1111-111111111111/"}, "InvalidAuthenticationTokenTenant"),
         ({"exp": int(time.time()) - 1}, "ExpiredAuthenticationToken"),
-        ({"nbf": int(time.time()) + 3600}, "InvalidAuthenticationToken"),
+        ({"nbf": int(time.time()) + 86_400}, "InvalidAuthenticationToken"),
     ],
 )
 def test_a_token_with_other_claims_is_refused_by_name(azure: EmbeddedAzure, changed: dict[str, Any], code: str) -> None:
