@@ -22,6 +22,13 @@ from tests.support.terminal import END_OF_INPUT, Ended, on_terminal
 pytestmark = pytest.mark.slow  # the real engine, and each test brings something up
 
 PARTS = dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create")
+PROTECTED = {
+    "foundation-blob-service",
+    "foundation-storage",
+    "ml-models-container",
+    "ml-vault",
+    "ml-workspace",
+}  # of a stack with all
 HOLDING = {"foundation-registry", "foundation-logs", "foundation-storage"}
 ACCOUNTS, IDENTITIES = "2023-05-01", "2023-01-31"
 
@@ -228,11 +235,14 @@ def test_the_engine_plans_only_where_something_that_decides_has_changed(stack: P
         stack.configure(configuration(**changed))
         done = stack.operations("up", PATH=f"{tmp_path}:{stack.environment['PATH']}")
         assert done.returncode == 0, done.stdout + done.stderr
+        # A plain value under a name that a secret would have is warned of, also where nothing is looked at.
+        assert ("tags.deploy_token: this looks like a secret, and is in plain text" in done.stdout) is ("tags" in changed)
+        assert "hunter2" not in done.stdout
         return [word for word in log.read_text().split() if word in ("preview", "up")]
 
     engine_runs()
     assert engine_runs() == ["up"]
-    assert engine_runs(tags={"owner": "me"}) == ["up"]
+    assert engine_runs(tags={"owner": "me", "deploy_token": "hunter2"}) == ["up"]
     assert engine_runs(ml_endpoints={}) == ["preview", "up"]
     assert stack.pulumi("up", "--yes", "--skip-preview").returncode == 0  # not looked at by anybody
     assert engine_runs(ml_endpoints={}) == ["preview", "up"]
@@ -261,32 +271,38 @@ def test_deleted_and_overwritten_blobs_are_kept_for_days(stack: ProgramStack) ->
     assert service["containerDeleteRetentionPolicy"] == kept
 
 
-def test_a_part_that_is_left_out_is_refused_until_it_is_named(held: ProgramStack) -> None:
+def test_what_would_be_deleted_or_replaced_is_refused_until_it_is_named_so(held: ProgramStack) -> None:
     """The first that changes what is up, and so after the others."""
-    left = {key: value for key, value in PARTS.items() if key not in ("storage", "registry")}
-    held.configure(configuration(foundation=left))
+    left = {key: value for key, value in PARTS.items() if key != "registry"}
+    moved = {"create": True, "overrides": {"location": "northeurope"}}
+    held.configure(configuration(foundation={**left, "storage": moved}))
     before = urns(held)
-    done = held.operations("up", "--replace", "foundation-storage", "--delete", "foundation-registry")
+    done = held.operations("up", "--replace", "foundation-registry", "--delete", "foundation-storage")
     assert done.returncode == 1, done.stdout
-    assert "1 problem, nothing was changed" in done.stderr  # the registry is allowed, the storage only to be replaced
-    assert "  - foundation.storage: this up would delete the storage account " in done.stderr
-    assert "allowed: with --delete foundation-storage; fix: put foundation.storage back\n" in done.stderr
+    assert "2 problems, nothing was changed" in done.stderr  # each is allowed to go, and not as it would
+    assert "  - foundation.registry: this up would delete the container registry " in done.stderr
+    assert "allowed: with --delete foundation-registry; fix: put foundation.registry back\n" in done.stderr
+    assert "  - location: this up would replace the storage account " in done.stderr
+    assert "given: 'westeurope -> northeurope'; allowed: with --replace foundation-storage; " in done.stderr
     assert urns(held) == before
 
-    done = held.operations("up", "--delete", "foundation-registry", "--delete", "foundation-storage")
+    done = held.operations("up", "--delete", "foundation-registry", "--replace", "foundation-storage")
     assert done.returncode == 0, done.stdout + done.stderr
     gone = {urn.rsplit("::", 1)[-1] for urn in before.keys() - urns(held).keys()}
-    assert {"foundation-storage", "foundation-registry"} <= gone
-    assert "foundation-logs" not in gone
+    assert gone & HOLDING == {"foundation-registry"}
+    (account,) = (each for each in held.exported()["resources"] if each["type"] == azure_types.STORAGE_ACCOUNT.token)
+    assert account["protect"] is True
+    assert held.azure.get(account["id"], ACCOUNTS).json()["location"] == "northeurope"
 
 
 def test_one_key_lets_go(held: ProgramStack) -> None:
     held.configure(configuration(protect_data=False))
-    done = held.operations("up")
+    done = held.operations("up", "--replace", "foundation-storage")  # back to where the stack is
     assert done.returncode == 0, done.stdout + done.stderr
     account = identifier(held, azure_types.STORAGE_ACCOUNT.token)
     service = held.azure.get(f"{account}/blobServices/default", ACCOUNTS).json()["properties"]
     assert service["deleteRetentionPolicy"]["enabled"] is False
+    assert [each["urn"] for each in held.exported()["resources"] if each.get("protect")] == []
 
 
 def test_down_without_a_terminal_wants_yes(stack: ProgramStack) -> None:
@@ -325,6 +341,7 @@ def test_on_a_terminal_down_destroys_what_is_agreed_to(held: ProgramStack) -> No
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.timeout(900)  # with empty caches the stack lite builds an image
 @pytest.mark.parametrize("name", ["dev", "lite"])
 def test_pulumi_destroy_of_a_shipped_stack(azure: EmbeddedAzure, shipped: Shipped, name: str) -> None:
     """Of the others `test_make` and `test_shipped_stacks`, which bring them up anyway."""
@@ -338,7 +355,8 @@ def test_pulumi_destroy_of_a_shipped_stack(azure: EmbeddedAzure, shipped: Shippe
         assert "cannot be deleted" in done.stdout
         refused = stack.operations("down", "--yes")
         assert refused.returncode == 1
-        first, second = (line.strip() for line in refused.stderr.splitlines()[-2:])
+        what, first, second = (line.strip() for line in refused.stderr.splitlines()[-3:])
+        assert what.startswith(f"error: nothing was destroyed: stack dev protects {', '.join(sorted(PROTECTED))}; ")
         assert urns(stack) == before
         assert second == f"python -m operations down --stack dev --config-folder {azure.state}"
         run(stack, *shlex.split(first))
