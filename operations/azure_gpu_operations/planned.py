@@ -41,16 +41,17 @@ def settings(file: Path) -> Settings:
 def switched_off(file: Path, name: str, section: str = "") -> str:
     """The sentence about a part of this name that the file switches off; "" where there is none, or the file can't be read.
     `name`: as the file calls the part, with or without the one around it: `shared`, `shared/t4`; "" for any of the section's own.
-    `section`: the key that the part is below; "" for any."""
+    `section`: the key that the part is below, such as `clusters` or `ml_workspace.computes`; "" for any."""
     try:
         off = settings(file).off
     except WrongStackFileError:
         return ""
-    wanted = name.split("/") if name else []
+    wanted, around = name.split("/") if name else [], section.split(".") if section else []
     for path in off:
         steps = path.split(".")
-        named = steps[-1] == wanted[-1] and set(wanted) <= set(steps) if wanted else len(steps) == 2 or path == section
-        if named and section in ("", steps[0]):
+        within = steps[: len(around)] == around[: len(steps)]  # or around the whole section
+        named = steps[-1] == wanted[-1] and set(wanted) <= set(steps) if wanted else len(steps) <= len(around) + 1
+        if named and within:
             return f"{path} is switched off: enabled: false in {file.name}"
     return ""
 

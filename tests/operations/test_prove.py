@@ -20,6 +20,7 @@ from azure_gpu_operations.prove.runs import Step
 from azure_gpu_operations.query.sending import Sent
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.protocol import Outcome, Output, Run
+from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import StackView
 from tests.support.scripted_runs import ScriptedRun
 
@@ -315,13 +316,56 @@ def test_the_exit_code_is_that_of_the_rows(shown: list[Proof], capsys: pytest.Ca
 
 
 def test_a_service_that_the_stack_hasnt_is_refused_with_those_that_it_has(
-    shown: list[Proof], capsys: pytest.CaptureFixture[str]
+    shown: list[Proof], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["prove", "--stack", "dev", "--only", "aks", "--only", "endpoint"]) == 2
+    assert main(["prove", "--stack", "dev", "--config-folder", str(tmp_path), "--only", "aks", "--only", "endpoint"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "error: --only: the stack dev has no AKS cluster; it has container-group, job",
         "error: --only: the stack dev has no Azure ML endpoint; it has container-group, job",
     ]
+
+
+def test_a_service_that_is_switched_off_is_refused_with_the_part_its_file_and_the_fix(
+    shown: list[Proof], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    off = "{enabled: false, expires_after: '2027-03-31', deployments: {}}"
+    compute = "{computes: {gpu: {enabled: false, size: Standard_NC4as_T4_v3}}}"
+    text = f"config:\n  azure-gpu:ml_endpoints: {{digits: {off}}}\n  azure-gpu:ml_workspace: {compute}\n"
+    (tmp_path / "Pulumi.dev.yaml").write_text(text)
+    only = [word for service in ("endpoint", "cluster", "vm") for word in ("--only", service)]
+    assert main(["prove", "--stack", "dev", "--config-folder", str(tmp_path), *only]) == 2
+    fix = "is switched off: enabled: false in Pulumi.dev.yaml; fix: remove it there, then `pulumi up --stack dev`"
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: --only: the stack dev has no Azure ML endpoint: ml_endpoints.digits {fix}",
+        f"error: --only: the stack dev has no Azure ML compute: ml_workspace.computes.gpu {fix}",
+        "error: --only: the stack dev has no virtual machine; it has container-group, job",
+    ]
+
+
+@pytest.mark.parametrize("answer", [EngineError("no stack named 'dev' found"), {"resources": []}], ids=["none", "empty"])
+def test_a_stack_that_is_not_up_is_one_line(
+    answer: EngineError | dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def deployment(_: Stack) -> dict[str, Any]:
+        if isinstance(answer, EngineError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Stack, "deployment", deployment)
+    assert main(["prove", "--stack", "dev"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "there is no stack dev" in line or line.endswith("bring it up first: pulumi up --stack dev")
+
+
+def test_what_computed_on_the_cpu_is_no_proof_where_a_gpu_is_required(
+    shown: list[Proof], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown[:] = [Proof(Service.CONTAINER_GROUP, "check", True, on_gpu=False), Proof(Service.JOB, "train", True, on_gpu=True)]
+    assert main(["prove", "--stack", "dev", "--require-gpu", "--json"]) == 3
+    rows = json.loads(capsys.readouterr().out)["proofs"]
+    assert [row["passed"] for row in rows] == [False, True]
+    assert "--require-gpu" in rows[0]["why"][0]
+    assert main(["prove", "--stack", "dev", "--require-gpu", "--only", "job"]) == 0
 
 
 def test_ctrl_c_is_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,17 @@ _TITLES = {
 }
 
 
+SECTIONS = {
+    Service.CONTAINER_GROUP: "container_groups",
+    Service.JOB: "jobs",
+    Service.BATCH: "pools",
+    Service.AKS: "clusters",
+    Service.ML_CLUSTER: "ml_workspace.computes",
+    Service.VM: "vms",
+    Service.ENDPOINT: "ml_endpoints",
+}  # of a stack's file, where their parts are
+
+
 class Report(NamedTuple):
     """What one workload has reported of itself."""
 
@@ -106,6 +117,13 @@ def _device(told: Mapping[str, Any]) -> str:
     memory, driver = told.get("device_memory_mib"), told.get("cuda_driver")
     parts = [name, f"{memory / 1024:.1f} GiB" if memory else "", f"CUDA driver {driver}" if driver else ""]
     return ", ".join(part for part in parts if part)
+
+
+def with_gpu_required(proof: Proof) -> Proof:
+    """The row where the CPU is no proof. What runs on a container group or behind an endpoint can't be told to refuse it."""
+    if not proof.passed or proof.on_gpu is not False:
+        return proof
+    return proof._replace(passed=False, why=("it computed on the CPU, which --require-gpu doesn't take for a proof",))
 
 
 def joined(service: Service, place: str, reports: Iterable[Report], **more: Any) -> Proof:
