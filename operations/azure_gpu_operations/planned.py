@@ -14,7 +14,7 @@ from typing import Any
 
 from azure_gpu.aks.login import login_from
 from azure_gpu.formats import stack_file
-from azure_gpu.stack import inventory as inventories, secret_values
+from azure_gpu.stack import inventory as inventories, own_source, secret_values
 from azure_gpu.stack.common_file import extended
 from azure_gpu.stack.inventory import Inventory
 from azure_gpu.stack.keys import config_key
@@ -76,7 +76,7 @@ def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> 
     if as_of:
         given[config_key("as_of", project_name)] = as_of
     with contextlib.chdir(project_folder):  # where the program runs, and relative paths of a stack file begin
-        return inventories.take(given, project_name, stack, _today(), encrypted, outputs_of)
+        return inventories.take(given, project_name, stack, _today(), encrypted, outputs_of, own_source.find)
 
 
 def configuration(file: Path, project_name: str) -> tuple[dict[str, str], Encrypted]:
