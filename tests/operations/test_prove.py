@@ -1,10 +1,12 @@
 """`prove`: what is read of workloads' reports, what is run where, how a row comes about, records and the table."""
 
 import json
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, record, runs, table
+from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, proving, record, runs, table
 from azure_gpu_operations.prove.on_runs import RejectedError
 from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
+from azure_gpu_operations.prove.proving import Proving
 from azure_gpu_operations.prove.runs import Step
 from azure_gpu_operations.query.sending import Sent
 from azure_gpu_operations.run.errors import RunError, WrongRunError
@@ -186,6 +189,39 @@ def test_one_that_reports_that_it_hasnt_passed_hasnt() -> None:
     line = json.dumps({"workload": "mnist", "problems": ["no GPU"], "passed": False, "exit_code": 3})
     found, _, _ = proved(step(Written(line, outcome=Outcome(3, "failed")), "mnist"))
     assert found.why[:2] == ("mnist: exit code 3", "no GPU")
+
+
+ONE = {"one": "/one"}
+WHOLE = StackView(
+    "local",
+    Connection("s"),
+    groups=ONE,
+    jobs=ONE,
+    pools=ONE,
+    clusters=ONE,
+    endpoints=ONE,
+    vms=ONE,
+    ml_workspace="/w",
+    ml_computes=ONE,
+)
+
+
+@pytest.mark.parametrize("broken", Service)
+def test_what_fails_on_one_service_is_its_row_and_no_others(broken: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def proof(service: Service) -> Proof:
+        if service is broken:
+            raise RunError("gone")
+        return Proof(service, "one", passed=True)
+
+    monkeypatch.setattr(proving, "Arm", lambda _: StringIO())  # something to close
+    monkeypatch.setattr(proving, "lines_of", lambda *_: ["somebody has deleted it"])
+    monkeypatch.setattr(on_group, "prove", lambda *_: proof(Service.CONTAINER_GROUP))
+    monkeypatch.setattr(on_endpoint, "prove", lambda *_: proof(Service.ENDPOINT))
+    monkeypatch.setattr(on_runs, "prove", lambda service, *_, **__: proof(service))
+    options = Namespace(config_folder=None, require_gpu=False)
+    rows = Proving(WHOLE, options, lambda _: None).all({each: runs.places_of(WHOLE, each) for each in Service})
+    assert [(each.service, each.passed) for each in rows] == [(each, each is not broken) for each in Service]
+    assert [each.why for each in rows if not each.passed] == [("gone", "somebody has deleted it")]
 
 
 ROWS = [
