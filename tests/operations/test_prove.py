@@ -63,7 +63,7 @@ def test_a_training_tells_images_a_second_and_the_cpu_by_its_name() -> None:
 
 def test_a_workload_that_was_rejected_tells_its_problems() -> None:
     found = report_of([json.dumps({"workload": "mnist", "exit_code": 3, "problems": ["no GPU"], "passed": False})])
-    assert found == Report("mnist", False, problems=("no GPU",))
+    assert found == Report("mnist", False, on_gpu=False, problems=("no GPU",))
 
 
 def test_a_row_of_two_workloads_has_passed_where_both_have() -> None:
@@ -189,6 +189,9 @@ def test_one_that_reports_that_it_hasnt_passed_hasnt() -> None:
     line = json.dumps({"workload": "mnist", "problems": ["no GPU"], "passed": False, "exit_code": 3})
     found, _, _ = proved(step(Written(line, outcome=Outcome(3, "failed")), "mnist"))
     assert found.why[:2] == ("mnist: exit code 3", "no GPU")
+    assert found.on_gpu is False, "by which the command ends with its own code"
+    found, _, _ = proved(step(Written(line.replace("3", "1"), outcome=Outcome(1, "failed")), "mnist"))
+    assert found.on_gpu is None
 
 
 ONE = {"one": "/one"}

@@ -49,6 +49,9 @@ SECTIONS = {
 }  # of a stack's file, where their parts are
 
 
+_WITHOUT_GPU = 3  # of a workload that requires one and sees none
+
+
 class Report(NamedTuple):
     """What one workload has reported of itself."""
 
@@ -101,7 +104,7 @@ def _report(told: Mapping[str, Any]) -> Report:
     return Report(
         workload=str(told["workload"]),
         passed=told["passed"] is True,
-        on_gpu=None if not device else device in ("cuda", "gpu"),
+        on_gpu=False if told.get("exit_code") == _WITHOUT_GPU else device in ("cuda", "gpu") if device else None,
         device=_device(told),
         gb_per_second=told.get("bandwidth_gb_per_s"),
         images_per_second=rate,
