@@ -25,7 +25,7 @@ from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.shared.wired import Wired
-from azure_gpu.stack import other_stacks, secret_values, switches
+from azure_gpu.stack import other_stacks, own_source, secret_values, switches
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
@@ -36,11 +36,19 @@ from azure_gpu.vm.vm import GpuVm
 configuration = {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
 encrypted = secret_values.of_engine(os.environ, pulumi.get_stack(), pulumi.get_project())
 today = datetime.now(UTC).date().isoformat()
-settings = read(configuration, today, encrypted, pulumi.get_project(), outputs_of=other_stacks.by_engine)
+settings = read(
+    configuration,
+    today,
+    encrypted,
+    pulumi.get_project(),
+    outputs_of=other_stacks.by_engine,
+    own_source=own_source.find,
+)
 plan = make_plan(settings, BY_PROVIDER, pulumi.get_project(), pulumi.get_stack())
 refuse(plan.problems)
 warn(plan.problems)
 switches.announce(settings.off)
+own_source.announce(settings.own_source)
 
 opts_of = settings.opts_of
 foundation = Foundation("foundation", Wired(settings.foundation, plan.foundation), opts_of("foundation"))

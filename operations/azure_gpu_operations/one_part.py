@@ -33,11 +33,11 @@ CLUSTER = Kind(
 )
 EDGE = Kind("edges", "edge", "edge", "--cluster", "give the stack one: a section `edges` in its file, then `pulumi up`")
 COMPUTE = Kind(
-    "ml_workspace",
+    "ml_workspace.computes",
     "compute",
     "compute of a workspace",
     "--compute",
-    "give the stack's `ml_workspace` a compute with a size, then `pulumi up`; --on aks is a cluster of AKS",
+    "give the stack one with a size: `ml_workspace.computes` in its file, then `pulumi up`; --on aks is a cluster of AKS",
 )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from azure_gpu.aks.login import login_from
 from azure_gpu.formats import stack_file
-from azure_gpu.stack import inventory as inventories, secret_values
+from azure_gpu.stack import inventory as inventories, own_source, secret_values
 from azure_gpu.stack.common_file import extended
 from azure_gpu.stack.inventory import Inventory
 from azure_gpu.stack.keys import config_key
@@ -41,16 +41,17 @@ def settings(file: Path) -> Settings:
 def switched_off(file: Path, name: str, section: str = "") -> str:
     """The sentence about a part of this name that the file switches off; "" where there is none, or the file can't be read.
     `name`: as the file calls the part, with or without the one around it: `shared`, `shared/t4`; "" for any of the section's own.
-    `section`: the key that the part is below; "" for any."""
+    `section`: the key that the part is below, such as `clusters` or `ml_workspace.computes`; "" for any."""
     try:
         off = settings(file).off
     except WrongStackFileError:
         return ""
-    wanted = name.split("/") if name else []
+    wanted, around = name.split("/") if name else [], section.split(".") if section else []
     for path in off:
         steps = path.split(".")
-        named = steps[-1] == wanted[-1] and set(wanted) <= set(steps) if wanted else len(steps) == 2 or path == section
-        if named and section in ("", steps[0]):
+        within = steps[: len(around)] == around[: len(steps)]  # or around the whole section
+        named = steps[-1] == wanted[-1] and set(wanted) <= set(steps) if wanted else len(steps) <= len(around) + 1
+        if named and within:
             return f"{path} is switched off: enabled: false in {file.name}"
     return ""
 
@@ -75,7 +76,7 @@ def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> 
     if as_of:
         given[config_key("as_of", project_name)] = as_of
     with contextlib.chdir(project_folder):  # where the program runs, and relative paths of a stack file begin
-        return inventories.take(given, project_name, stack, _today(), encrypted, outputs_of)
+        return inventories.take(given, project_name, stack, _today(), encrypted, outputs_of, own_source.find)
 
 
 def configuration(file: Path, project_name: str) -> tuple[dict[str, str], Encrypted]:

@@ -7,10 +7,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from azure_gpu.shared.installation import CHECKOUT
+from azure_gpu_operations import local_connection
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import Stack
 
-WHERE = "where Pulumi.<stack>.yaml lies (default: the project's own folder)"
+_OF_MAKE_UP = f"; for a stack that `make up` has brought up {local_connection.STATE}, with the connection that is there"
+WHERE = f"where Pulumi.<stack>.yaml lies (default: the project's own folder{_OF_MAKE_UP if CHECKOUT else ''})"
 
 
 def add_config_folder(parser: Any) -> None:

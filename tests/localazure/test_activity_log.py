@@ -3,6 +3,7 @@
 import json
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,7 +100,10 @@ def test_an_operation_that_fails_in_the_background_is_told(azure: EmbeddedAzure,
     assert azure.finished(made)["status"] == "Failed"
     found = until(lambda: of_group(azure, group), "the failure is told")
     assert found[0]["operationName"]["value"] == "Microsoft.ContainerRegistry/registries/taskRuns/write"
-    assert json.loads(found[0]["properties"]["statusMessage"])["error"]["code"] == "RunFailed"
+    error = json.loads(found[0]["properties"]["statusMessage"])["error"]
+    assert error["code"] == "RunFailed"
+    log = Path(error["message"].rpartition("(log: ")[2].removesuffix(")"))
+    assert "failed at " in log.read_text(), "a build that failed names its log"
 
 
 def test_bodies_are_not_kept(azure: EmbeddedAzure, group: str) -> None:

@@ -59,6 +59,13 @@ def test_a_part_that_is_off_is_named_with_its_file_by_its_own_name_or_with_the_o
         assert planned.switched_off(file, name) == ""
     assert planned.switched_off(file, "", "edges") == planned.switched_off(file, "box")
     assert planned.switched_off(file, "", "clusters") == ""  # the one that it has is on
+    workspace = "  azure-gpu:ml_workspace: {computes: {big: {enabled: false, size: Standard_NC4as_T4_v3}}}\n"
+    file.write_text(off + workspace)
+    for name in ("", "big"):
+        found = planned.switched_off(file, name, "ml_workspace.computes")
+        assert found == "ml_workspace.computes.big is switched off: enabled: false in Pulumi.dev.yaml"
+    file.write_text(off + workspace.replace("{computes", "{enabled: false, computes"))
+    assert planned.switched_off(file, "", "ml_workspace.computes").startswith("ml_workspace is switched off")
     file.write_text("config: [")
     assert planned.switched_off(file, "box") == ""
 

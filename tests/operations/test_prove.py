@@ -1,10 +1,12 @@
 """`prove`: what is read of workloads' reports, what is run where, how a row comes about, records and the table."""
 
 import json
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,15 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, record, runs, table
+from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, proving, record, runs, table
 from azure_gpu_operations.prove.on_runs import RejectedError
 from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
+from azure_gpu_operations.prove.proving import Proving
 from azure_gpu_operations.prove.runs import Step
 from azure_gpu_operations.query.sending import Sent
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.protocol import Outcome, Output, Run
+from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import StackView
 from tests.support.scripted_runs import ScriptedRun
 
@@ -59,7 +63,7 @@ def test_a_training_tells_images_a_second_and_the_cpu_by_its_name() -> None:
 
 def test_a_workload_that_was_rejected_tells_its_problems() -> None:
     found = report_of([json.dumps({"workload": "mnist", "exit_code": 3, "problems": ["no GPU"], "passed": False})])
-    assert found == Report("mnist", False, problems=("no GPU",))
+    assert found == Report("mnist", False, on_gpu=False, problems=("no GPU",))
 
 
 def test_a_row_of_two_workloads_has_passed_where_both_have() -> None:
@@ -185,6 +189,42 @@ def test_one_that_reports_that_it_hasnt_passed_hasnt() -> None:
     line = json.dumps({"workload": "mnist", "problems": ["no GPU"], "passed": False, "exit_code": 3})
     found, _, _ = proved(step(Written(line, outcome=Outcome(3, "failed")), "mnist"))
     assert found.why[:2] == ("mnist: exit code 3", "no GPU")
+    assert found.on_gpu is False, "by which the command ends with its own code"
+    found, _, _ = proved(step(Written(line.replace("3", "1"), outcome=Outcome(1, "failed")), "mnist"))
+    assert found.on_gpu is None
+
+
+ONE = {"one": "/one"}
+WHOLE = StackView(
+    "local",
+    Connection("s"),
+    groups=ONE,
+    jobs=ONE,
+    pools=ONE,
+    clusters=ONE,
+    endpoints=ONE,
+    vms=ONE,
+    ml_workspace="/w",
+    ml_computes=ONE,
+)
+
+
+@pytest.mark.parametrize("broken", Service)
+def test_what_fails_on_one_service_is_its_row_and_no_others(broken: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def proof(service: Service) -> Proof:
+        if service is broken:
+            raise RunError("gone")
+        return Proof(service, "one", passed=True)
+
+    monkeypatch.setattr(proving, "Arm", lambda _: StringIO())  # something to close
+    monkeypatch.setattr(proving, "lines_of", lambda *_: ["somebody has deleted it"])
+    monkeypatch.setattr(on_group, "prove", lambda *_: proof(Service.CONTAINER_GROUP))
+    monkeypatch.setattr(on_endpoint, "prove", lambda *_: proof(Service.ENDPOINT))
+    monkeypatch.setattr(on_runs, "prove", lambda service, *_, **__: proof(service))
+    options = Namespace(config_folder=None, require_gpu=False)
+    rows = Proving(WHOLE, options, lambda _: None).all({each: runs.places_of(WHOLE, each) for each in Service})
+    assert [(each.service, each.passed) for each in rows] == [(each, each is not broken) for each in Service]
+    assert [each.why for each in rows if not each.passed] == [("gone", "somebody has deleted it")]
 
 
 ROWS = [
@@ -315,13 +355,56 @@ def test_the_exit_code_is_that_of_the_rows(shown: list[Proof], capsys: pytest.Ca
 
 
 def test_a_service_that_the_stack_hasnt_is_refused_with_those_that_it_has(
-    shown: list[Proof], capsys: pytest.CaptureFixture[str]
+    shown: list[Proof], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["prove", "--stack", "dev", "--only", "aks", "--only", "endpoint"]) == 2
+    assert main(["prove", "--stack", "dev", "--config-folder", str(tmp_path), "--only", "aks", "--only", "endpoint"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "error: --only: the stack dev has no AKS cluster; it has container-group, job",
         "error: --only: the stack dev has no Azure ML endpoint; it has container-group, job",
     ]
+
+
+def test_a_service_that_is_switched_off_is_refused_with_the_part_its_file_and_the_fix(
+    shown: list[Proof], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    off = "{enabled: false, expires_after: '2027-03-31', deployments: {}}"
+    compute = "{computes: {gpu: {enabled: false, size: Standard_NC4as_T4_v3}}}"
+    text = f"config:\n  azure-gpu:ml_endpoints: {{digits: {off}}}\n  azure-gpu:ml_workspace: {compute}\n"
+    (tmp_path / "Pulumi.dev.yaml").write_text(text)
+    only = [word for service in ("endpoint", "cluster", "vm") for word in ("--only", service)]
+    assert main(["prove", "--stack", "dev", "--config-folder", str(tmp_path), *only]) == 2
+    fix = "is switched off: enabled: false in Pulumi.dev.yaml; fix: remove it there, then `pulumi up --stack dev`"
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: --only: the stack dev has no Azure ML endpoint: ml_endpoints.digits {fix}",
+        f"error: --only: the stack dev has no Azure ML compute: ml_workspace.computes.gpu {fix}",
+        "error: --only: the stack dev has no virtual machine; it has container-group, job",
+    ]
+
+
+@pytest.mark.parametrize("answer", [EngineError("no stack named 'dev' found"), {"resources": []}], ids=["none", "empty"])
+def test_a_stack_that_is_not_up_is_one_line(
+    answer: EngineError | dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def deployment(_: Stack) -> dict[str, Any]:
+        if isinstance(answer, EngineError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Stack, "deployment", deployment)
+    assert main(["prove", "--stack", "dev"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "there is no stack dev" in line or line.endswith("bring it up first: pulumi up --stack dev")
+
+
+def test_what_computed_on_the_cpu_is_no_proof_where_a_gpu_is_required(
+    shown: list[Proof], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown[:] = [Proof(Service.CONTAINER_GROUP, "check", True, on_gpu=False), Proof(Service.JOB, "train", True, on_gpu=True)]
+    assert main(["prove", "--stack", "dev", "--require-gpu", "--json"]) == 3
+    rows = json.loads(capsys.readouterr().out)["proofs"]
+    assert [row["passed"] for row in rows] == [False, True]
+    assert "--require-gpu" in rows[0]["why"][0]
+    assert main(["prove", "--stack", "dev", "--require-gpu", "--only", "job"]) == 0
 
 
 def test_ctrl_c_is_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,8 @@ def test_each_command_has_help_with_what_it_does_and_its_module_s_words(name: st
     assert text.startswith(f"usage: python -m operations {name}")
     module = import_module(f"azure_gpu_operations.{verbs.VERBS[name].module}")
     assert (module.__doc__ or "").splitlines()[0] in text
+    says_so = "has brought up .local, with the connection that is there" in " ".join(text.split())
+    assert says_so == ("--config-folder" in text), "where it finds a stack of `make up`"
 
 
 def test_a_command_that_is_not_there_is_told_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:

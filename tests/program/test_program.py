@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.stack import own_source
 from azure_gpu.stack.common_file import merge
 from tests.components.recording import KEYS, Recorded, declare
 from tests.components.settings_of import configuration
@@ -141,9 +142,21 @@ def test_the_dev_stack_needs_no_fork_and_declares_nothing_that_costs_while_nothi
     assert declared == {"container_groups", "jobs", "pools"}
     assert len(recorded.of_type("azure-native:machinelearningservices:Workspace")) == 1
     [line] = [line for line in recorded.log if "switched off" in line]
-    assert line.endswith("not declared: clusters.shared, ml_workspace.computes.gpu, ml_endpoints.embeddings")
+    assert line.endswith(
+        "not declared: clusters.shared, ml_workspace.computes.gpu, ml_workspace.environments.digits, ml_endpoints.digits"
+    )
     assert not [line for line in run(said).log if "switched off" in line]  # an update says nothing of it
     assert run(said).exports["idle_cost"] == {}
+
+
+def test_a_preview_names_where_workloads_are_built_from_that_the_file_sets_no_source_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_source, "find", lambda: "https://github.com/acme/azure-gpu.git#ab12")
+    said = {key: value for key, value in every_part_on(said_by("dev")).items() if "image_source" not in key}
+    recorded = run(said, preview=True)
+    [line] = [line for line in recorded.log if "image_source" in line]
+    assert line.endswith("image_source isn't set: digits is built from https://github.com/acme/azure-gpu.git#ab12")
+    [build] = recorded.of_type("azure-native:containerregistry:TaskRun")
+    assert build.inputs["runRequest"]["sourceLocation"] == "https://github.com/acme/azure-gpu.git#ab12:workloads"
 
 
 def test_the_prod_stack_has_what_the_dev_stack_has_in_zones_and_two_deployments() -> None:

@@ -149,6 +149,7 @@ def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
             message=f"the registry builds the workloads from a git URL with a commit, and {what}",
             value=spec.image_source or None,
             allowed=f"{form}; without a commit a build could take other sources than the ones that were previewed",
-            fix=f"push your checkout to a fork and run: pulumi config set image_source {form}",
+            fix=f"run: pulumi config set image_source {form}; a stack's file without it takes the checkout's `origin`, once "
+            "that has the workloads as they are here",
         )
     ]

@@ -41,7 +41,7 @@ def extended(configuration: Mapping[str, str], project: str = PROJECT, folder: P
     except FileNotFoundError:
         fix = "write a path that begins in the folder of Pulumi.yaml"
         return Extended(dict(configuration), [Problem(EXTENDS, "the file isn't there", name, fix=fix, code=Code.NOT_FOUND)])
-    except (OSError, UnicodeDecodeError, stack_file.StackFileError) as error:
+    except (OSError, ValueError, stack_file.StackFileError) as error:  # ValueError: no text, or no path
         return Extended(dict(configuration), [Problem(EXTENDS, f"the file can't be read: {error}", name)])
     problems = _problems(common, [str(steps[0]) for steps in encrypted], project, name)
     ours = {each: value for each, value in common.items() if each.startswith(config_key("", project)) and each != key}

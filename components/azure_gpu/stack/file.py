@@ -17,7 +17,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.foundation.args import FoundationSettings
 from azure_gpu.images.args import GalleryImageSettings
 from azure_gpu.ml.endpoint.args import MlDeploymentArgs, MlEndpointSettings
-from azure_gpu.ml.workspace.args import ComputeArgs, MlWorkspaceSettings
+from azure_gpu.ml.workspace.args import ComputeArgs, EnvironmentArgs, MlWorkspaceSettings
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.validation import OpenInput
@@ -78,11 +78,17 @@ class ComputeEntry(ComputeArgs, Switched):
     machine of the stack, said by `vm`. Exactly one of the three."""
 
 
+class EnvironmentEntry(EnvironmentArgs, Switched):
+    """A version of an environment, which never changes: another content is another version. All of it is plain."""
+
+
 class MlWorkspaceEntry(MlWorkspaceSettings, Entry, Switched):
     """The workspace, and the engine's options for it."""
 
     computes: NotRequired[Mapping[str, ComputeEntry]]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
     """Computes by name: clusters of machines, Kubernetes clusters and virtual machines. Default: none."""
+    environments: NotRequired[Mapping[str, EnvironmentEntry]]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
+    """Versions of environments by name. Default: none."""
 
 
 class DeploymentEntry(MlDeploymentArgs, Switched):
@@ -120,7 +126,8 @@ class StackFile(TypedDict):
     as_of: NotRequired[str]
     """The day at which services, sizes and dates are judged, YYYY-MM-DD, and the tag `as-of`. Default: today, and no tag."""
     image_source: NotRequired[str]
-    """Where the workloads' sources are: `https://…/repository.git#<commit>`. Default: nowhere."""
+    """Where the workloads' sources are, without a login: `https://…/repository.git#<commit>`. Default: `origin` of the checkout,
+    at the last commit that changed the workloads, or the repository that pip has installed this package from."""
     assign_roles: NotRequired[bool]
     """False leaves the role assignments to an administrator and prints the commands. Default: true."""
     protect_data: NotRequired[bool]

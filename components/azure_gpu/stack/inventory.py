@@ -4,7 +4,7 @@ In: a configuration and the day. Out: an `Inventory`: every problem that can be 
 asked for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -26,6 +26,7 @@ from azure_gpu.ml.endpoint.spec import identity_of
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.look_ups import ASSUMED
+from azure_gpu.stack.own_source import nowhere
 from azure_gpu.stack.plan import Plan, plan as make_plan
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.stack.settings import Settings, read
@@ -90,10 +91,11 @@ def take(
     today: str,
     encrypted: Encrypted = NOTHING_ENCRYPTED,
     outputs_of: other_stacks.Reader = other_stacks.by_nobody,
+    own_source: Callable[[], str] = nowhere,
 ) -> Inventory:
     """The inventory of a stack with this configuration, without asking Azure. `encrypted`: which of its values are secrets;
-    `outputs_of` reads other stacks."""
-    settings = read(configuration, today, encrypted, project, outputs_of=outputs_of)
+    `outputs_of` reads other stacks, `own_source` finds the sources of the workloads."""
+    settings = read(configuration, today, encrypted, project, outputs_of=outputs_of, own_source=own_source)
     return of_plan(settings, make_plan(settings, ASSUMED, project, stack))
 
 

@@ -4,7 +4,7 @@ In: the engine's configuration, every value as text. Out: `Settings`, with a pro
 of a wrong type; what is wrong is left out of the arguments.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -39,6 +39,7 @@ from azure_gpu.stack import common_file, entry_options, other_stacks, secret_val
 from azure_gpu.stack.entry_options import EntryOptions
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
+from azure_gpu.stack.own_source import OwnSource, nowhere
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.vm.args import GpuVmSettings
 
@@ -63,6 +64,7 @@ class Settings:
     ml_endpoints: Mapping[str, MlEndpointSettings]
     vms: Mapping[str, GpuVmSettings]
     opts: Mapping[str, EntryOptions]  # of entries, by their paths
+    own_source: OwnSource | None = None  # None: the file sets `image_source`, or nothing is built
     off: tuple[str, ...] = ()  # paths of what `enabled: false` switches off, which is in none of the above
     problems: list[Problem]
     warnings: list[Problem]  # of secrets
@@ -83,10 +85,12 @@ def read(
     project: str = PROJECT,
     folder: Path = Path(),
     outputs_of: other_stacks.Reader = other_stacks.by_nobody,
+    own_source: Callable[[], str] = nowhere,
 ) -> Settings:
     """The settings in the engine's configuration, whose keys are `namespace:key`; those of `project` are read, with the file that
     they extend. `today` is the day of the run, YYYY-MM-DD; `encrypted`: which of the values are secrets; `folder`: where paths
-    begin; `outputs_of` reads other stacks, where a value refers to one."""
+    begin; `outputs_of` reads other stacks, where a value refers to one; `own_source` finds the workloads'
+    sources, where the file doesn't set them."""
     given: dict[str, object] = {}
     whole = common_file.extended(configuration, project, folder)
     for key, text in whole.configuration.items():
@@ -106,7 +110,18 @@ def read(
     problems += switches.problems(left)
     warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
     warnings += secret_values.likely(given, encrypted)
-    return replace(_arguments(file, opts, configuration, today, problems, warnings), off=left.off)
+    found = _arguments(file, opts, configuration, today, problems, warnings)
+    return replace(_with_sources(found, own_source), off=left.off)
+
+
+def _with_sources(settings: Settings, own_source: Callable[[], str]) -> Settings:
+    """Built from this installation's own sources, where workloads are built and the file doesn't set from what."""
+    workloads = settings.foundation.get("workloads")
+    if not workloads or "image_source" in settings.foundation or not (address := own_source()):
+        return settings
+    foundation = settings.foundation.copy()
+    foundation["image_source"] = address
+    return replace(settings, foundation=foundation, own_source=OwnSource(address, tuple(map(str, workloads))))
 
 
 def _of_another_project(configuration: Mapping[str, str], project: str) -> list[Problem]:

@@ -124,6 +124,10 @@ def _references(sections: Sections, off: Sequence[str]) -> Iterator[_Reference]:
     for name, said in sections.get("ml_endpoints", {}).items():
         if "compute" in said:
             yield _Reference(f"ml_endpoints.{name}.compute", said["compute"], f"{_WORKSPACE}.computes.{said['compute']}")
+        for deployment, served in said.get("deployments", {}).items():
+            if "environment" in served:
+                environment = f"{_WORKSPACE}.environments.{served['environment']}"
+                yield _Reference(f"{_deployment(name, deployment)}.environment", served["environment"], environment)
         for key in ("traffic", "mirror"):
             for deployment, share in said.get(key, {}).items():
                 yield _Reference(f"ml_endpoints.{name}.{key}.{deployment}", share, _deployment(name, deployment))

@@ -20,11 +20,11 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from azure_gpu_operations import stack_options
+from azure_gpu_operations import planned, stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.exit_codes import FAILED, INTERRUPTED, NO_GPU, OK
 from azure_gpu_operations.prove import record, runs
-from azure_gpu_operations.prove.proof import Proof, Service
+from azure_gpu_operations.prove.proof import SECTIONS, Proof, Service, with_gpu_required
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     missing = [each for each in options.only if not places[Service(each)]]
     if missing:
         there = ", ".join(each.value for each, parts in places.items() if parts) or "nothing that can be proved"
-        return refuse(*(f"--only: the stack {found.name} has no {Service(each).title}; it has {there}" for each in missing))
+        return refuse(*(_missing(Service(each), found, there, options) for each in missing))
     chosen = {each: parts for each, parts in places.items() if parts and (not options.only or each.value in options.only)}
     if not chosen:
         return refuse(f"the stack {found.name} has nothing that can be proved")
@@ -58,6 +58,12 @@ def run(options: argparse.Namespace) -> int:
     if proofs is None:
         return INTERRUPTED
     return _told(found, proofs, before, options)
+
+
+def _missing(service: Service, found: StackView, there: str, options: argparse.Namespace) -> str:
+    off = planned.switched_off(stack_options.file_of(options), "", SECTIONS[service])
+    why = f": {off}; fix: remove it there, then `pulumi up --stack {found.name}`" if off else f"; it has {there}"
+    return f"--only: the stack {found.name} has no {service.title}{why}"
 
 
 def _proved(found: StackView, chosen: dict[Service, list[str]], options: argparse.Namespace) -> list[Proof] | None:
@@ -70,6 +76,7 @@ def _proved(found: StackView, chosen: dict[Service, list[str]], options: argpars
 
 
 def _told(found: StackView, proofs: list[Proof], before: dict[str, object] | None, options: argparse.Namespace) -> int:
+    proofs = [with_gpu_required(each) for each in proofs] if options.require_gpu else proofs
     told = record.as_json(found.name, proofs, datetime.now(UTC))
     if options.json:
         print(json.dumps(told, indent=2))

@@ -38,6 +38,20 @@ _TITLES = {
 }
 
 
+SECTIONS = {
+    Service.CONTAINER_GROUP: "container_groups",
+    Service.JOB: "jobs",
+    Service.BATCH: "pools",
+    Service.AKS: "clusters",
+    Service.ML_CLUSTER: "ml_workspace.computes",
+    Service.VM: "vms",
+    Service.ENDPOINT: "ml_endpoints",
+}  # of a stack's file, where their parts are
+
+
+_WITHOUT_GPU = 3  # of a workload that requires one and sees none
+
+
 class Report(NamedTuple):
     """What one workload has reported of itself."""
 
@@ -90,7 +104,7 @@ def _report(told: Mapping[str, Any]) -> Report:
     return Report(
         workload=str(told["workload"]),
         passed=told["passed"] is True,
-        on_gpu=None if not device else device in ("cuda", "gpu"),
+        on_gpu=False if told.get("exit_code") == _WITHOUT_GPU else device in ("cuda", "gpu") if device else None,
         device=_device(told),
         gb_per_second=told.get("bandwidth_gb_per_s"),
         images_per_second=rate,
@@ -106,6 +120,13 @@ def _device(told: Mapping[str, Any]) -> str:
     memory, driver = told.get("device_memory_mib"), told.get("cuda_driver")
     parts = [name, f"{memory / 1024:.1f} GiB" if memory else "", f"CUDA driver {driver}" if driver else ""]
     return ", ".join(part for part in parts if part)
+
+
+def with_gpu_required(proof: Proof) -> Proof:
+    """The row where the CPU is no proof. What runs on a container group or behind an endpoint can't be told to refuse it."""
+    if not proof.passed or proof.on_gpu is not False:
+        return proof
+    return proof._replace(passed=False, why=("it computed on the CPU, which --require-gpu doesn't take for a proof",))
 
 
 def joined(service: Service, place: str, reports: Iterable[Report], **more: Any) -> Proof:

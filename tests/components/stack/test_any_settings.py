@@ -113,7 +113,7 @@ def test_resolving_what_has_the_right_types_never_raises(wanted: Any, data: st.D
     assert_told(RESOLVED[wanted](checked.value, context))
 
 
-# Each was found by chance once: a list as long as the number of GPUs, and a float that can't be multiplied.
+# Each was found by chance once: a list as long as the number of GPUs, a float that can't be multiplied, a path that can be none.
 EDGE = {"device": {"model": "Pro 2", "gpu_count": 10**18}, "jobs": {"one": {"visible_devices": "7"}}}
 CLUSTER = {"jobs": {"one": {"workload": "vector_add", "memory_in_gib": 1.7e308}}}
 
@@ -121,6 +121,7 @@ CLUSTER = {"jobs": {"one": {"workload": "vector_add", "memory_in_gib": 1.7e308}}
 @given(said=values(StackFile))
 @example(said={"team": "a", "location": "eastus", "edges": {"a": EDGE}})
 @example(said={"team": "a", "location": "eastus", "clusters": {"a": CLUSTER}})
+@example(said={"team": "a", "location": "eastus", "extends": "\0"})
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_no_stack_file_of_the_right_types_makes_the_settings_or_the_inventory_raise(said: dict[str, Any]) -> None:
     given_to_us = configuration(said)

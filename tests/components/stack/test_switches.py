@@ -54,7 +54,13 @@ def test_every_part_but_the_foundation_can_be_switched_off() -> None:
     assert set(switched(StackFile)) == {
         *(f"{section}.*" for section in ("container_groups", "jobs", "gallery_images", "pools", "clusters", "edges", "vms")),
         *("batch_account", "clusters.*.gpu_pools.*"),
-        *("ml_workspace", "ml_workspace.computes.*", "ml_endpoints.*", "ml_endpoints.*.deployments.*"),
+        *(
+            "ml_workspace",
+            "ml_workspace.computes.*",
+            "ml_workspace.environments.*",
+            "ml_endpoints.*",
+            "ml_endpoints.*.deployments.*",
+        ),
     }
 
 
@@ -138,6 +144,14 @@ def test_what_is_in_a_part_that_is_off_is_refused_with_two_fixes() -> None:
             },
             "ml_endpoints.digits.compute",
             "ml_workspace.computes.aks",
+        ),
+        (
+            {
+                "ml_workspace": {"environments": {"own": {**SERVING["environments"]["own"], **OFF}}},
+                "ml_endpoints": {"digits": ENDPOINT},
+            },
+            "ml_endpoints.digits.deployments.blue.environment",
+            "ml_workspace.environments.own",
         ),
         (
             {"clusters": {"shared": {**CLUSTER, "gpu_pools": {"t4": {**T4, **OFF}}, "jobs": {"add": {"image": "a.io/b:1"}}}}},
