@@ -66,7 +66,7 @@ times: ## where the time of all tests goes, as a table in .local/times.txt: room
 	@$(MAKE) --no-print-directory test ALL=1 TIMES=$(STATE)/times.txt
 
 replay: .venv/ready kubernetes azurite ## send recorded sessions with the real Azure to the embedded one: what it answers differently
-	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.recorded.replay $(SHOW) $(RECORDINGS)
+	@$(PYTHON) -m tests.recorded.replay $(SHOW) $(RECORDINGS)
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .

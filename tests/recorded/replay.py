@@ -153,8 +153,9 @@ class Replay:
         here = lowered(flat(ours))
         for path, value in flat(theirs).items():
             mine = here.get(path.lower())
-            texts = isinstance(value, str) and isinstance(mine, str) and value not in (mine, SUBSCRIPTION) and len(value) > 7
-            if texts and any(form.match(value) and form.match(mine) for form in (GUID, HOST, _NODE)):
+            if not isinstance(value, str) or not isinstance(mine, str) or value in (mine, SUBSCRIPTION) or len(value) < 8:
+                continue
+            if any(form.match(value) and form.match(mine) for form in (GUID, HOST, _NODE)):
                 self._made_up[value] = mine
 
     def _wait(self, answer: httpx.Response) -> None:
