@@ -8,6 +8,7 @@ serve are left out.
 """
 
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +29,7 @@ TABLES = (Path(__file__).with_name("answers.json"), Path(__file__).with_name("fu
 THERE, ABSENT, NO_PARENT, NO_GROUP = "", "it isn't there", "its parent is gone", "its group is gone"
 _KINDS = {kind.arm_type.lower(): kind for kind in kinds.ALL}
 _SETTLED = {"succeeded", ""}
+_MADE_UP = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|[\w+/=]{32}|\d{4}-\d\d-\d\d|[@{]", re.IGNORECASE)  # ids, keys, days, people
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +146,14 @@ def _version(each: Answer) -> str:
 
 
 def _members(found: Sequence[Answer]) -> dict[str, Any]:
-    """What the service fills in, in the newest version that sessions of 2024 and later show and that isn't a preview."""
+    """What the service fills in, in the newest version that sessions of 2024 and later show and that isn't a preview.
+
+    Of resources that the session made itself: what else lies about was made by a service, or with a request that nobody knows.
+    """
     chosen = [each for each in found if each.session.recent and _shows(each)]
     version = max((_version(each) for each in chosen), key=_age, default="")
     chosen = [each for each in chosen if _version(each) == version]
-    filled = {name: _filled([each for each in chosen if each.operation == name]) for name in ("create", "update", "read")}
+    filled = {name: _filled([each for each in chosen if each.operation == name]) for name in ("create", "read")}
     kept = {name: members for name, members in filled.items() if members}
     return {"version": version, "from": sorted({each.session.name for each in chosen})[:3], "members": kept} if kept else {}
 
@@ -156,7 +161,7 @@ def _members(found: Sequence[Answer]) -> dict[str, Any]:
 def _shows(each: Answer) -> bool:
     """Whether it shows one resource, and where it was read, one that nothing is done with any more."""
     body = each.exchange.response
-    if each.operation not in ("create", "update", "read") or each.exchange.status >= 300 or not isinstance(body, dict):
+    if each.operation not in ("create", "read") or each.exchange.status >= 300 or not isinstance(body, dict) or not _given(each):
         return False
     state = (body.get("properties") or {}).get("provisioningState") or ""
     return "value" not in body and (each.operation != "read" or state.lower() in _SETTLED)
@@ -207,7 +212,7 @@ def _positions(path: str) -> list[str]:
 
 
 def _given(each: Answer) -> set[str]:
-    """The paths of every request that the session sent for the resource."""
+    """The paths of every request that the session sent for the resource, in lower case."""
     sent = (other.request for other in each.session.exchanges if other.path.lower() == each.exchange.path.lower())
     return {path.lower() for body in sent if body for path in general(body)}
 
@@ -218,7 +223,7 @@ def _is_constant(path: str, values: Sequence[Any], each: Answer) -> bool:
     requests = [other.request for other in each.session.exchanges if other.request]
     words |= {str(value).lower().replace(" ", "") for body in requests for value in flat(body).values() if isinstance(value, str)}
     for value in values:
-        if not comparable(path, value):
+        if not comparable(path, value) or _MADE_UP.search(str(value)):
             return False
         text = str(value).lower().replace(" ", "")
         if isinstance(value, str) and (text in words or any(len(word) > 5 and word in text for word in words)):

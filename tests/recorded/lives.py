@@ -15,9 +15,11 @@ from tests.support.embedded import until
 
 
 class Send(Protocol):
-    """Sends a request, with `params` where the address holds no query yet."""
+    """Sends a request, with `params` where the address holds no query yet, and with `json` where it has a body."""
 
-    def __call__(self, method: str, address: str, **options: Any) -> httpx.Response: ...
+    def __call__(
+        self, method: str, url: str, /, *, params: Mapping[str, str] | None = None, json: Any = None
+    ) -> httpx.Response: ...
 
 
 class Lives:
@@ -48,8 +50,8 @@ class Lives:
 
     def _send(self, life: Life, method: str, body: Any = None) -> httpx.Response:
         """The answer; what it began has ended when this returns."""
-        options = {} if body is None else {"json": self._worded(body)}
-        answer = self._send_request(method, self._worded(life.path), params={"api-version": self._version(life)}, **options)
+        sent = None if body is None else self._worded(body)
+        answer = self._send_request(method, self._worded(life.path), params={"api-version": self._version(life)}, json=sent)
         address = answer.headers.get("azure-asyncoperation") or answer.headers.get("location")
         if method != "GET" and address and answer.is_success:
             until(lambda: _has_ended(self._send_request("GET", address)), f"{method} of {life.arm_type} ends")
@@ -82,9 +84,9 @@ class Lives:
         headers = [each for each in HEADERS if each in answer.headers]
         code = error_code(answer.json()) if answer.content and not answer.is_success else None
         mine = (answer.status_code, headers, code)
-        recorded = [(form["status"], form.get("headers", []), form.get("code")) for form in forms]
-        if recorded and mine not in recorded:
-            said.append(f"{name}: answered {_form(mine)}, recorded {' or '.join(map(_form, recorded))}")
+        recorded = {_form((form["status"], form.get("headers", []), form.get("code"))) for form in forms}
+        if recorded and _form(mine) not in recorded:
+            said.append(f"{name}: answered {_form(mine)}, recorded {' or '.join(sorted(recorded))}")
         if answer.is_success and answer.content and not when:
             filled = self._table[life.arm_type].get("members", {}).get(operation, {})
             said += [f"{name}: {each}" for each in _members(filled, answer.json())]

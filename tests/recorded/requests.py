@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.ssh_keys import PUBLIC_KEY
 
 PLACE = "westeurope"
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{{unique}}"
@@ -80,12 +79,12 @@ LIVES = (
         _placed({"tenantId": TENANT, "sku": {"family": "A", "name": "standard"}, "accessPolicies": []}),
     ),
     Life("Microsoft.Insights/components", INSIGHTS, _placed({"Application_Type": "other"}, kind="web")),
+    Life("Microsoft.Network/virtualNetworks", NETWORK, _placed({"addressSpace": {"addressPrefixes": ["10.8.0.0/16"]}})),
     Life(
         "Microsoft.Insights/diagnosticSettings",
         f"{NETWORK}/providers/Microsoft.Insights/diagnosticSettings/kept",
         {"properties": {"storageAccountId": ACCOUNT, "logs": [{"categoryGroup": "allLogs", "enabled": True}]}},
     ),
-    Life("Microsoft.Network/virtualNetworks", NETWORK, _placed({"addressSpace": {"addressPrefixes": ["10.8.0.0/16"]}})),
     Life("Microsoft.Network/virtualNetworks/subnets", SUBNET, {"properties": {"addressPrefix": "10.8.1.0/24"}}),
     Life("Microsoft.Network/networkSecurityGroups", _in_group("Microsoft.Network/networkSecurityGroups", "rules"), _placed()),
     Life(
@@ -115,15 +114,12 @@ LIVES = (
         MACHINE,
         _placed(
             {
-                "hardwareProfile": {"vmSize": "Standard_D2s_v5"},
+                "hardwareProfile": {"vmSize": "Standard_D2_v5"},
                 "networkProfile": {"networkInterfaces": [{"id": INTERFACE}]},
                 "osProfile": {
                     "computerName": "vm",
                     "adminUsername": "lab",
-                    "linuxConfiguration": {
-                        "disablePasswordAuthentication": True,
-                        "ssh": {"publicKeys": [{"path": "/home/lab/.ssh/authorized_keys", "keyData": PUBLIC_KEY}]},
-                    },
+                    "adminPassword": "Of-this-test-0nly",
                 },
                 "storageProfile": {
                     "imageReference": {

@@ -1,7 +1,7 @@
 """The embedded Azure answers requests of our own as the tables of recorded answers have it: status, headers, codes, members."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -31,8 +31,8 @@ def lived(azure: EmbeddedAzure, table: dict[str, Any]) -> dict[str, list[str]]:
 def clusters_lived(table: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
     arm = InProcessArm(tmp_path_factory.mktemp("clusters"))
 
-    def send(method: str, address: str, **options: Any) -> httpx.Response:
-        return arm.run(arm.client.request(method, address, **options))
+    def send(method: str, url: str, /, *, params: Mapping[str, str] | None = None, json: Any = None) -> httpx.Response:
+        return arm.run(arm.client.request(method, url, params=params, json=json))
 
     lives = Lives(send, table, {"unique": "lab"})
     lives.live(CLUSTER_LIVES)
