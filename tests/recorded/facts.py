@@ -26,6 +26,7 @@ from tests.recorded.replay import HEADERS
 from tests.recorded.sessions import Exchange, Session
 
 TABLES = (Path(__file__).with_name("answers.json"), Path(__file__).with_name("further.json"))
+DATA_PLANE = "Microsoft.Batch/batchAccounts, data plane"
 THERE, ABSENT, NO_PARENT, NO_GROUP = "", "it isn't there", "its parent is gone", "its group is gone"
 _KINDS = {kind.arm_type.lower(): kind for kind in kinds.ALL}
 _SETTLED = {"succeeded", ""}
@@ -77,11 +78,13 @@ class Known:
 
 
 def answers(session: Session) -> Iterator[Answer]:
-    """Every answer about a resource of a type that is served, but the polls of long operations."""
+    """Every answer about a resource of a type that is served, and of Batch's data plane, but the polls of long operations."""
     known = Known()
     # Children that aren't served look like actions of their parent, but for their PUT.
     written = {each.path.lower() for each in session.exchanges if each.method == "PUT"}
     for each in session.exchanges:
+        if each.in_batch:
+            yield Answer(session, each, DATA_PLANE, f"{each.method.lower()} {pattern(segments_of(each.path))}", THERE)
         if not each.in_arm or each.of_operation or each.status == 429:
             continue
         try:
@@ -101,10 +104,14 @@ def _operation(each: Exchange, target: Target, missing: str) -> str:
     if target.id is None:
         return "list"
     if target.tail:
-        words = target.tail.split("/")
-        return " ".join([each.method.lower(), "/".join(word if i % 2 == 0 else "{}" for i, word in enumerate(words))])
+        return f"{each.method.lower()} {pattern(target.tail.split('/'))}"
     names = {"PATCH": "patch", "GET": "read", "HEAD": "head", "DELETE": "delete"}
     return names.get(each.method) or ("create" if missing != THERE else "update")
+
+
+def pattern(words: Sequence[str]) -> str:
+    """`jobs/one/tasks/two` as `jobs/{}/tasks/{}`."""
+    return "/".join(word if i % 2 == 0 else "{}" for i, word in enumerate(words))
 
 
 def table(found: Iterable[Answer]) -> dict[str, Any]:

@@ -52,9 +52,8 @@ class Lives:
         """The answer; what it began has ended when this returns."""
         sent = None if body is None else self._worded(body)
         answer = self._send_request(method, self._worded(life.path), params={"api-version": self._version(life)}, json=sent)
-        address = answer.headers.get("azure-asyncoperation") or answer.headers.get("location")
-        if method != "GET" and address and answer.is_success:
-            until(lambda: _has_ended(self._send_request("GET", address)), f"{method} of {life.arm_type} ends")
+        if method != "GET":
+            settle(self._send_request, answer)
         return answer
 
     def _worded(self, value: Any) -> Any:
@@ -90,6 +89,13 @@ class Lives:
         if answer.is_success and answer.content and not when:
             filled = self._table[life.arm_type].get("members", {}).get(operation, {})
             said += [f"{name}: {each}" for each in _members(filled, answer.json())]
+
+
+def settle(send: Send, answer: httpx.Response) -> None:
+    """Waits until what `answer` began has ended, however it ends."""
+    address = answer.headers.get("azure-asyncoperation") or answer.headers.get("location")
+    if address and answer.is_success:
+        until(lambda: _has_ended(send("GET", address)), f"{answer.request.method} of {answer.request.url.path} ends")
 
 
 def _has_ended(found: httpx.Response) -> bool:

@@ -21,7 +21,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -30,6 +30,7 @@ from typing import Any
 
 import httpx
 
+from azure_gpu.formats.arm_ids import parse
 from localazure.batch.service.app import API_VERSIONS
 from tests.recorded import sessions
 from tests.recorded.members import GUID, HOST, comparable, flat, lowered, same
@@ -41,6 +42,11 @@ NOT_SERVED = 501
 OPERATION_SECONDS = 240
 LOOK_SECONDS = (0.05, 0.5)  # between two looks at a long operation: at first, and at most
 GROUPS = "2021-04-01"
+ANY_PLACE = "westus"
+# Of what a resource shows, those that a request for it holds as well: the rest is the service's.
+_PLAIN_PROPERTIES = frozenset(
+    {"workloadProfiles", "addressSpace", "addressPrefix", "accessTier", "Application_Type", "securityRules"}
+)
 HEADERS = ("azure-asyncoperation", "location")
 _ENDED = {"succeeded", "failed", "canceled", "cancelled", "running", "stopped"}
 _NODE = re.compile(r"^tvm[\w-]+$")  # Batch invents the names of nodes
@@ -89,7 +95,7 @@ class Replay:
 
     def rows(self) -> Iterator[Row]:
         """A row for each answer that can be compared, in order."""
-        self._make_groups()
+        self._make_earlier()
         last = {each.path.lower(): each.number for each in self._session.exchanges if each.of_operation}
         for each in self._session.exchanges:
             if each.of_operation:
@@ -100,15 +106,32 @@ class Replay:
             elif each.in_batch:
                 yield self._compared(each, self._to_batch(each), beside=True)
 
-    def _make_groups(self) -> None:
-        """The resource groups that were there before the recording began."""
-        sent = [each for each in self._session.exchanges if each.in_arm]
+    def _make_earlier(self) -> None:
+        """What was there before the recording began: resource groups that are named, and resources that a first GET shows."""
+        sent = [each for each in self._session.exchanges if each.in_arm and not each.of_operation]
         made = {each.path.lower() for each in sent if each.method == "PUT"}
         places = (each.request["location"] for each in sent if isinstance(each.request, dict) and each.request.get("location"))
-        place = next(places, "westus")
         named = {found.group().lower(): found.group() for each in sent if (found := _GROUP.match(each.path))}
         for key in named.keys() - made:
-            self._azure.put(named[key], {"location": place}, GROUPS)
+            for place in (next(places, ANY_PLACE), ANY_PLACE):  # the first may be a region that only its makers have
+                if self._azure.put(named[key], {"location": place}, GROUPS).is_success:
+                    break
+        seen: set[str] = set()
+        for each in sent:
+            if each.path.lower() not in seen and each.method == "GET" and each.status == httpx.codes.OK and parse(each.path):
+                self._make(each.path, each.query, each.response)
+            seen.add(each.path.lower())
+
+    def _make(self, path: str, query: Mapping[str, str], shown: Any) -> None:
+        """A resource as it was shown, as far as the embedded Azure takes that for a request."""
+        if not isinstance(shown, dict) or parse(path) is None or "value" in shown:
+            return
+        inner = {name: value for name, value in (shown.get("properties") or {}).items() if name in _PLAIN_PROPERTIES}
+        body = {name: shown[name] for name in ("location", "kind", "sku", "tags") if shown.get(name)} | {"properties": inner}
+        answer = self._azure.client.put(path, params=dict(query), json=body)
+        if answer.is_success:
+            self._wait(answer)
+            self._learn(shown, _content(self._azure.client.get(path, params=dict(query))))
 
     def _sent(self, each: Exchange) -> Row:
         path = self._translated(each.path)

@@ -254,3 +254,54 @@ CLUSTER_LIVES = (
         },
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to the data plane of a Batch account. `path` names what the tables have as `{}`."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    code: str = ""  # a refusal's
+
+
+_IMAGE = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
+_NODES = {"imageReference": _IMAGE, "nodeAgentSKUId": "batch.node.ubuntu 22.04"}
+_NO_PACKAGE = {"applicationPackageReferences": [{"applicationId": "nowhere"}]}
+_FORMULA = {"autoScaleFormula": "$TargetLowPriorityNodes = 0;"}
+
+BATCH_CALLS = (
+    Call("POST", "pools", {"id": "p", "vmSize": "Standard_D2s_v3", "virtualMachineConfiguration": _NODES}),
+    Call(
+        "POST",
+        "pools",
+        {"id": "q", "vmSize": "Standard_D2s_v3", "virtualMachineConfiguration": _NODES, **_NO_PACKAGE},
+        code="InvalidApplicationPackageReferences",
+    ),
+    Call("GET", "pools"),
+    Call("GET", "pools/p"),
+    Call("PATCH", "pools/p", {"metadata": [{"name": "team", "value": "lab"}]}),
+    Call("PATCH", "pools/p", _NO_PACKAGE, code="InvalidApplicationPackageReferences"),
+    Call("POST", "pools/p/updateproperties", {"applicationPackageReferences": [], "metadata": [], "certificateReferences": []}),
+    Call("POST", "pools/p/resize", {"targetDedicatedNodes": 0, "targetLowPriorityNodes": 0}),
+    Call("POST", "pools/p/enableautoscale", _FORMULA),
+    Call("POST", "pools/p/evaluateautoscale", _FORMULA),
+    Call("POST", "pools/p/disableautoscale"),
+    Call("GET", "nodecounts"),
+    Call("GET", "supportedimages"),
+    Call("POST", "jobs", {"id": "j", "poolInfo": {"poolId": "p"}}),
+    Call("GET", "jobs"),
+    Call("GET", "jobs/j"),
+    Call("PATCH", "jobs/j", {"constraints": {"maxTaskRetryCount": 1}}),
+    Call("PUT", "jobs/j", {"poolInfo": {"poolId": "p"}}, {"If-Match": "0x0"}, "ConditionNotMet"),
+    Call("PUT", "jobs/j", {"poolInfo": {"poolId": "p"}}),
+    Call("POST", "jobs/j/tasks", {"id": "t", "commandLine": "true"}),
+    Call("POST", "jobs/j/addtaskcollection", {"value": [{"id": "u", "commandLine": "true"}]}),
+    Call("GET", "jobs/j/taskcounts"),
+    Call("GET", "jobs/j/tasks/t"),
+    Call("DELETE", "jobs/j/tasks/t"),
+    Call("DELETE", "jobs/j"),
+    Call("DELETE", "pools/p"),
+)

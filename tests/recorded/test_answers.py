@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from tests.recorded import facts
-from tests.recorded.lives import Lives
-from tests.recorded.requests import CLUSTER_LIVES, LIVES, Life
+from tests.recorded.lives import Lives, settle
+from tests.recorded.requests import BATCH_CALLS, CLUSTER_LIVES, LIVES, Life
+from tests.recorded.sessions import error_code
 from tests.support.embedded import EmbeddedAzure
 from tests.support.managed_clusters import InProcessArm
 
@@ -48,3 +49,31 @@ def test_a_type_answers_as_recorded(life: Life, lived: dict[str, list[str]]) -> 
 @pytest.mark.parametrize("life", CLUSTER_LIVES, ids=lambda each: each.arm_type)
 def test_a_type_of_clusters_answers_as_recorded(life: Life, clusters_lived: dict[str, list[str]]) -> None:
     assert clusters_lived[life.arm_type] == []
+
+
+def test_the_data_plane_of_batch_answers_as_recorded(azure: EmbeddedAzure, group: str, table: dict[str, Any]) -> None:
+    name = f"r{uuid.uuid4().hex[:12]}"
+    made = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{name}", {"location": "westeurope"}, "2024-07-01")
+    settle(azure.client.request, made)
+    recorded: dict[str, set[tuple[int, str]]] = {}
+    for form in table[facts.DATA_PLANE]["answers"]:
+        recorded.setdefault(form["operation"], set()).add((form["status"], form.get("code", "")))
+    token = azure.token("https://batch.core.windows.net/.default")
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json; odata=minimalmetadata"}
+    differences: list[str] = []
+    with azure.http(headers=headers) as client:
+        for call in BATCH_CALLS:
+            sent = client.build_request(
+                call.method,
+                f"/batch/{name}/{call.path}",
+                params={"api-version": "2024-07-01.20.0"},
+                json=call.body,
+                headers=call.headers,
+            )
+            answer = client.send(sent)
+            operation = f"{call.method.lower()} {facts.pattern(call.path.split('/'))}"
+            code = error_code(answer.json()) or "" if answer.status_code >= 400 else ""
+            known = {form for form in recorded[operation] if form[1] == call.code}
+            if (answer.status_code, code) not in known:
+                differences.append(f"{operation}: answered {answer.status_code} {code}, recorded {sorted(known)}")
+    assert differences == []
