@@ -48,6 +48,19 @@ READER = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleD
 CLUSTER = _in_group("Microsoft.ContainerService/managedClusters", "gpu")
 _POOL = {"count": 1, "vmSize": "Standard_D4s_v5", "osType": "Linux"}
 _TAGS = {"tags": {"team": "lab"}}
+_BUSY = {
+    "metricTrigger": {
+        "metricName": "Percentage CPU",
+        "metricResourceUri": MACHINE,
+        "timeGrain": "PT1M",
+        "statistic": "Average",
+        "timeWindow": "PT10M",
+        "timeAggregation": "Average",
+        "operator": "GreaterThan",
+        "threshold": 80,
+    },
+    "scaleAction": {"direction": "Increase", "type": "ChangeCount", "value": "1", "cooldown": "PT5M"},
+}
 
 # In an order in which each finds what it depends on; deleted in the opposite one.
 LIVES = (
@@ -144,7 +157,7 @@ LIVES = (
             {
                 "name": "more",
                 "targetResourceUri": MACHINE,
-                "profiles": [{"name": "usual", "capacity": {"minimum": "1", "maximum": "2", "default": "1"}, "rules": []}],
+                "profiles": [{"name": "usual", "capacity": {"minimum": "1", "maximum": "2", "default": "1"}, "rules": [_BUSY]}],
             }
         ),
     ),
@@ -204,12 +217,15 @@ LIVES = (
     ),
     Life(
         "Microsoft.MachineLearningServices/workspaces/computes",
-        f"{WORKSPACE}/computes/cpus",
+        f"{WORKSPACE}/computes/attached",
         _placed(
             {
-                "computeType": "AmlCompute",
-                "properties": {"vmSize": "Standard_DS3_v2", "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 1}},
-            }
+                "computeType": "VirtualMachine",
+                "disableLocalAuth": True,
+                "resourceId": MACHINE,
+                "properties": {"sshPort": 22, "administratorAccount": {"username": "lab", "password": "Of-this-test-0nly"}},
+            },
+            identity={"type": "SystemAssigned"},
         ),
     ),
 )
