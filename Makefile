@@ -5,6 +5,8 @@
 #   TESTS=tests/...   with `make test`: only these
 #   TIMES=FILE        with `make test`: where the time went, written to FILE
 #   WORKERS=N         with `make test`: how many run at a time
+#   RECORDINGS=...    with `make replay`: files and folders; else ../shared/recordings
+#   SHOW=-v           with `make replay`: every difference; SHOW="--json FILE" writes all rows into FILE
 
 # Python keeps what it compiled, also where a shell says not to: one `up` starts a dozen Pythons, and takes twice as long without.
 export PYTHONDONTWRITEBYTECODE :=
@@ -28,7 +30,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up down preview status env shell test times lint docs bench mutants lock ready engine kubernetes azurite clean
+.PHONY: help up down preview status env shell test times replay lint docs bench mutants lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -62,6 +64,9 @@ test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1
 
 times: ## where the time of all tests goes, as a table in .local/times.txt: rooms, files, tests, and what they start
 	@$(MAKE) --no-print-directory test ALL=1 TIMES=$(STATE)/times.txt
+
+replay: .venv/ready kubernetes azurite ## send recorded sessions with the real Azure to the embedded one: what it answers differently
+	@$(PYTHON) -m tests.recorded.replay $(SHOW) $(RECORDINGS)
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .

@@ -1,0 +1,342 @@
+"""`make replay`: sends recorded sessions with the real Azure to the embedded one, and shows where the two answer differently.
+
+    python -m tests.recorded.replay [-v] [--json FILE] [--jobs N] [--as-of DAY] [RECORDING or FOLDER ...]
+
+Each session gets an embedded Azure of its own with a fresh state folder. Its requests are sent in their order, long operations
+are waited for, and each answer is compared with the recorded one:
+
+    status    the same status code
+    error     a refusal: the same error code
+    headers   a change: the same of Azure-AsyncOperation and Location
+    members   the recorded members that aren't null and are there
+    values    of those there, and equal wherever they are answered: the same value
+
+Two tables: the Resource Manager's answers, and what lies beside them: the end of each long operation as its address shows it, and
+the data plane of Batch. What the embedded Azure answers with 501 isn't served, and neither is what lies below it.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from azure_gpu.formats.arm_ids import parse
+from localazure.batch.service.app import API_VERSIONS
+from tests.recorded import sessions
+from tests.recorded.members import GUID, HOST, comparable, flat, lowered, same
+from tests.recorded.sessions import CHANGES, Exchange, Session, error_code
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+FIGURES = ("status", "error", "headers", "members", "values")
+NOT_SERVED = 501
+OPERATION_SECONDS = 240
+LOOK_SECONDS = (0.05, 0.5)  # between two looks at a long operation: at first, and at most
+GROUPS = "2021-04-01"
+ANY_PLACE = "westus"
+# Of what a resource shows, those that a request for it holds as well: the rest is the service's.
+_PLAIN_PROPERTIES = frozenset(
+    {"workloadProfiles", "addressSpace", "addressPrefix", "accessTier", "Application_Type", "securityRules"}
+)
+HEADERS = ("azure-asyncoperation", "location")
+_ENDED = {"succeeded", "failed", "canceled", "cancelled", "running", "stopped"}
+_NODE = re.compile(r"^tvm[\w-]+$")  # Batch invents the names of nodes
+_GROUP = re.compile(r"/subscriptions/[^/]+/resourcegroups/[^/]+", re.IGNORECASE)
+_BATCH_RESOURCE = "https://batch.core.windows.net/.default"
+
+
+@dataclass(slots=True)
+class Row:
+    """One answer, compared. A figure is (agreeing, compared); None where there was nothing to compare."""
+
+    number: int
+    method: str
+    path: str
+    recorded: int
+    beside: bool  # no answer of the Resource Manager to a request for a resource
+    answered: int | None = None
+    served: bool = True
+    status: tuple[int, int] | None = None
+    error: tuple[int, int] | None = None
+    headers: tuple[int, int] | None = None
+    members: tuple[int, int] | None = None
+    values: tuple[int, int] | None = None
+    differences: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A session's rows, and how long they took."""
+
+    session: Session
+    rows: tuple[Row, ...]
+    seconds: float
+
+
+class Replay:
+    """One session on its way through one embedded Azure."""
+
+    def __init__(self, session: Session, azure: EmbeddedAzure) -> None:
+        self._session = session
+        self._azure = azure
+        self._made_up: dict[str, str] = {}  # what Azure made up there, and what stands for it here
+        self._operations: dict[str, str] = {}  # addresses of long operations: the recorded path, in lower case, and the one here
+        self._unserved: list[str] = []
+        self._batch_token = ""
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each answer that can be compared, in order."""
+        self._make_earlier()
+        last = {each.path.lower(): each.number for each in self._session.exchanges if each.of_operation}
+        for each in self._session.exchanges:
+            if each.of_operation:
+                if last[each.path.lower()] == each.number and (address := self._operations.get(each.path.lower())):
+                    yield self._compared(each, self._azure.client.get(address), beside=True)
+            elif each.in_arm and each.status != httpx.codes.TOO_MANY_REQUESTS:
+                yield self._sent(each)
+            elif each.in_batch:
+                yield self._compared(each, self._to_batch(each), beside=True)
+
+    def _make_earlier(self) -> None:
+        """What was there before the recording began: resource groups that are named, and resources that a first GET shows."""
+        sent = [each for each in self._session.exchanges if each.in_arm and not each.of_operation]
+        made = {each.path.lower() for each in sent if each.method == "PUT"}
+        places = (each.request["location"] for each in sent if isinstance(each.request, dict) and each.request.get("location"))
+        named = {found.group().lower(): found.group() for each in sent if (found := _GROUP.match(each.path))}
+        for key in named.keys() - made:
+            for place in (next(places, ANY_PLACE), ANY_PLACE):  # the first may be a region that only its makers have
+                if self._azure.put(named[key], {"location": place}, GROUPS).is_success:
+                    break
+        seen: set[str] = set()
+        for each in sent:
+            if each.path.lower() not in seen and each.method == "GET" and each.status == httpx.codes.OK and parse(each.path):
+                self._make(each.path, each.query, each.response)
+            seen.add(each.path.lower())
+
+    def _make(self, path: str, query: Mapping[str, str], shown: Any) -> None:
+        """A resource as it was shown, as far as the embedded Azure takes that for a request."""
+        if not isinstance(shown, dict) or parse(path) is None or "value" in shown:
+            return
+        inner = {name: value for name, value in (shown.get("properties") or {}).items() if name in _PLAIN_PROPERTIES}
+        body = {name: shown[name] for name in ("location", "kind", "sku", "tags") if shown.get(name)} | {"properties": inner}
+        answer = self._azure.client.put(path, params=dict(query), json=body)
+        if answer.is_success:
+            self._wait(answer)
+            self._learn(shown, _content(self._azure.client.get(path, params=dict(query))))
+
+    def _sent(self, each: Exchange) -> Row:
+        path = self._translated(each.path)
+        if path.lower().startswith(tuple(self._unserved)):
+            return Row(each.number, each.method, each.path, each.status, beside=False, served=False)
+        query = self._translated(dict(each.query))
+        answer = self._azure.client.request(each.method, path, params=query, **self._body(each))
+        if answer.status_code == NOT_SERVED:
+            self._unserved.append(path.lower())
+        if each.method in CHANGES and answer.is_success:
+            self._wait(answer)
+        for name in HEADERS:
+            if name in each.headers and name in answer.headers:
+                self._operations[httpx.URL(each.headers[name]).path.lower()] = answer.headers[name]
+        return self._compared(each, answer, beside=False)
+
+    def _to_batch(self, each: Exchange) -> httpx.Response:
+        """With a token, whatever signed the recorded request, and in a version that is served: the recorded ones are too old."""
+        account = each.host.partition(".")[0]
+        version = each.query.get("api-version", "")
+        query = {**each.query, "api-version": version if version in API_VERSIONS else min(API_VERSIONS)}
+        self._batch_token = self._batch_token or self._azure.token(_BATCH_RESOURCE)
+        headers = {"Authorization": f"Bearer {self._batch_token}", "Content-Type": "application/json; odata=minimalmetadata"}
+        path = f"/batch/{account}{self._translated(each.path)}"
+        return self._azure.client.request(each.method, path, params=query, headers=headers, **self._body(each))
+
+    def _body(self, each: Exchange) -> dict[str, Any]:
+        if each.request is None:
+            return {}
+        text = json.dumps(self._translated(each.request))
+        return {"json": json.loads(re.sub(rf'("tenantId": "){SUBSCRIPTION}"', rf'\g<1>{self._azure.tenant_id}"', text))}
+
+    def _translated(self, value: Any) -> Any:
+        """With what was made up here in place of what was made up there."""
+        text = json.dumps(value)
+        for theirs in sorted(self._made_up, key=len, reverse=True):
+            text = text.replace(theirs, self._made_up[theirs])
+        return json.loads(text)
+
+    def _learn(self, theirs: Any, ours: Any) -> None:
+        """GUIDs, hosts and names of nodes that stand at the same place in both answers."""
+        here = lowered(flat(ours))
+        for path, value in flat(theirs).items():
+            mine = here.get(path.lower())
+            if not isinstance(value, str) or not isinstance(mine, str) or value in (mine, SUBSCRIPTION) or len(value) < 8:
+                continue
+            if any(form.match(value) and form.match(mine) for form in (GUID, HOST, _NODE)):
+                self._made_up[value] = mine
+
+    def _wait(self, answer: httpx.Response) -> None:
+        """Until a long operation has ended: by the header that the answer gave, or by the state of the resource."""
+        status = answer.headers.get("azure-asyncoperation")
+        address = status or answer.headers.get("location") or str(answer.request.url)
+        by_state = address == str(answer.request.url)
+        end, pause = time.monotonic() + OPERATION_SECONDS, LOOK_SECONDS[0]
+        while time.monotonic() < end:
+            now = self._azure.client.get(address)
+            if now.status_code != httpx.codes.ACCEPTED and (not (status or by_state) or _has_ended(now, by_state)):
+                return
+            time.sleep(pause)
+            pause = min(2 * pause, LOOK_SECONDS[1])
+
+    def _compared(self, each: Exchange, answer: httpx.Response, *, beside: bool) -> Row:
+        ours = _content(answer)
+        row = compared(each, answer.status_code, set(answer.headers) & set(HEADERS), ours, beside=beside)
+        self._learn(each.response, ours)
+        return row
+
+
+def compared(each: Exchange, status: int, headers: set[str], ours: Any, *, beside: bool = False) -> Row:
+    """An answer of the embedded Azure beside the recorded one."""
+    row = Row(each.number, each.method, each.path, each.status, beside, answered=status, served=status != NOT_SERVED)
+    if not row.served:
+        row.differences.append(json.dumps(ours)[:300])
+        return row
+    row.status = (int(status == each.status), 1)
+    if status != each.status:
+        row.differences.append(f"status {status}, recorded {each.status}: {json.dumps(ours)[:300]}")
+    if each.status >= httpx.codes.BAD_REQUEST and isinstance(each.response, dict):
+        mine = error_code(ours)
+        row.error = (int(mine == each.error_code), 1)
+        if mine != each.error_code:
+            row.differences.append(f"error code {mine}, recorded {each.error_code}")
+        return row
+    if each.in_arm and each.method in CHANGES and status == each.status:
+        recorded = set(HEADERS) & set(each.headers)
+        row.headers = (int(headers == recorded), 1)
+        if headers != recorded:
+            row.differences.append(f"headers {sorted(headers)}, recorded {sorted(recorded)}")
+    if isinstance(each.response, dict) and isinstance(ours, dict) and status < httpx.codes.BAD_REQUEST:
+        _compare_members(row, flat(each.response), lowered(flat(ours)))
+    return row
+
+
+def _compare_members(row: Row, there: dict[str, Any], here: dict[str, Any]) -> None:
+    missing = [path for path in there if path.lower() not in here]
+    both = [path for path in there if path.lower() in here and comparable(path, there[path])]
+    wrong = [path for path in both if not same(there[path], here[path.lower()])]
+    row.members = (len(there) - len(missing), len(there))
+    row.values = (len(both) - len(wrong), len(both))
+    row.differences += [f"missing {path} = {json.dumps(there[path])[:80]}" for path in missing]
+    row.differences += [
+        f"{path} = {json.dumps(here[path.lower()])[:80]}, recorded {json.dumps(there[path])[:80]}" for path in wrong
+    ]
+
+
+def _content(answer: httpx.Response) -> Any:
+    try:
+        return answer.json() if answer.content else None
+    except ValueError:
+        return answer.text
+
+
+def _has_ended(answer: httpx.Response, by_state: bool) -> bool:
+    """Whether the document of an operation, or a resource, shows no work any longer. An answer that refuses shows none."""
+    found = _content(answer)
+    if not answer.is_success or not isinstance(found, dict):
+        return True
+    state = (found.get("properties") or {}).get("provisioningState") if by_state else found.get("status", "")
+    return (by_state and not state) or str(state).lower() in _ENDED
+
+
+def replayed(file: Path, as_of: str = "") -> Replayed:
+    """One recording against an embedded Azure that is started for it and ended after it."""
+    session = sessions.read(file)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        azure = EmbeddedAzure(Path(folder) / "state", as_of=as_of)
+        try:
+            rows = tuple(Replay(session, azure).rows())
+        finally:
+            azure.stop()
+    return Replayed(session, rows, time.monotonic() - began)
+
+
+def all_replayed(files: Sequence[Path], jobs: int, as_of: str = "") -> Iterator[Replayed]:
+    """Every recording, `jobs` at a time, in the order of `files`."""
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(partial(replayed, as_of=as_of), files)
+
+
+def figures(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
+    """What of the rows is served, and each figure over those that are, as (agreeing, compared)."""
+    known = list(rows)
+    here = [row for row in known if row.served]
+    found = {"served": (len(here), len(known))}
+    for name in FIGURES:
+        each = [figure for row in here if (figure := getattr(row, name)) is not None]
+        found[name] = (sum(good for good, _ in each), sum(of for _, of in each))
+    return found
+
+
+def line(name: str, found: dict[str, tuple[int, int]]) -> str:
+    return f"{name[:56]:56} " + " ".join((f"{good}/{of}" if of else "-").rjust(10) for good, of in found.values())
+
+
+def percentages(found: dict[str, tuple[int, int]]) -> str:
+    return ", ".join(f"{name} {100 * good / of:.1f} %" for name, (good, of) in found.items() if of)
+
+
+def total(title: str, rows: Sequence[Row]) -> None:
+    """The sum over several sessions: the Resource Manager's answers, and those beside them. Nothing where there are none."""
+    for beside in (False, True):
+        if chosen := [row for row in rows if row.beside is beside]:
+            found = figures(chosen)
+            print(line(f"{title}{', beside the Resource Manager' if beside else ''}", found))
+            print(f"  {percentages(found)}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.recorded.replay", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("recordings", nargs="*", type=Path, help=f"files and folders; else {sessions.FOLDER}")
+    parser.add_argument("-v", action="store_true", dest="verbose", help="every difference")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="all rows into this file")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="sessions at a time")
+    parser.add_argument("--as-of", default="", metavar="DAY", help="the day that the embedded Azure takes for today")
+    chosen = parser.parse_args(arguments)
+    files = sessions.files(chosen.recordings)
+    if not files:
+        print(f"skipped: no recordings in {', '.join(map(str, chosen.recordings)) or sessions.FOLDER}")
+        return 0
+    done: list[Replayed] = []
+    print(" " * 57 + " ".join(name.rjust(10) for name in ("served", *FIGURES)))
+    for each in all_replayed(files, chosen.jobs, chosen.as_of):
+        done.append(each)
+        print(line(each.session.name, figures(row for row in each.rows if not row.beside)), flush=True)
+        if chosen.verbose:
+            for row in each.rows:
+                for difference in row.differences:
+                    print(f"    {row.number:3} {row.method} …{row.path[-70:]}: {difference}")
+    print()
+    for title, recent in (("sessions of 2024 and later", True), ("earlier sessions", False)):
+        total(title, [row for each in done if each.session.recent is recent for row in each.rows])
+    if chosen.json:
+        kept = {
+            each.session.name: {
+                "recorded": each.session.day,
+                "seconds": round(each.seconds, 1),
+                "rows": [asdict(row) for row in each.rows],
+            }
+            for each in done
+        }
+        chosen.json.write_text(f"{json.dumps(kept, indent=1)}\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""The embedded Azure answers requests of our own as the tables of recorded answers have it: status, headers, codes, members."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.recorded import facts
+from tests.recorded.lives import Lives, settle
+from tests.recorded.requests import BATCH_CALLS, CLUSTER_LIVES, LIVES, Life
+from tests.recorded.sessions import error_code
+from tests.support.embedded import EmbeddedAzure
+from tests.support.managed_clusters import InProcessArm
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[str, Any]:
+    return facts.read()
+
+
+@pytest.fixture(scope="module")
+def lived(azure: EmbeddedAzure, table: dict[str, Any]) -> dict[str, list[str]]:
+    words = {"unique": f"r{uuid.uuid4().hex[:12]}", "tenant": azure.tenant_id, "principal": azure.principal_id}
+    lives = Lives(azure.client.request, table, words)
+    lives.live(LIVES)
+    return lives.differences
+
+
+@pytest.fixture(scope="module")
+def clusters_lived(table: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
+    arm = InProcessArm(tmp_path_factory.mktemp("clusters"))
+
+    def send(method: str, url: str, /, *, params: Mapping[str, str] | None = None, json: Any = None) -> httpx.Response:
+        return arm.run(arm.client.request(method, url, params=params, json=json))
+
+    lives = Lives(send, table, {"unique": "lab"})
+    lives.live(CLUSTER_LIVES)
+    yield lives.differences
+    arm.close()
+
+
+@pytest.mark.parametrize("life", LIVES, ids=lambda each: each.arm_type)
+def test_a_type_answers_as_recorded(life: Life, lived: dict[str, list[str]]) -> None:
+    assert lived[life.arm_type] == []
+
+
+@pytest.mark.parametrize("life", CLUSTER_LIVES, ids=lambda each: each.arm_type)
+def test_a_type_of_clusters_answers_as_recorded(life: Life, clusters_lived: dict[str, list[str]]) -> None:
+    assert clusters_lived[life.arm_type] == []
+
+
+def test_the_data_plane_of_batch_answers_as_recorded(azure: EmbeddedAzure, group: str, table: dict[str, Any]) -> None:
+    name = f"r{uuid.uuid4().hex[:12]}"
+    made = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{name}", {"location": "westeurope"}, "2024-07-01")
+    settle(azure.client.request, made)
+    recorded: dict[str, set[tuple[int, str]]] = {}
+    for form in table[facts.DATA_PLANE]["answers"]:
+        recorded.setdefault(form["operation"], set()).add((form["status"], form.get("code", "")))
+    token = azure.token("https://batch.core.windows.net/.default")
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json; odata=minimalmetadata"}
+    differences: list[str] = []
+    with azure.http(headers=headers) as client:
+        for call in BATCH_CALLS:
+            sent = client.build_request(
+                call.method,
+                f"/batch/{name}/{call.path}",
+                params={"api-version": "2024-07-01.20.0"},
+                json=call.body,
+                headers=call.headers,
+            )
+            answer = client.send(sent)
+            operation = f"{call.method.lower()} {facts.pattern(call.path.split('/'))}"
+            code = error_code(answer.json()) or "" if answer.status_code >= 400 else ""
+            known = {form for form in recorded[operation] if form[1] == call.code}
+            if (answer.status_code, code) not in known:
+                differences.append(f"{operation}: answered {answer.status_code} {code}, recorded {sorted(known)}")
+    assert differences == []
