@@ -184,6 +184,6 @@ def _cloud(url: str, tenant: str) -> dict[str, Any]:
             "azureDataLakeStoreFileSystem": host,
             "keyVaultDns": host,
             "sqlServerHostname": host,
-            "storage": host,
+            "storage": f"core.{host}",
         },
     }
