@@ -31,6 +31,7 @@ from localazure.arm.store import Store
 from localazure.batch.pools import Pools
 from localazure.batch.service.app import DataPlane
 from localazure.batch.work import Work
+from localazure.blobs import hosts
 from localazure.blobs.service import Blobs
 from localazure.containers.images import Images, default_cache
 from localazure.containers.runtime import Runtime
@@ -186,7 +187,7 @@ def application(start: Start) -> ASGIApp:
         ],
         lifespan=lifespan,
     )
-    return services.endpoints.around(_with_headers(faults.around(inner)))
+    return services.endpoints.around(_with_headers(hosts.around(faults.around(inner))))
 
 
 def serve(start: Start, listening: list[socket.socket]) -> None:

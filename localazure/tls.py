@@ -10,9 +10,10 @@ from pathlib import Path
 import certifi
 import trustme
 
+from localazure.blobs.hosts import SUFFIX
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
 
-HOSTS = ("localhost", "127.0.0.1")
+HOSTS = ("localhost", "127.0.0.1", f"*{SUFFIX}")
 
 
 def authority(folder: LocalFolder) -> trustme.CA:

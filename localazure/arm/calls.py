@@ -39,6 +39,12 @@ class Calls:
         if question is not None:
             resource = checks.stored(kind, resource_id, self._services.store)
             return _response(await kind.questions[question](resource, self._call(resource, body, query, path, caller)))
+        offer, path = _matching(kind.offers, tail)
+        if offer is not None:
+            group = checks.group_of(resource_id, self._services.store)
+            checks.parent(kind, resource_id, group, self._services.store)
+            resource = self._services.store.get(resource_id.key) or Resource(id=resource_id, body={})
+            return _response(await kind.offers[offer](resource, self._call(resource, body, query, path, caller)))
         pattern, path = _matching(kind.actions, tail)
         if pattern is None:
             raise not_implemented(f"the action '{tail}' on '{kind.arm_type}'")

@@ -124,6 +124,14 @@ class Kind:
         """POST {id}/{pattern} that changes nothing, such as one for logs: answered while a long operation runs too."""
         return {}
 
+    @property
+    def offers(self) -> Mapping[str, Action]:
+        """POST {id}/{pattern} for a resource that needn't exist yet, such as an address to upload its files to.
+
+        The action is handed the stored resource, or a record of that id that isn't stored. The parent has to be there.
+        """
+        return {}
+
     def routes(self, services: "Services") -> list["BaseRoute"]:  # noqa: ARG002
         """Paths outside of ARM that this service answers, such as a build log's address. They carry no ARM token."""
         return []

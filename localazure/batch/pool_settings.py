@@ -5,11 +5,15 @@ In: the body as it is stored, with the service's defaults where it was silent. O
 
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.services import driver_extension, vm_images
+from azure_gpu.catalog.services.batch import installs, node_agents
+from azure_gpu.catalog.services.vm_image_table import IMAGES
+from azure_gpu.catalog.services.vm_images import ImageReference, Software
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from localazure.arm.store import Body
+from localazure.machines.model import DRIVER_OF_IMAGES
 
 DEFAULT_RESIZE_TIMEOUT = "PT15M"
 
@@ -32,6 +36,7 @@ class PoolSettings(NamedTuple):
     identities: tuple[str, ...]  # ids of the pool's user-assigned identities
     image: Body
     scale: Body  # scaleSettings
+    driver: str  # version of NVIDIA's driver on its nodes; "": none
 
     @property
     def multi_instance(self) -> bool:
@@ -61,4 +66,16 @@ def read(name: str, location: str, body: Body) -> PoolSettings:
         identities=tuple((body.get("identity") or {}).get("userAssignedIdentities") or ()),
         image=machine.get("imageReference") or {},
         scale=properties.get("scaleSettings") or {},
+        driver=_driver(properties, machine),
     )
+
+
+def _driver(properties: Body, machine: Body) -> str:
+    """From the image, an extension, or a start task that calls an installer which is known by its name."""
+    names = [str((machine.get("imageReference") or {}).get(part) or "") for part in ("publisher", "offer", "sku")]
+    image = vm_images.find(ImageReference(*names), IMAGES)
+    of_image = image is not None and Software.NVIDIA_DRIVER in image.has
+    wanted = (driver_extension.PUBLISHER.lower(), driver_extension.NVIDIA_LINUX.lower())
+    extensions = {(str(one.get("publisher")).lower(), str(one.get("type")).lower()) for one in machine.get("extensions") or ()}
+    started = installs.installs_driver(str((properties.get("startTask") or {}).get("commandLine") or ""))
+    return DRIVER_OF_IMAGES if of_image or started or wanted in extensions else ""

@@ -30,7 +30,7 @@ class NodePlace(NamedTuple):
     node_id: str
     dedicated: bool
     root: Path  # AZ_BATCH_NODE_ROOT_DIR
-    programs: str = ""  # a folder for the front of PATH
+    programs: str = ""  # folders for the front of PATH
 
 
 def of_node(place: NodePlace, packages: dict[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from localazure.blobs.errors import BlobError, invalid_query, invalid_uri
+from localazure.blobs.hosts import SUFFIX
 
 PREFIX = "/blob/"
 _ACCOUNT = re.compile(r"[a-z0-9]{3,24}")
@@ -66,12 +67,19 @@ def of_url(url: str, server: str) -> Asked | None:
     """What a whole URL names; None where it leads to another server than `server`, such as https://localhost:8443."""
     try:
         parts = urlsplit(url)
-        same = parts.username is None and parts.password is None and _origin(url) == _origin(server)
+        scheme, host, port = _origin(url)
+        account = host.removesuffix(SUFFIX) if host.endswith(SUFFIX) else ""
+        same = (
+            parts.username is None
+            and parts.password is None
+            and (scheme, "localhost" if account else host, port) == _origin(server)
+        )
     except ValueError:
         return None
-    if not same or not parts.path.startswith(PREFIX):
+    path = f"{PREFIX}{account}{parts.path}" if account else parts.path
+    if not same or not path.startswith(PREFIX):
         return None
-    return Asked(of_path(parts.path), query_of(parts.query))
+    return Asked(of_path(path), query_of(parts.query))
 
 
 def query_of(raw_query: str) -> dict[str, str]:

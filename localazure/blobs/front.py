@@ -16,6 +16,7 @@ from localazure.blobs import batches, containers, copying, delegation, documents
 from localazure.blobs.access import Access, Grant, Incoming
 from localazure.blobs.addresses import of_path, query_of
 from localazure.blobs.errors import BlobError, invalid_header
+from localazure.blobs.hosts import SIGNED_PATH
 from localazure.blobs.operations import Operation, operation_of, passed_on
 from localazure.blobs.upstream import Upstream
 from localazure.services import Services
@@ -140,7 +141,8 @@ def _incoming(request: Request) -> Incoming:
             raise invalid_header(f"{key} stands there twice")
         headers.setdefault(key, value.decode("latin-1"))
     client = request.client.host if request.client else ""
-    within: batches.Within = request.scope.get(batches.WITHIN) or batches.Within("", raw_path)
+    signed_path = request.scope.get(SIGNED_PATH, raw_path)
+    within: batches.Within = request.scope.get(batches.WITHIN) or batches.Within("", signed_path)
     version = headers.get("x-ms-version") or within.version
     if version and not _VERSION.fullmatch(version):
         raise invalid_header("x-ms-version")

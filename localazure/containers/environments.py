@@ -4,6 +4,7 @@ In: a Python version and the text of requirement files. Out: the folder of a vir
 by a hash of what is in it and shared by all images that ask for the same. A half-made one lacks its marker and is made anew.
 """
 
+import asyncio
 import hashlib
 import json
 import re
@@ -56,13 +57,16 @@ class Environments:
 
     async def _create(self, folder: Path, python: str, step: str, log: BuildLog) -> None:
         environment = {**machine.fetching_environment(), "UV_PYTHON_DOWNLOADS": "never"}
-        found = shutil.which(f"python{python}", path=environment["PATH"])
-        ours = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if ours != python and found is None:
-            log.say(f"this machine has no Python {python}; the image gets Python {ours}")
-        interpreter = found if ours != python and found else sys.executable
+        interpreter = await asyncio.to_thread(machine.interpreter, python, environment["PATH"])
+        if interpreter is None:
+            log.say(
+                f"this machine has no Python {python}; the image gets Python {sys.version_info.major}.{sys.version_info.minor}"
+            )
         await log.run(
-            step, [uv.find_uv_bin(), "venv", "--no-project", "--python", interpreter, str(folder)], self._folder, environment
+            step,
+            [uv.find_uv_bin(), "venv", "--no-project", "--python", interpreter or sys.executable, str(folder)],
+            self._folder,
+            environment,
         )
 
 

@@ -21,8 +21,10 @@ from localazure.entra import federation
 from localazure.entra.federation import Federated, FederationError, KeySet
 from localazure.entra.identity import Identity
 from localazure.entra.tokens import LIFETIME_SECONDS, Tokens
+from localazure.lists import vm_images
 
 CLOUD_NAME = "AzureLocal"
+IMAGE_ALIASES = "/vm-image-aliases"
 _SCOPES_OF_USERS = ("openid", "profile", "offline_access", "email")
 _LIST_VERSION = "2019-05-01"  # until then the metadata was a list of clouds; later versions give one object
 
@@ -48,6 +50,7 @@ class Endpoints:
     def routes(self) -> list[Route]:
         return [
             Route("/metadata/endpoints", self.metadata),
+            Route(IMAGE_ALIASES, self.image_aliases),
             Route("/{tenant}/v2.0/.well-known/openid-configuration", self.discovery),
             Route("/{tenant}/.well-known/openid-configuration", self.discovery),
             Route("/{tenant}/discovery/v2.0/keys", self.keys),
@@ -58,6 +61,9 @@ class Endpoints:
     async def metadata(self, request: Request) -> JSONResponse:
         cloud = _cloud(self._url, self._identity.tenant_id)
         return JSONResponse([cloud] if request.query_params.get("api-version") == _LIST_VERSION else cloud)
+
+    async def image_aliases(self, request: Request) -> JSONResponse:  # noqa: ARG002
+        return JSONResponse(vm_images.aliases())
 
     async def discovery(self, request: Request) -> JSONResponse:
         if refusal := self._wrong_tenant(request):
@@ -177,13 +183,13 @@ def _cloud(url: str, tenant: str) -> dict[str, Any]:
         "sqlManagement": url,
         "media": url,
         "activeDirectoryDataLake": url,
-        "vmImageAliasDoc": f"{url}/vm-image-aliases",
+        "vmImageAliasDoc": f"{url}{IMAGE_ALIASES}",
         "suffixes": {
             "acrLoginServer": host,
             "azureDataLakeAnalyticsCatalogAndJob": host,
             "azureDataLakeStoreFileSystem": host,
             "keyVaultDns": host,
             "sqlServerHostname": host,
-            "storage": host,
+            "storage": f"core.{host}",
         },
     }

@@ -30,7 +30,7 @@ class BlobServices(Kind):
     shows_state = False
     patchable = False
     created_status = 200  # it was there
-    extra_api_versions = frozenset({"2026-09-01"})  # azure-mgmt-storage 25.3
+    extra_api_versions = frozenset({"2025-08-01", "2026-09-01"})  # azure-cli 2.91, azure-mgmt-storage 25.3
 
     def implied(self, resource_id: ArmId, store: Store) -> Resource | None:
         account = store.get(self.parent_id(resource_id))

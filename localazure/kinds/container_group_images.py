@@ -5,25 +5,16 @@ workloads, which the checkout that the server was started in holds. Everything e
 that it can't reach.
 """
 
-from collections.abc import Mapping
-
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
-from localazure.kinds import attached_identities, registry_access
+from localazure.kinds import article_images, attached_identities, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
 
-# Microsoft Docs, container-instances-gpu.md, 2019-04-17: the two examples; and where each image moved to later.
-ARTICLE_IMAGES: Mapping[str, str] = {
-    "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1": "vector_add",
-    "k8s.gcr.io/cuda-vector-add:v0.1": "vector_add",
-    "docker.io/microsoft/samples-tf-mnist-demo:gpu": "mnist",
-    "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu": "mnist",
-}
 _LISTS = ("initContainers", "containers")
 
 
@@ -39,7 +30,7 @@ def check_access(group: str, body: Body, services: Services) -> None:
             reason = image_reference.check(text, target)[0]
             # The service's own code isn't known.
             raise ArmError(400, "InvalidImageName", f"'{text}': {reason.message}.", target=target)
-        if str(reference) in ARTICLE_IMAGES:
+        if str(reference) in article_images.WORKLOADS:
             continue
         reason = _no_access(reference, body, services)
         if reason:
@@ -61,11 +52,12 @@ async def pull(container: Body, group: str, services: Services) -> Image:
     text = container["properties"]["image"]
     reference = image_reference.parse(text)
     target = f"properties.containers.{container['name']}.image"
-    workload = ARTICLE_IMAGES.get(str(reference))
+    workload = article_images.WORKLOADS.get(str(reference))
     if workload is not None:
         log = services.settings.state / "logs" / f"build-{workload}.log"
         try:
-            return await services.images.build(services.settings.checkout / "workloads" / workload, "Dockerfile", {}, [text], log)
+            context = services.settings.checkout / "workloads" / workload
+            return article_images.as_published(workload, await services.images.build(context, "Dockerfile", {}, [text], log))
         except BuildFailedError as error:
             reason = f"It stands for workloads/{workload}, whose build failed: {error} (log: {log})"
             raise inaccessible(text, group, target, reason) from error
@@ -79,7 +71,7 @@ def _no_access(reference: ImageReference, body: Body, services: Services) -> str
     """Why an image can't be pulled, or ""."""
     registry = registry_access.registry_at(reference.registry, services)
     if registry is None:
-        known = ", ".join(sorted(ARTICLE_IMAGES))
+        known = ", ".join(sorted(article_images.WORKLOADS))
         return (
             f"The embedded Azure reaches no registry {reference.registry}: it has the images that its own registries built "
             f"(<name>{LOGIN_SUFFIX}), and {known}."

@@ -18,8 +18,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
-from localazure.kinds import attached_identities, registry_access
-from localazure.kinds.container_group_images import ARTICLE_IMAGES
+from localazure.kinds import article_images, attached_identities, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
 
@@ -41,7 +40,7 @@ def check(body: Body, containers: list[Body], previous: Resource | None, service
             continue
         registry = registry_access.registry_at(reference.registry, services)
         if registry is None:
-            known = ", ".join(sorted({*ARTICLE_IMAGES, QUICKSTART, f"{PYTHON}:3.*"}))
+            known = ", ".join(sorted({*article_images.WORKLOADS, QUICKSTART, f"{PYTHON}:3.*"}))
             why = (
                 f"The embedded Azure reaches no registry {reference.registry}: it has the images that its own registries built "
                 f"(<name>{LOGIN_SUFFIX}), and {known}."
@@ -58,7 +57,7 @@ def check(body: Body, containers: list[Body], previous: Resource | None, service
 
 def is_public(reference: ImageReference) -> bool:
     """Whether it is one of the images that nobody needs credentials for."""
-    return str(reference) in ARTICLE_IMAGES or str(reference) == QUICKSTART or reference.name == PYTHON
+    return str(reference) in article_images.WORKLOADS or str(reference) == QUICKSTART or reference.name == PYTHON
 
 
 async def pull(text: str, services: Services) -> Image:
@@ -69,8 +68,11 @@ async def pull(text: str, services: Services) -> Image:
     reference = str(parsed)
     if reference == QUICKSTART:
         return await _build(_QUICKSTART_CONTEXT, text, services)
-    if reference in ARTICLE_IMAGES:
-        return await _build(services.settings.checkout / "workloads" / ARTICLE_IMAGES[reference], text, services)
+    if reference in article_images.WORKLOADS:
+        workload = article_images.WORKLOADS[reference]
+        return article_images.as_published(
+            workload, await _build(services.settings.checkout / "workloads" / workload, text, services)
+        )
     image = services.images.find(text)
     if image is None:
         message = f"The image '{text}' was built, but is no longer among this machine's images; build it again."

@@ -12,17 +12,19 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import not_implemented
-from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.kind import Action, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
+from localazure.kinds import ml_uploads
 from localazure.kinds.blob_containers import as_arm
 from localazure.kinds.ml_kind import MlKind, bad_request, keep_with_workspace, user_error, workspace_of
 from localazure.kinds.ml_uris import blob_of, is_known
 from localazure.services import Services
 
+# The parameters of a list of code → the properties that azure-ai-ml 1.35.2 gives a version that it has uploaded.
+_HASHES = {"hash": "hash_sha256", "hashversion": "hash_version"}
 _CHANGEABLE = frozenset({"description", "isArchived", "properties", "stage", "tags"})
 MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")  # azure-ai-ml 1.35.2, AssetTypes
-_NO_UPLOAD = "the upload of local files to a workspace; upload them to its storage account, and name them by their URI"
 
 
 class _Containers(MlKind):
@@ -56,10 +58,6 @@ class _Versions(MlKind):
     patchable = False
     parent_type = azure_types.ML_WORKSPACE.arm_type  # the container comes with its first version
     container_type: ClassVar[AzureType]
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"startPendingUpload": self.start_upload}
 
     def parent_id(self, resource_id: ArmId) -> str:
         return resource_id.scope.rsplit("/", 2)[0]
@@ -107,9 +105,6 @@ class _Versions(MlKind):
         body: Body = {"properties": {"isArchived": False, "tags": {}, "properties": {}}}
         store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
 
-    async def start_upload(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        raise not_implemented(_NO_UPLOAD)
-
 
 class ModelContainers(_Containers):
     azure_type = azure_types.ML_MODEL_CONTAINER
@@ -132,6 +127,10 @@ class ModelVersions(_Versions):
     azure_type = azure_types.ML_MODEL_VERSION
     container_type = azure_types.ML_MODEL_CONTAINER
 
+    @property
+    def offers(self) -> Mapping[str, Action]:
+        return {"startPendingUpload": ml_uploads.start}
+
     def check_new(self, change: Change) -> None:
         properties = change.properties
         _check_uri(str(properties.get("modelUri") or ""), "modelUri")
@@ -152,6 +151,31 @@ class CodeVersions(_Versions):
 
     azure_type = azure_types.ML_CODE_VERSION
     container_type = azure_types.ML_CODE_CONTAINER
+
+    @property
+    def offers(self) -> Mapping[str, Action]:
+        return {"startPendingUpload": ml_uploads.start}
+
+    def read(self, body: Body) -> Body:
+        """Numbers among the properties are taken as text: azure-ai-ml 1.35.2 sends `hash_version` as one."""
+        given = (body.get("properties") or {}).get("properties")
+        if not isinstance(given, dict):
+            return body
+        read = {name: str(value) if type(value) in (int, float) else value for name, value in given.items()}
+        return {**body, "properties": {**body["properties"], "properties": read}}
+
+    def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
+        """None of code that isn't there yet: azure-ai-ml 1.35.2 looks for the same files before it uploads the first version."""
+        workspace = scope.rsplit("/", 2)[0]
+        if services.store.get(scope) is None and services.store.get(workspace) is not None:
+            return []
+        return super().listed(scope, conditions, services)
+
+    def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
+        """`hash` and `hashVersion`: the versions whose properties have the hash that a client has computed of their files."""
+        hashes = {_HASHES[name]: value for name, value in query.items() if name in _HASHES}
+        found = super().chosen(listed, query)
+        return [each for each in found if all(_has(each, name, value) for name, value in hashes.items())]
 
     def check_new(self, change: Change) -> None:
         _check_uri(str(change.properties.get("codeUri") or ""), "codeUri")
@@ -184,6 +208,10 @@ class EnvironmentVersions(_Versions):
 
     def view(self, resource: Resource, services: Services) -> Body:
         return merged(super().view(resource, services), {"properties": {"environmentType": "UserCreated"}})
+
+
+def _has(version: Resource, name: str, value: str) -> bool:
+    return str((version.properties.get("properties") or {}).get(name)) == value
 
 
 def _check_uri(uri: str, name: str) -> None:

@@ -17,7 +17,9 @@ from localazure.services import SUBSCRIPTION, Services
 
 _NAMESPACE = uuid.UUID("5c1f7f3e-8f0e-5e0b-9f5b-0d8e6f3c2b11")  # of the ids below; chosen once
 # azure-mgmt-network 30 and azure-cli 2.91, which ask at versions that the installed SDK doesn't have
-LATER_VERSIONS = frozenset({"2024-07-01", "2024-10-01", "2025-01-01", "2025-03-01", "2025-05-01", "2025-07-01"})
+LATER_VERSIONS = frozenset(
+    {"2024-07-01", "2024-10-01", "2025-01-01", "2025-03-01", "2025-05-01", "2025-07-01", "2025-09-01", "2026-01-01"}
+)
 
 
 class NetworkKind(Kind):

@@ -1,22 +1,31 @@
-"""Features of resource providers, for which a subscription registers: each is registered, but where a fault says otherwise.
+"""Features of resource providers, for which a subscription registers: each is registered, unless a fault says otherwise.
 
-In: a namespace and a feature's name. Out: what `az feature show` prints. A fault names both, as in
-`Microsoft.ContainerService/AKSInfinibandSupport`. Which features there are isn't known here, so that any name is one.
+A fault names namespace and feature, as in `Microsoft.ContainerService/AKSInfinibandSupport`; registering ends what it says.
+Which features exist isn't known here, so that any name is one.
 """
 
 from typing import Any
 
-from localazure.lists.deviations import Deviations
+from localazure.arm.store import Store
+from localazure.lists.deviations import REGISTERED, Deviations
 from localazure.services import SUBSCRIPTION
 
 API_VERSIONS = frozenset({"2015-12-01", "2021-07-01"})
+_DOCUMENT = "features"
 
 
-def feature(namespace: str, name: str, deviations: Deviations) -> dict[str, Any]:
+def register(namespace: str, name: str, store: Store) -> None:
+    kept = store.document(_DOCUMENT) or {"names": []}
+    store.put_document(_DOCUMENT, {"names": sorted({*kept["names"], f"{namespace}/{name}".lower()})})
+
+
+def feature(namespace: str, name: str, deviations: Deviations, store: Store) -> dict[str, Any]:
+    """What `az feature show` prints."""
     full = f"{namespace}/{name}"
+    registered = full.lower() in (store.document(_DOCUMENT) or {"names": []})["names"]
     return {
         "id": f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Features/providers/{namespace}/features/{name}",
         "name": full,
         "type": "Microsoft.Features/providers/features",
-        "properties": {"state": deviations.registration(full)},
+        "properties": {"state": REGISTERED if registered else deviations.registration(full)},
     }

@@ -70,9 +70,11 @@ def is_name_check(below: Sequence[str]) -> bool:
 def answered(method: str, segments: Sequence[str], version: str, conditions: str, services: Services) -> Response:
     """The list at a path for which `is_list` holds. `segments` is the whole path as it was sent, `conditions` its `$filter`."""
     below = [segment.lower() for segment in segments[2:]]
-    if _is_feature(below) and method == "GET":
+    if _is_feature(below) and (method == "GET" or (method == "POST" and below[-1] == "register")):
         checks.listed_api_version("features", features.API_VERSIONS, version)
-        return answers.respond(200, features.feature(segments[5], segments[7], services.deviations))
+        if method == "POST":
+            features.register(segments[5], segments[7], services.store)
+        return answers.respond(200, features.feature(segments[5], segments[7], services.deviations, services.store))
     served = _LISTS.get(_path(below))
     if served is None or method != "GET":
         raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
@@ -115,7 +117,15 @@ def _path(below: Sequence[str]) -> tuple[str, ...]:
 
 def _is_feature(below: Sequence[str]) -> bool:
     match list(below):
-        case ["providers", namespace, "providers", _, "features", _]:
+        case ["providers", namespace, "providers", _, "features", _] | [
+            "providers",
+            namespace,
+            "providers",
+            _,
+            "features",
+            _,
+            "register",
+        ]:
             return namespace == _FEATURES
         case _:
             return False

@@ -1,7 +1,6 @@
-"""Microsoft.Compute: the Marketplace images that are known, as `az vm create` looks them up: the versions of one, and a version.
+"""Microsoft.Compute: the Marketplace images that are known, as `az vm create` and `az vm image list` look them up.
 
-In: a path below `locations`. Out: the answer, or None where the path is none of these. An image that the catalog doesn't
-know isn't there; of versions there is the newest that a source names, else 1.0.0.
+An image that the catalog doesn't know isn't there; of versions there is the newest that a source names, else 1.0.0.
 """
 
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.services import SUBSCRIPTION
 
@@ -17,18 +16,51 @@ API_VERSIONS = frozenset({"2022-11-01", "2024-07-01", "2024-11-01", "2025-04-01"
 _UNKNOWN_VERSION = "1.0.0"
 
 
+# The names by which `az vm create` and `az vm image list` know images: azure-cli 2.91, command_modules/vm/alias.json.
+_ALIASES = {
+    "Linux": {
+        "Ubuntu2204": ("Canonical", "0001-com-ubuntu-server-jammy", "22_04-lts-gen2"),
+        "Ubuntu2404": ("Canonical", "ubuntu-24_04-lts", "server"),
+    },
+    "Windows": {"Win2022Datacenter": ("MicrosoftWindowsServer", "WindowsServer", "2022-datacenter-g2")},
+}
+_LEVELS = ("Publishers", "ArtifactTypes/VMImage/Offers", "Skus", "Versions")  # of a path, in ARM's spelling
+
+
+def aliases() -> Body:
+    """The document at the cloud's `vmImageAliasDoc`."""
+    named = {
+        system: {
+            alias: {"publisher": publisher, "offer": offer, "sku": sku, "version": "latest", "architecture": "x64"}
+            for alias, (publisher, offer, sku) in images.items()
+        }
+        for system, images in _ALIASES.items()
+    }
+    return {"outputs": {"aliases": {"type": "object", "value": named}}}
+
+
 def is_image(below: Sequence[str]) -> bool:
     """`below`: what follows the subscription, in lower case."""
-    match list(below[:8]), list(below[8:]):
-        case ["providers", "microsoft.compute", "locations", _, "publishers", _, "artifacttypes", "vmimage"], rest:
-            return rest[::2] == ["offers", "skus", "versions"]
+    match list(below[:5]), list(below[5:]):
+        case ["providers", "microsoft.compute", "locations", _, "publishers"], [] | [_, "artifacttypes", "vmimage", "offers"]:
+            return True
+        case ["providers", "microsoft.compute", "locations", _, "publishers"], [_, "artifacttypes", "vmimage", *rest]:
+            return rest[::2] in (["offers"], ["offers", "skus"], ["offers", "skus", "versions"])
         case _:
             return False
 
 
 def answered(segments: Sequence[str]) -> Body | list[Body]:
-    """The versions of an image, or one of them. `segments`: the whole path as it was sent."""
-    location, publisher, offer, sku = segments[5], segments[7], segments[11], segments[13]
+    """What a path lists: publishers, offers of one, SKUs of an offer, versions of a SKU; or one version.
+
+    `segments`: the whole path as it was sent. ArmError 404 for an image that isn't known.
+    """
+    location, names = segments[5], [*segments[7:8], *segments[11:17:2]]
+    if len(names) < 3:
+        return _names(location, names)
+    if len(segments) == 14:
+        raise not_implemented("a SKU of an image; list the versions of it")
+    publisher, offer, sku = names[:3]
     reference = ImageReference(publisher, offer, sku)
     image = vm_images.find(reference, IMAGES)
     if image is None:
@@ -40,6 +72,21 @@ def answered(segments: Sequence[str]) -> Body | list[Body]:
     if segments[15] not in (version, "latest"):
         raise _not_found(location, publisher, offer, sku, segments[15])
     return {**shown, "properties": _properties(image)}
+
+
+def _names(location: str, above: Sequence[str]) -> list[Body]:
+    """The publishers, or what a publisher or an offer has. An image whose row stands for a whole offer has no SKU to show."""
+    wanted = [name.lower() for name in above]
+    found = {
+        image.reference[len(above)]: None
+        for image in IMAGES
+        if [part.lower() for part in image.reference[: len(above)]] == wanted and image.reference[len(above)]
+    }
+    if above and not found:
+        raise _not_found(location, *above)
+    path = "".join(f"/{level}/{name}" for level, name in zip(_LEVELS, above, strict=False))
+    prefix = f"/Subscriptions/{SUBSCRIPTION}/Providers/Microsoft.Compute/Locations/{location}{path}/{_LEVELS[len(above)]}"
+    return [{"location": location, "name": name, "id": f"{prefix}/{name}"} for name in sorted(found)]
 
 
 def _version(location: str, reference: ImageReference, version: str) -> Body:

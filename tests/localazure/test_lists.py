@@ -285,3 +285,28 @@ def test_faults_of_the_subscription_are_listed_with_what_they_say(azure: Embedde
     assert "limit 48" in said
     assert azure.get(f"{SUBSCRIPTION_ID}/resourceGroups/none", GROUPS).status_code == 404
     assert "limit 48" in azure.command("fault", "list").stdout
+
+
+def test_images_are_listed_as_az_vm_image_list_asks_for_them(azure: EmbeddedAzure) -> None:
+    images = client(ComputeManagementClient, azure).virtual_machine_images
+    assert "microsoft-dsvm" in [each.name for each in images.list_publishers("westeurope")]
+    assert "ubuntu-hpc" in [each.name for each in images.list_offers("westeurope", "Microsoft-DSVM")]
+    skus_ = [each.name for each in images.list_skus("westeurope", "microsoft-dsvm", "ubuntu-hpc")]
+    assert {"2204", "2404"} <= set(skus_)
+    (version,) = images.list("westeurope", "microsoft-dsvm", "ubuntu-hpc", "2204")
+    assert version.id is not None
+    assert version.id.endswith(f"/Skus/2204/Versions/{version.name}")
+    with pytest.raises(HttpResponseError) as refused:
+        images.list_offers("westeurope", "nobody")
+    assert refused.value.status_code == 404
+    cloud = azure.http().get("/metadata/endpoints", params={"api-version": "2022-09-01"}).json()
+    aliases = azure.http().get(cloud["vmImageAliasDoc"]).json()["outputs"]["aliases"]["value"]
+    assert aliases["Linux"]["Ubuntu2204"]["publisher"] == "Canonical"
+
+
+def test_features_are_registered_as_az_feature_register_asks_for_it(azure: EmbeddedAzure) -> None:
+    feature = f"{SUBSCRIPTION_ID}/providers/Microsoft.Features/providers/Microsoft.ContainerService/features/AKSInfinibandSupport"
+    fault(azure, "provider", "Microsoft.ContainerService/AKSInfinibandSupport", "NotRegistered")
+    assert azure.get(feature, "2021-07-01").json()["properties"]["state"] == "NotRegistered"
+    assert azure.post(f"{feature}/register", "2021-07-01").json()["properties"]["state"] == "Registered"
+    assert azure.get(feature, "2021-07-01").json()["properties"]["state"] == "Registered"

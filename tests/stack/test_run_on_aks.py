@@ -46,6 +46,35 @@ if os.environ.get("UNTIL"):
         time.sleep(0.05)
 sys.exit(int(os.environ.get("CODE", "0")))
 """
+# As Azure's page on GPU nodes prints it (aks/use-nvidia-gpu, 2026-07), with fewer steps.
+PAGE_JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  labels:
+    app: samples-tf-mnist-demo
+  name: samples-tf-mnist-demo
+spec:
+  template:
+    metadata:
+      labels:
+        app: samples-tf-mnist-demo
+    spec:
+      containers:
+      - name: samples-tf-mnist-demo
+        image: mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu
+        args: ["--max_steps", "20"]
+        imagePullPolicy: IfNotPresent
+        resources:
+          limits:
+           nvidia.com/gpu: 1
+      restartPolicy: OnFailure
+      tolerations:
+      - key: "sku"
+        operator: "Equal"
+        value: "gpu"
+        effect: "NoSchedule"
+"""
 WHO = """\
 import os, pathlib
 assert pathlib.Path(os.environ["AZURE_FEDERATED_TOKEN_FILE"]).is_file()
@@ -332,3 +361,18 @@ def test_a_saved_model_that_a_run_leaves_is_a_model_of_the_workspace(stack: Prog
     done = run(stack, str(script), *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"the model digits, version 1: python -m operations up --stack {stack.name} registers it" in done.stderr
+
+
+def test_the_pages_own_job_trains_on_a_gpu_node(kubernetes_bin: Path, kubeconfig: Path, stack: ProgramStack) -> None:
+    def kubectl(*words: str, given: str = "") -> str:
+        line = [str(kubernetes_bin / "kubectl"), "--kubeconfig", str(kubeconfig), "--namespace", "default", *words]
+        done = subprocess.run(line, input=given, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    kubectl("apply", "-f", "-", given=PAGE_JOB)
+    kubectl("wait", "--for=condition=complete", "job/samples-tf-mnist-demo", f"--timeout={SECONDS}s")
+    log = kubectl("logs", "job/samples-tf-mnist-demo")
+    assert "Accuracy at step 10: " in log
+    assert json.loads(log.splitlines()[-1])["steps"] == 20
+    kubectl("delete", "job", "samples-tf-mnist-demo")

@@ -30,7 +30,7 @@ credential = ClientSecretCredential(
 )
 metadata = {
     "resource_manager": url + "/", "active_directory": url, "aml_resource_id": "https://ml.azure.com",
-    "azure_portal": url, "storage_endpoint": "localhost", "registry_discovery_endpoint": url + "/",
+    "azure_portal": url, "storage_endpoint": url.replace("https://", "core."), "registry_discovery_endpoint": url + "/",
 }
 client = MLClient(
     credential, told["subscription"], told["group"], told["workspace"], enable_telemetry=False, cloud="LocalARM",
@@ -53,11 +53,19 @@ def run(azure: EmbeddedAzure, workspace: str, script: str, **given: Any) -> Any:
         "workspace": parts[-1],
         "given": given,
     }
+    # The client makes a storage account's address itself, below `localhost`, which not every machine's resolver knows.
+    resolver = {"PYTHONPATH": str(Path(__file__).with_name("localhost_names"))}
     trust = {"REQUESTS_CA_BUNDLE": str(azure.ca_bundle), "SSL_CERT_FILE": str(azure.ca_bundle)}
     done = subprocess.run(
         [python(), "-c", _HEAD + textwrap.dedent(script) + _TAIL],
         input=json.dumps(told),
-        env={**os.environ, **trust, "NO_PROXY": "localhost,127.0.0.1", "AZURE_ML_CLI_PRIVATE_FEATURES_ENABLED": "false"},
+        env={
+            **os.environ,
+            **trust,
+            **resolver,
+            "NO_PROXY": "localhost,127.0.0.1,.localhost",
+            "AZURE_ML_CLI_PRIVATE_FEATURES_ENABLED": "false",
+        },
         capture_output=True,
         text=True,
         timeout=LIMIT_SECONDS,

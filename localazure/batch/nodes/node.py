@@ -7,6 +7,7 @@ says why there is none. A node whose agent is lost comes up again by itself, as 
 import asyncio
 import hashlib
 import logging
+import os
 import secrets
 import shutil
 from collections.abc import Awaitable, Callable
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch import failures
-from localazure.batch.nodes import connection
+from localazure.batch.nodes import connection, gpus
 from localazure.batch.nodes.connection import AgentLostError, Connection
 from localazure.batch.pool_settings import PoolSettings
 from localazure.batch.task_environment import NodePlace
@@ -90,7 +91,8 @@ class Node:
     @property
     def place(self) -> NodePlace:
         around = self.around
-        programs = str(self.folder / PROGRAMS) if self.has_programs else ""
+        folders = [self.folder / PROGRAMS] if self.has_programs else []
+        programs = os.pathsep.join(str(each) for each in (gpus.programs(self.folder), *folders) if each is not None)
         return NodePlace(
             around.account_name, around.account_url, self.settings.name, self.id, self.dedicated, self.root, programs
         )

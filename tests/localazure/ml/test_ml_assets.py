@@ -148,9 +148,26 @@ def test_code_is_a_folder_of_blobs(azure: EmbeddedAzure, workspace: str) -> None
     uri = f"https://{account_of(azure, workspace)}.blob.core.windows.net/{default_container(azure, workspace)}/code"
     made = done(azure, azure.put(f"{workspace}/codes/scoring/versions/1", {"properties": {"codeUri": uri}}, ML))
     assert made["properties"]["codeUri"] == uri
-    upload_ = azure.post(f"{workspace}/codes/scoring/versions/1/startPendingUpload", ML, {})
-    assert upload_.status_code == 501
-    assert "the upload of local files" in refused(upload_)[2]
+
+
+def test_files_of_code_go_to_the_address_that_the_workspace_gives(azure: EmbeddedAzure, workspace: str) -> None:
+    version = f"{workspace}/codes/uploaded/versions/1"
+    assert azure.get(f"{workspace}/codes/uploaded/versions", ML, hash="abc", hashVersion="1").json() == {"value": []}
+    asked = {"pendingUploadType": "TemporaryBlobReference"}
+    given = azure.post(f"{version}/startPendingUpload", ML, asked).json()["blobReferenceForConsumption"]
+    again = azure.post(f"{version}/startPendingUpload", ML, asked).json()["blobReferenceForConsumption"]
+    assert again["blobUri"] == given["blobUri"]
+    container, _, signature = given["credential"]["sasUri"].partition("?")
+    with azure.http() as client:
+        sent = client.put(f"{container}/score.py?{signature}", content=b"pass", headers={"x-ms-blob-type": "BlockBlob"})
+        assert sent.status_code == 201, sent.text
+    properties = {"codeUri": given["blobUri"], "properties": {"hash_sha256": "abc", "hash_version": 1}}
+    done(azure, azure.put(version, {"properties": properties}, ML))
+    for value, found in (("abc", ["1"]), ("def", [])):
+        listed = azure.get(f"{workspace}/codes/uploaded/versions", ML, hash=value, hashVersion="1").json()["value"]
+        assert [each["name"] for each in listed] == found
+    refusal = azure.post(f"{version}/startPendingUpload", ML, {"pendingUploadType": "Other"})
+    assert refused(refusal)[:2] == (400, "BadRequest")
 
 
 def test_a_container_goes_with_its_versions(azure: EmbeddedAzure, workspace: str) -> None:

@@ -1,0 +1,40 @@
+"""The program of the article's image takes the flags that Azure's pages print."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from localazure.containers.images import Image
+from localazure.kinds import article_images
+
+BUILT = Image(
+    digest="sha256:1",
+    root=Path("root"),
+    environment=None,
+    entrypoint=("python", "-m", "mnist_training"),
+    cmd=(),
+    env={},
+    workdir="/app",
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["--max_steps", "500"], ["--steps", "500"]),
+        (["--max_steps=20", "--seed", "7"], ["--steps", "20", "--seed", "7"]),
+        (["--log_dir", "/tmp/logs", "--learning_rate=0.01"], ["--learning-rate", "0.01"]),
+        ([], []),
+    ],
+)
+def test_flags_of_the_pages_are_those_of_the_workload(tmp_path: Path, given: list[str], expected: list[str]) -> None:
+    (tmp_path / "mnist_training.py").write_text("import sys; print(sys.argv[1:])")
+    _, *rest = article_images.as_published("mnist", BUILT).entrypoint
+    done = subprocess.run([sys.executable, *rest, *given], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(expected)
+
+
+def test_the_vector_addition_is_started_as_it_was_built() -> None:
+    assert article_images.as_published("vector_add", BUILT) is BUILT
