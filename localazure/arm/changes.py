@@ -19,6 +19,8 @@ from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
 
+ACCEPTED = 202
+
 
 class Changes:
     """What writes, one change at a time for one resource."""
@@ -105,8 +107,12 @@ class Changes:
         status = kind.created_status if previous is None else kind.updated_status
         if kind.long_running:
             record.state = "Creating" if previous is None else "Updating"
+            record.service = merged(record.service, kind.begun(change))
             operation = self._operations.provision(kind, change)
-            return answers.respond(status, answers.document(kind, record, self._services), self._operations.headers(operation))
+            polls = kind.created_polls if previous is None else kind.updated_polls
+            # One that is only accepted isn't shown yet.
+            shown = None if status == ACCEPTED else answers.document(kind, record, self._services)
+            return answers.respond(status, shown, self._operations.headers(operation, polls))
         record.service = merged(record.service, await kind.provision(change))
         group = checks.group_of(change.id, self._store)
         checks.parent(kind, change.id, group, self._store)  # it may have gone meanwhile
@@ -132,11 +138,10 @@ class Changes:
                 return self._accepted(kind, self._operations.remove(resource, as_of))
             shown = answers.document(kind, resource, self._services) if kind.delete_shows_resource else None
             await removal.remove(resource, self._kinds, self._services, self._locks, self._operations.cancel)
-            return answers.respond(200, shown)
+            return answers.respond(kind.deleted_status, shown)
 
     def _accepted(self, kind: Kind, operation: Operation) -> Response:
-        final = "location" if kind.arm_type == RESOURCE_GROUP_TYPE else "both"
-        return answers.respond(202, headers=self._operations.headers(operation, final=final))
+        return answers.respond(ACCEPTED, headers=self._operations.headers(operation, kind.deleted_polls))
 
     def _canonical(self, kind: Kind, resource_id: ArmId, group: Resource | None) -> ArmId:
         """The id as ARM answers it: what lies above in its stored spelling, type names in their own, the name as given."""
