@@ -53,7 +53,7 @@ class Changes:
             whole = kind.patched(previous.body, body)
             if "tags" in body:
                 whole["tags"] = body["tags"]
-            return await self._put(kind, resource_id, whole, caller)
+            return await self._put(kind, resource_id, whole, caller, patching=True)
 
     def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:
         """The service takes a whole resource and reads its tags. What else would change is refused by name."""
@@ -97,15 +97,15 @@ class Changes:
         change.body = merged(kind.defaults(change), change.body)  # which `check` may have added to
         return change
 
-    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
+    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller, *, patching: bool = False) -> Response:
         previous = self._store.get(resource_id.key)
         if previous is not None:
             checks.group_of(resource_id, self._store)
             self.refuse_while_busy(kind, previous)
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
-        status = kind.created_status if previous is None else kind.updated_status
-        if kind.long_running:
+        status = kind.created_status if previous is None else kind.patched_status if patching else kind.updated_status
+        if kind.long_running and not (patching and kind.patches_at_once):
             record.state = "Creating" if previous is None else "Updating"
             record.service = merged(record.service, kind.begun(change))
             operation = self._operations.provision(kind, change)
@@ -113,6 +113,7 @@ class Changes:
             # One that is only accepted isn't shown yet.
             shown = None if status == ACCEPTED else answers.document(kind, record, self._services)
             return answers.respond(status, shown, self._operations.headers(operation, polls))
+        record.service = merged(record.service, kind.begun(change))
         record.service = merged(record.service, await kind.provision(change))
         group = checks.group_of(change.id, self._store)
         checks.parent(kind, change.id, group, self._store)  # it may have gone meanwhile

@@ -99,11 +99,13 @@ class Kind:
     created_status: int = 201
     updated_status: int = 200
     deleted_status: int = 200  # where DELETE isn't long-running
+    patched_status: int = 200
     created_polls: Polls = "async"  # what the answer to a long PUT that creates names
-    updated_polls: Polls = "async"
+    updated_polls: Polls = "async"  # of a PATCH too
     deleted_polls: Polls = "both"
     states: Mapping[str, str] = MappingProxyType({})  # ours -> the service's, as `provisioningState` shows them
     patchable: bool = True  # the service has PATCH; else 405
+    patches_at_once: bool = False  # a PATCH is done when it is answered, where a PUT is long-running
     patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
     delete_shows_resource: bool = False  # DELETE answers the resource as it was, with 200
