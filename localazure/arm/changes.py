@@ -105,7 +105,7 @@ class Changes:
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
         status = kind.created_status if previous is None else kind.patched_status if patching else kind.updated_status
-        if kind.long_running and not (patching and kind.patches_at_once):
+        if kind.long_running and not (previous is not None and kind.updates_at_once):
             record.state = "Creating" if previous is None else "Updating"
             record.service = merged(record.service, kind.begun(change))
             operation = self._operations.provision(kind, change)

@@ -105,7 +105,7 @@ class Kind:
     deleted_polls: Polls = "both"
     states: Mapping[str, str] = MappingProxyType({})  # ours -> the service's, as `provisioningState` shows them
     patchable: bool = True  # the service has PATCH; else 405
-    patches_at_once: bool = False  # a PATCH is done when it is answered, where a PUT is long-running
+    updates_at_once: bool = False  # of a long-running type: only what creates goes on after its answer
     patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
     delete_shows_resource: bool = False  # DELETE answers the resource as it was, with 200
