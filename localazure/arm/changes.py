@@ -107,14 +107,15 @@ class Changes:
         status = kind.created_status if previous is None else kind.patched_status if patching else kind.updated_status
         if kind.long_running and not (previous is not None and kind.updates_at_once):
             record.state = "Creating" if previous is None else "Updating"
-            record.service = merged(record.service, kind.begun(change))
+            made = kind.begun(change)  # which may have written to the record
+            record.service = merged(record.service, made)
             operation = self._operations.provision(kind, change)
             polls = kind.created_polls if previous is None else kind.updated_polls
             # One that is only accepted isn't shown yet.
             shown = None if status == ACCEPTED else answers.document(kind, record, self._services)
             return answers.respond(status, shown, self._operations.headers(operation, polls))
-        record.service = merged(record.service, kind.begun(change))
-        record.service = merged(record.service, await kind.provision(change))
+        for made in (kind.begun(change), await kind.provision(change)):
+            record.service = merged(record.service, made)
         group = checks.group_of(change.id, self._store)
         checks.parent(kind, change.id, group, self._store)  # it may have gone meanwhile
         self._store.put(record)

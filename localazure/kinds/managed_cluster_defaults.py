@@ -70,7 +70,6 @@ def _defaults(change: Change, given: Body) -> Body:
         "bootstrapProfile": {"artifactSource": "Direct"},
         "disableLocalAccounts": False,
         "enableRBAC": True,
-        "hostedSystemProfile": {"enabled": False},
         "kubernetesVersion": version,
         "metricsProfile": {"costAnalysis": {"enabled": False}},
         "networkProfile": network,

@@ -66,6 +66,13 @@ class ManagedClusters(Kind):
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
         return invalid("managedCluster.name", f"it takes {allowed}")
 
+    def read(self, body: Body) -> Body:
+        """Without what is newer than the SDK's description, and comes back with what a client got."""
+        given = body.get("properties")
+        if not isinstance(given, dict) or "hostedSystemProfile" not in given:
+            return body
+        return {**body, "properties": {name: value for name, value in given.items() if name != "hostedSystemProfile"}}
+
     def check(self, change: Change) -> None:
         if change.previous is not None and power(change.previous) == STOPPED:
             raise wrong_power(change.previous.state, STOPPED, "updating")
@@ -128,6 +135,7 @@ class ManagedClusters(Kind):
         body = attached_identities.shown(merged(resource.body, resource.service), services)
         properties = {name: value for name, value in body["properties"].items() if name != _POOLS}
         properties[_POOLS] = managed_cluster_pools.shown_of(resource, body["properties"].get(_POOLS) or [], services)
+        properties["hostedSystemProfile"] = {"enabled": False}  # Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10)
         properties["maxAgentPools"] = managed_cluster_pools.MOST_POOLS
         properties["powerState"] = {"code": power(resource)}
         version = resource.private.get("version") or resource.private.get("planned")

@@ -26,12 +26,17 @@ _DEFAULT_TYPE: Body = {
 
 
 class MlComputes(MlKind):
-    """Created in the background."""
+    """Created in the background.
+
+    Headers and what is shown of an attached machine: Azure Service Operator's session
+    Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01).
+    """
 
     azure_type = azure_types.ML_COMPUTE
     parent_type = azure_types.ML_WORKSPACE.arm_type
     long_running = True
     long_running_delete = True
+    deleted_polls = "async"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -61,10 +66,16 @@ class MlComputes(MlKind):
         lasting = inner(before)
         return {"properties": {**common, **kept, "properties": merged(own, lasting)}}
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         compute, services = change.stored, change.services
         now = services.clock.stamp()
         made = (compute.service.get("properties") or {}).get("createdOn") or now
+        attached = kind_of(compute.body) != AML_COMPUTE
+        own = attached_identities.own(compute, services)
+        return merged(own, {"properties": {"createdOn": made, "modifiedOn": now, "isAttachedCompute": attached}})
+
+    async def provision(self, change: Change) -> Body:
+        compute, services = change.stored, change.services
         if kind_of(compute.body) == AML_COMPUTE:
             settings = inner(compute.body)
             least = int(settings["scaleSettings"].get("minNodeCount") or 0)
@@ -73,9 +84,7 @@ class MlComputes(MlKind):
             if short is not None:
                 raise short
             await services.ml_jobs.apply_compute(compute)
-        attached = kind_of(compute.body) != AML_COMPUTE
-        own = attached_identities.own(compute, services)
-        return merged(own, {"properties": {"createdOn": made, "modifiedOn": now, "isAttachedCompute": attached}})
+        return {"properties": {"modifiedOn": services.clock.stamp()}}
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
         compute = services.store.get(resource_id.key)
@@ -96,7 +105,7 @@ class MlComputes(MlKind):
             case "Kubernetes":
                 live = {"instanceTypes": instance_types(resource)}
             case _:
-                pass
+                live = ml_compute_rules.shown_machine(resource, services)
         properties = {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}
         return {**merged(body, {"properties": properties}), "systemData": system_data.of(resource, services)}
 
