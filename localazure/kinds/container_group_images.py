@@ -1,7 +1,7 @@
 """Which image a container means, and whether its group may pull it.
 
-What was built here can be pulled, and the public images that this machine stands in for. Everything else is refused as the service
-refuses an image that it can't reach.
+What was built here can be pulled, and the public images that this machine stands in for. Everything else is refused as the
+service refuses an image that it can't reach.
 """
 
 from azure_gpu.formats import image_reference

@@ -3,7 +3,8 @@
 import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PAGE = b"<html><head><title>Welcome to Azure Container Instances!</title></head><body><h1>Welcome to Azure Container Instances!</h1></body></html>"
+TITLE = "Welcome to Azure Container Instances!"
+PAGE = f"<html><head><title>{TITLE}</title></head><body><h1>{TITLE}</h1></body></html>".encode()
 
 
 class Page(BaseHTTPRequestHandler):
