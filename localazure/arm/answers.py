@@ -17,7 +17,8 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
     """The resource with id, name and type, with its provisioning state where the type has one, and without secrets."""
     body = without_secrets(kind, kind.view(resource, services))
     if kind.shows_state:
-        body["properties"] = {"provisioningState": resource.state, **body.get("properties", {})}
+        state = kind.states.get(resource.state, resource.state)
+        body["properties"] = {"provisioningState": state, **body.get("properties", {})}
     return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
 
 

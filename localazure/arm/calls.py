@@ -58,7 +58,7 @@ class Calls:
             answer = await kind.actions[pattern](resource, call)
             if answer.work is not None:
                 operation = self._operations.act(resource, pattern, call.as_of, answer.work)
-                answer.headers = {**self._operations.headers(operation, final="both"), **answer.headers}
+                answer.headers = {**self._operations.headers(operation, "both"), **answer.headers}
             return _response(answer)
 
     def _call(self, resource: Resource, body: Body, query: Mapping[str, str], path: Mapping[str, str], caller: Caller) -> Call:

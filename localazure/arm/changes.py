@@ -19,6 +19,8 @@ from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
 
+ACCEPTED = 202
+
 
 class Changes:
     """What writes, one change at a time for one resource."""
@@ -51,7 +53,7 @@ class Changes:
             whole = kind.patched(previous.body, body)
             if "tags" in body:
                 whole["tags"] = body["tags"]
-            return await self._put(kind, resource_id, whole, caller)
+            return await self._put(kind, resource_id, whole, caller, patching=True)
 
     def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:
         """The service takes a whole resource and reads its tags. What else would change is refused by name."""
@@ -95,19 +97,25 @@ class Changes:
         change.body = merged(kind.defaults(change), change.body)  # which `check` may have added to
         return change
 
-    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
+    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller, *, patching: bool = False) -> Response:
         previous = self._store.get(resource_id.key)
         if previous is not None:
             checks.group_of(resource_id, self._store)
             self.refuse_while_busy(kind, previous)
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
-        status = kind.created_status if previous is None else kind.updated_status
-        if kind.long_running:
+        status = kind.created_status if previous is None else kind.patched_status if patching else kind.updated_status
+        if kind.long_running and not (previous is not None and kind.updates_at_once):
             record.state = "Creating" if previous is None else "Updating"
+            made = kind.begun(change)  # which may have written to the record
+            record.service = merged(record.service, made)
             operation = self._operations.provision(kind, change)
-            return answers.respond(status, answers.document(kind, record, self._services), self._operations.headers(operation))
-        record.service = merged(record.service, await kind.provision(change))
+            polls = kind.created_polls if previous is None else kind.updated_polls
+            # One that is only accepted isn't shown yet.
+            shown = None if status == ACCEPTED else answers.document(kind, record, self._services)
+            return answers.respond(status, shown, self._operations.headers(operation, polls))
+        for made in (kind.begun(change), await kind.provision(change)):
+            record.service = merged(record.service, made)
         group = checks.group_of(change.id, self._store)
         checks.parent(kind, change.id, group, self._store)  # it may have gone meanwhile
         self._store.put(record)
@@ -132,11 +140,10 @@ class Changes:
                 return self._accepted(kind, self._operations.remove(resource, as_of))
             shown = answers.document(kind, resource, self._services) if kind.delete_shows_resource else None
             await removal.remove(resource, self._kinds, self._services, self._locks, self._operations.cancel)
-            return answers.respond(200, shown)
+            return answers.respond(kind.deleted_status, shown)
 
     def _accepted(self, kind: Kind, operation: Operation) -> Response:
-        final = "location" if kind.arm_type == RESOURCE_GROUP_TYPE else "both"
-        return answers.respond(202, headers=self._operations.headers(operation, final=final))
+        return answers.respond(ACCEPTED, headers=self._operations.headers(operation, kind.deleted_polls))
 
     def _canonical(self, kind: Kind, resource_id: ArmId, group: Resource | None) -> ArmId:
         """The id as ARM answers it: what lies above in its stored spelling, type names in their own, the name as given."""

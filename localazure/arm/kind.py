@@ -7,11 +7,12 @@ A kind adds the rules of its service and the work it does. All methods run on th
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.errors import ArmError, conflict, not_implemented, resource_not_found
 from localazure.arm.store import Body, Resource, Store
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class Answer:
 
 Action = Callable[[Resource, Call], Awaitable[Answer]]
 
+# Where a client is told to poll: the operation's status (Azure-AsyncOperation), its result (Location), both, or nowhere.
+Polls = Literal["async", "location", "both", "none"]
+
 
 class Kind:
     """One ARM type. Subclasses set the class attributes and override what their service does."""
@@ -94,7 +98,14 @@ class Kind:
     long_running_delete: bool = False  # DELETE answers 202 and `remove` runs in the background
     created_status: int = 201
     updated_status: int = 200
+    deleted_status: int = 200  # where DELETE isn't long-running
+    patched_status: int = 200
+    created_polls: Polls = "async"  # what the answer to a long PUT that creates names
+    updated_polls: Polls = "async"  # of a PATCH too
+    deleted_polls: Polls = "both"
+    states: Mapping[str, str] = MappingProxyType({})  # ours -> the service's, as `provisioningState` shows them
     patchable: bool = True  # the service has PATCH; else 405
+    updates_at_once: bool = False  # of a long-running type: only what creates goes on after its answer
     patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
     delete_shows_resource: bool = False  # DELETE answers the resource as it was, with 200
@@ -165,6 +176,11 @@ class Kind:
         """The service's refusal of a name. `allowed` says the rule in words."""
         return ArmError(400, "InvalidResourceName", f"Resource name {name} is invalid. It takes {allowed}.", target="name")
 
+    def not_found(self, resource_id: ArmId) -> ArmError:
+        """The refusal of a reading of what isn't there, in ARM's words."""
+        pairs = resource_id.text.split("/")[-2 * self.arm_type.count("/") :]
+        return resource_not_found(self.arm_type, "/".join(pairs[1::2]), resource_id.resource_group)
+
     def read(self, body: Body) -> Body:
         """`body` as the service reads it, where it takes more than its description says. Asked before the shape is judged."""
         return body
@@ -185,6 +201,10 @@ class Kind:
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         """What the service fills in where the body is silent, in the body's shape. Laid under the body, deeply."""
+        return {}
+
+    def begun(self, change: Change) -> Body:  # noqa: ARG002
+        """What the service has set by the time it answers a long PUT, as `provision` returns it, before which it is asked."""
         return {}
 
     async def provision(self, change: Change) -> Body:  # noqa: ARG002

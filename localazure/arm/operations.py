@@ -13,7 +13,7 @@ from typing import Any
 from localazure import activity_log
 from localazure.arm import removal
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.kind import Change, Kind, Polls, merged
 from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
@@ -120,16 +120,17 @@ class Operations:
 
     # Polling
 
-    def headers(self, operation: Operation, *, final: str = "async") -> dict[str, str]:
-        """What tells a client where to poll. `final`: "async" for the status document alone, "both", or "location"."""
+    def headers(self, operation: Operation, polls: Polls = "async") -> dict[str, str]:
+        """What tells a client where to poll."""
         resource = operation.resource_id.split("/")
         namespace = resource[6] if len(resource) > 6 else "Microsoft.Resources"
         base = f"{self._services.settings.url}/subscriptions/{resource[2]}/providers/{namespace}"
-        statuses = f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"
-        results = f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"
-        chosen = {"async": {"Azure-AsyncOperation": statuses}, "location": {"Location": results}}
-        both = {"Azure-AsyncOperation": statuses, "Location": results}
-        return {**chosen.get(final, both), "Retry-After": str(RETRY_AFTER_SECONDS)}
+        named: dict[str, str] = {}
+        if polls in ("async", "both"):
+            named["Azure-AsyncOperation"] = f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"
+        if polls in ("location", "both"):
+            named["Location"] = f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"
+        return {**named, "Retry-After": str(RETRY_AFTER_SECONDS)} if named else {}
 
     def find(self, operation_id: str) -> Operation:
         operation = self._services.store.get_operation(operation_id)

@@ -238,10 +238,15 @@ class Arm:
             headers = self.operations.headers(operation) if operation.status == "InProgress" else {}
             return answers.respond(200, status_document(operation, "/" + "/".join(arrived.segments)), headers)
         if operation.status == "InProgress":
-            return answers.respond(202, headers=self.operations.headers(operation, final="location"))
+            return answers.respond(202, headers=self.operations.headers(operation, "location"))
         if operation.error is not None:
             return answers.respond(409, {"error": operation.error})
-        return answers.respond(204) if operation.result is None else answers.respond(200, operation.result)
+        if operation.result is not None:
+            return answers.respond(200, operation.result)
+        made = self._services.store.get(operation.resource_id) if operation.kind == "put" else None
+        if made is None:
+            return answers.respond(204)
+        return answers.respond(200, answers.document(self._kinds[made.id.type.lower()], made, self._services))
 
 
 def _only(arrived: Arrived, method: str) -> None:

@@ -1,7 +1,8 @@
 """What AKS fills in where a pool is silent, and what of an existing pool stays when an update doesn't name it.
 
-In: a pool's properties as sent, those that it had, the cluster. Out: whole properties. Defaults: Microsoft Learn, REST reference
-of Microsoft.ContainerService 2025-09-01, "Agent Pools - Create Or Update"; articles/aks/spot-node-pool.md for Spot machines.
+In: a pool's properties as sent, those that it had, the cluster. Out: whole properties. Defaults: Azure Service Operator's session
+Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24); Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01,
+"Agent Pools - Create Or Update"; articles/aks/spot-node-pool.md for Spot machines.
 """
 
 from datetime import date
@@ -68,11 +69,12 @@ def _defaults(pool: Body, cluster: Body, as_of: date) -> Body:
         "osType": "Linux",
         "powerState": {"code": "Running"},
         "scaleDownMode": "Delete",
+        "securityProfile": {"enableSecureBoot": False, "enableVTPM": False, "sshAccess": "LocalUser"},
         "type": "VirtualMachineScaleSets",
         "vmSize": DEFAULT_SIZE,
     }
     if pool.get("scaleSetPriority") != "Spot":
-        defaults["upgradeSettings"] = {"maxSurge": "10%"}
+        defaults["upgradeSettings"] = {"maxSurge": "10%", "maxUnavailable": "0"}
     size = SIZES.find(str(pool.get("vmSize") or DEFAULT_SIZE))
     if size is not None and size.gpu is not None:
         defaults["gpuProfile"] = {"driver": "Install"}

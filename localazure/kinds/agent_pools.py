@@ -6,6 +6,7 @@ What they run on is `services.cluster_pools`'. The same pools stand in the clust
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
@@ -42,6 +43,16 @@ class AgentPools(Kind):
 
     def busy(self, resource: Resource) -> ArmError:
         return pending(f"Another agentpool operation ({resource.id.name} - {resource.state})")
+
+    def not_found(self, resource_id: ArmId) -> ArmError:
+        """The service's own: Azure Service Operator's session Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24)."""
+        cluster = resource_id.scope.rsplit("/", 1)[-1]
+        return ArmError(
+            404,
+            "NotFound",
+            f"Could not find the agentpool: {resource_id.name} in subscription: {resource_id.subscription}, resourceGroup: "
+            f"{resource_id.resource_group}, resourceName: {cluster}.",
+        )
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
         return invalid("agentPoolProfile.name")

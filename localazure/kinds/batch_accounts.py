@@ -1,7 +1,9 @@
 """Accounts of Azure Batch: an address, keys, a linked storage account, and quotas that are counted from its pools.
 
-Created at once; the real service takes some seconds and a 202. Its network rules and the encryption of its data are kept as they
+Its network rules and the encryption of its data are kept as they
 are given and change nothing. What lies below an account (jobs and tasks) is served at `accountEndpoint`, by `localazure/batch`.
+Statuses, headers and families: Azure Service Operator's session Test_Batch_Account_CRUD_v20240701 (2025-11-11); that an
+update is done when it is answered: the Azure CLI's test_batch_general_arm_cmd (2021-02-22), where it is a PATCH.
 Defaults of the service: Microsoft Learn, REST reference of Microsoft.Batch 2024-07-01, "Batch Account - Create".
 """
 
@@ -26,7 +28,10 @@ class BatchAccounts(Kind):
     """The list over the subscription is `localazure/lists/batch.py`'s."""
 
     azure_type = azure_types.BATCH_ACCOUNT
-    created_status = 200  # clients take 200 and 202, and no 201
+    created_status = 202
+    created_polls = deleted_polls = "location"
+    long_running = True
+    updates_at_once = True
     long_running_delete = True
 
     @property
@@ -58,7 +63,7 @@ class BatchAccounts(Kind):
             defaults["autoStorage"] = {"authenticationMode": "StorageKeys"}
         return {"identity": {"type": "None"}, "properties": defaults}
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         resource = change.stored
         if change.previous is None:
             resource.private["keys"] = {name.lower(): _new_key() for name in KEY_NAMES}

@@ -9,6 +9,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
+from localazure.kinds.batch_families import FAMILIES
 from localazure.lists.asked import Asked
 from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.services import Services
@@ -23,7 +24,9 @@ SPOT_REACHED = "AccountLowPriorityCoreQuotaReached"
 def shown(account: Resource, services: Services) -> Body:
     """The account's properties that tell its quotas, as they are now."""
     asked = Asked(region=account.location, as_of=services.clock.as_of, deviations=services.deviations)
-    families = [{"name": family, "coreQuota": _limit(account, family, FAMILY_VCPUS, services)} for family in asked.families()]
+    sold = asked.families()
+    later = [family for family in sold if not any(same_family(family, other) for other in FAMILIES)]
+    families = [{"name": name, "coreQuota": _of_family(account, name, sold, services)} for name in (*FAMILIES, *later)]
     return {
         "activeJobAndJobScheduleQuota": ACTIVE_JOBS,
         "dedicatedCoreQuota": _limit(account, "cores", TOTAL_VCPUS, services),
@@ -32,6 +35,12 @@ def shown(account: Resource, services: Services) -> Body:
         "lowPriorityCoreQuota": _limit(account, "lowPriorityCores", SPOT_VCPUS, services),
         "poolQuota": pool_quota(account, services),
     }
+
+
+def _of_family(account: Resource, name: str, sold: list[str], services: Services) -> int:
+    """vCPUs of a family: none of one that the catalog has no size of."""
+    family = next((one for one in sold if same_family(one, name)), "")
+    return _limit(account, family, FAMILY_VCPUS, services) if family else 0
 
 
 def pool_quota(account: Resource, services: Services) -> int:

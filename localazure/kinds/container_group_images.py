@@ -1,8 +1,7 @@
 """Which image a container means, and whether its group may pull it.
 
-Only what was built here can be pulled. Two images of a public article of 2019 are known by name, and stand for this project's own
-workloads, which the checkout that the server was started in holds. Everything else is refused as the service refuses an image
-that it can't reach.
+What was built here can be pulled, and the public images that this machine stands in for. Everything else is refused as the
+service refuses an image that it can't reach.
 """
 
 from azure_gpu.formats import image_reference
@@ -11,7 +10,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
-from localazure.kinds import article_images, attached_identities, registry_access
+from localazure.kinds import attached_identities, public_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
 
@@ -30,7 +29,7 @@ def check_access(group: str, body: Body, services: Services) -> None:
             reason = image_reference.check(text, target)[0]
             # The service's own code isn't known.
             raise ArmError(400, "InvalidImageName", f"'{text}': {reason.message}.", target=target)
-        if str(reference) in article_images.WORKLOADS:
+        if public_images.is_public(reference):
             continue
         reason = _no_access(reference, body, services)
         if reason:
@@ -48,18 +47,17 @@ def inaccessible(image: str, group: str, target: str, reason: str) -> ArmError:
 
 
 async def pull(container: Body, group: str, services: Services) -> Image:
-    """The image of a container whose access was checked. An image of the article is built now, where it hasn't been."""
+    """The image of a container whose access was checked. A public one is built now, where it hasn't been."""
     text = container["properties"]["image"]
     reference = image_reference.parse(text)
     target = f"properties.containers.{container['name']}.image"
-    workload = article_images.WORKLOADS.get(str(reference))
-    if workload is not None:
-        log = services.settings.state / "logs" / f"build-{workload}.log"
+    if reference is not None and public_images.is_public(reference):
+        context = public_images.context_of(reference, services)
+        log = services.settings.state / "logs" / f"build-{context.name}.log"
         try:
-            context = services.settings.checkout / "workloads" / workload
-            return article_images.as_published(workload, await services.images.build(context, "Dockerfile", {}, [text], log))
+            return await public_images.built(reference, text, log, services)
         except BuildFailedError as error:
-            reason = f"It stands for workloads/{workload}, whose build failed: {error} (log: {log})"
+            reason = f"It stands for {context.name}, whose build failed: {error} (log: {log})"
             raise inaccessible(text, group, target, reason) from error
     image = services.images.find(text)
     if image is None:
@@ -71,10 +69,9 @@ def _no_access(reference: ImageReference, body: Body, services: Services) -> str
     """Why an image can't be pulled, or ""."""
     registry = registry_access.registry_at(reference.registry, services)
     if registry is None:
-        known = ", ".join(sorted(article_images.WORKLOADS))
         return (
             f"The embedded Azure reaches no registry {reference.registry}: it has the images that its own registries built "
-            f"(<name>{LOGIN_SUFFIX}), and {known}."
+            f"(<name>{LOGIN_SUFFIX}), and {public_images.KNOWN}."
         )
     if services.images.find(str(reference)) is None:
         return f"The registry {registry.id.name} has no image {reference.repository}:{reference.tag or reference.digest}."

@@ -1,4 +1,7 @@
-"""Workload profiles of a managed environment: which the service has, and what it refuses of them at a date.
+"""Workload profiles of a managed environment: which the service has and adds, and what it refuses of them at a date.
+
+Beside other profiles there is always one of the type Consumption: Azure Service Operator's session
+Test_App_ManagedEnvironment_20250101_CRUD (2025-08-18).
 
 Codes of the service were read in Azure/azure-cli issues 31239 (WorkloadProfileInvalidNameTooLong) and 30526 and
 hashicorp/terraform-provider-azurerm issue 31763 (WorkloadProfilePropertyNotSupported); their sentences are given there. The
@@ -28,7 +31,8 @@ def known_type(given: str) -> str:
 
 
 def check(body: Body, previous: Resource | None, as_of: date) -> None:
-    """ArmError 400 for the first profile that the environment can't have. Writes types in their own spelling into `body`."""
+    """ArmError 400 for the first profile that the environment can't have. Writes types in their own spelling into `body`, and the
+    profile that the service adds."""
     profiles = body["properties"].get("workloadProfiles") or []
     before = {one["name"] for one in (previous.properties.get("workloadProfiles") or [])} if previous else set[str]()
     seen: set[str] = set()
@@ -45,6 +49,8 @@ def check(body: Body, previous: Resource | None, as_of: date) -> None:
             raise _refusal("WorkloadProfileInvalidNameTooLong", message, f"{path}.name")
         added_later = previous is not None and profile["name"] not in before
         _check_type(profile, body["location"], path, as_of, added_later=added_later)
+    if profiles and CONSUMPTION.lower() not in seen and all(one["workloadProfileType"] != CONSUMPTION for one in profiles):
+        body["properties"]["workloadProfiles"] = [*profiles, {"name": CONSUMPTION, "workloadProfileType": CONSUMPTION}]
 
 
 def _check_type(profile: Body, location: str, path: str, as_of: date, *, added_later: bool) -> None:

@@ -1,30 +1,24 @@
 """Which image a job's container means, and whether the job may pull it.
 
-As for container groups: what a registry of the embedded Azure built, two images of an article of 2019, and the public sample that
-stands for a job which has no image yet; and plain Python, from which builds start too. Codes and sentences of the service were
-read in
+As for container groups: what a registry of the embedded Azure built, and the public images that this machine stands in for. Codes
+and sentences of the service were read in
   - InvalidParameterValueInContainerTemplate, MANIFEST_UNKNOWN: Azure-Samples/call-center-voice-agent-accelerator issue 3,
     PacktPublishing/Pragmatic-Microservices-with-CSharp-and-Azure issue 81
   - UNAUTHORIZED: Azure/container-apps-deploy-action issue 85
 """
 
-from pathlib import Path
 from urllib.parse import quote
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
-from localazure import apps
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
-from localazure.kinds import article_images, attached_identities, registry_access
+from localazure.kinds import attached_identities, public_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
 
-QUICKSTART = "mcr.microsoft.com/k8se/quickstart-jobs:latest"
-PYTHON = "docker.io/library/python"  # any tag that names a version
-_QUICKSTART_CONTEXT = Path(apps.__file__).parent / "quickstart"
 CODE = "InvalidParameterValueInContainerTemplate"
 SYSTEM = "system"  # in place of an identity's id: the job's own
 
@@ -36,14 +30,13 @@ def check(body: Body, containers: list[Body], previous: Resource | None, service
         reference = image_reference.parse(text)
         if reference is None:
             raise _invalid(container, image_reference.check(text, "image")[0].message, "")
-        if is_public(reference):
+        if public_images.is_public(reference):
             continue
         registry = registry_access.registry_at(reference.registry, services)
         if registry is None:
-            known = ", ".join(sorted({*article_images.WORKLOADS, QUICKSTART, f"{PYTHON}:3.*"}))
             why = (
                 f"The embedded Azure reaches no registry {reference.registry}: it has the images that its own registries built "
-                f"(<name>{LOGIN_SUFFIX}), and {known}."
+                f"(<name>{LOGIN_SUFFIX}), and {public_images.KNOWN}."
             )
             raise _invalid(container, _unauthorized(reference), why)
         why = _refused(reference, registry, body, previous, services)
@@ -55,24 +48,11 @@ def check(body: Body, containers: list[Body], previous: Resource | None, service
             )
 
 
-def is_public(reference: ImageReference) -> bool:
-    """Whether it is one of the images that nobody needs credentials for."""
-    return str(reference) in article_images.WORKLOADS or str(reference) == QUICKSTART or reference.name == PYTHON
-
-
 async def pull(text: str, services: Services) -> Image:
     """The image of a container whose access was checked. One of the public ones is built now, where it hasn't been."""
-    parsed = image_reference.parse(text)
-    if parsed is not None and parsed.name == PYTHON:
-        return await _build(_plain(parsed, services), text, services)
-    reference = str(parsed)
-    if reference == QUICKSTART:
-        return await _build(_QUICKSTART_CONTEXT, text, services)
-    if reference in article_images.WORKLOADS:
-        workload = article_images.WORKLOADS[reference]
-        return article_images.as_published(
-            workload, await _build(services.settings.checkout / "workloads" / workload, text, services)
-        )
+    reference = image_reference.parse(text)
+    if reference is not None and public_images.is_public(reference):
+        return await _public(reference, text, services)
     image = services.images.find(text)
     if image is None:
         message = f"The image '{text}' was built, but is no longer among this machine's images; build it again."
@@ -80,20 +60,13 @@ async def pull(text: str, services: Services) -> Image:
     return image
 
 
-def _plain(reference: ImageReference, services: Services) -> Path:
-    """A folder whose Dockerfile adds nothing to an image of Python but what it starts by itself."""
-    folder = services.settings.state / "public-images" / f"python-{reference.tag or 'digest'}"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "Dockerfile").write_text(f'FROM {reference}\nCMD ["python3"]\n', encoding="utf-8")
-    return folder
-
-
-async def _build(context: Path, text: str, services: Services) -> Image:
-    log = services.settings.state / "logs" / f"build-{context.name}.log"
+async def _public(reference: ImageReference, text: str, services: Services) -> Image:
+    name = public_images.context_of(reference, services).name
+    log = services.settings.state / "logs" / f"build-{name}.log"
     try:
-        return await services.images.build(context, "Dockerfile", {}, [text], log)
+        return await public_images.built(reference, text, log, services)
     except BuildFailedError as error:
-        message = f"The image '{text}' stands for {context.name}, whose build failed: {error} (log: {log})"
+        message = f"The image '{text}' stands for {name}, whose build failed: {error} (log: {log})"
         raise ArmError(400, CODE, message) from error
 
 

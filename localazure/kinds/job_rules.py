@@ -7,6 +7,8 @@ In: a change, or a template that an execution overrides. Out: nothing, or ArmErr
   - ContainerAppSecretInvalid: pulumi/pulumi-azure-native issue 2807
   - ContainerAppInvalidSecretName: Azure/container-apps-deploy-action issue 116
   - ContainerAppInvalidPropertyValue: DFE-Digital/terraform-azurerm-container-apps-hosting pull request 96
+  - ManagedEnvironmentNotFound, ManagedEnvironmentNotProvisioned: Azure Service Operator's session
+    Test_App_v1api20250101_CreationAndDeletion (2026-04-02)
 Where the service's own code isn't known, ARM's general InvalidRequestContent stands.
 """
 
@@ -90,12 +92,12 @@ def _environment(change: Change) -> Resource:
     is_one = parsed is not None and parsed.is_type(azure_types.MANAGED_ENVIRONMENT.arm_type)
     environment = change.services.store.get(parsed.key) if parsed is not None and is_one else None
     if environment is None:
-        raise ArmError(400, INVALID, f"There is no managed environment with the id '{given}'.", target=target)
+        raise ArmError(404, "ManagedEnvironmentNotFound", f"Environment {given} was not found.", target=target)
     if change.previous is not None and str(change.previous.properties["environmentId"]).lower() != given.lower():
         raise ArmError(400, INVALID, "The environment of a job can't be changed.", target=target)
     if environment.state != "Succeeded":
-        message = f"The managed environment '{environment.id.name}' is in the state {environment.state}, not Succeeded."
-        raise ArmError(409, "ManagedEnvironmentNotProvisioned", message, target=target)
+        message = f"The environment '{given}' has not been provisioned successfully."
+        raise ArmError(400, "ManagedEnvironmentNotProvisioned", message, target=target)
     if environment.location != change.body["location"]:
         message = (
             f"The job lies in '{change.body['location']}' and its managed environment '{environment.id.name}' in "

@@ -2,30 +2,35 @@
 
 `job_rules` says what is refused, `job_images` what can be pulled, `localazure/apps` how executions run, and `job_views` what is
 answered about them. A job is created in the background; the minutes until a GPU is found aren't imitated.
+Statuses, headers, states and what is filled in: Azure Service Operator's session Test_App_Job_20250101_CRUD (2025-08-18).
 """
 
 import asyncio
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.apps import identity_endpoint, log_stream, records, room, schedule
 from localazure.apps.executions import Work
+from localazure.arm import system_data
 from localazure.arm.errors import ArmError, resource_not_found
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
 from localazure.kinds import attached_identities, job_images, job_rules, job_views
-from localazure.kinds.managed_environments import API_VERSIONS, EVENTS
+from localazure.kinds.managed_environments import API_VERSIONS, EVENTS, shown_location
 from localazure.services import Services
 from localazure.shapes import ObjectShape
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-STATES = {"Creating": "InProgress", "Updating": "InProgress"}  # ours -> the service's
+# As many as a job of West US 2 shows (Test_App_v1api20250101_CreationAndDeletion, 2026-04-02), of those kept for documentation
+# (RFC 5737): nothing comes from them.
+OUTBOUND = tuple(f"192.0.2.{number}" for number in range(1, 64))
 
 
 class Jobs(Kind):
@@ -33,6 +38,9 @@ class Jobs(Kind):
     extra_api_versions = API_VERSIONS
     long_running = True
     long_running_delete = True
+    updated_status = 201
+    deleted_polls = "location"
+    states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})
 
     def __init__(self) -> None:
         self._clock: asyncio.Task[None] | None = None  # starts what is scheduled, for as long as the server runs
@@ -77,20 +85,25 @@ class Jobs(Kind):
     def defaults(self, change: Change) -> Body:
         trigger = job_rules.TRIGGERS[change.properties["configuration"]["triggerType"]]
         return {
+            "identity": {"type": "None"},
             "properties": {
-                "configuration": {"replicaRetryLimit": 0, trigger: {"parallelism": 1, "replicaCompletionCount": 1}},
+                "configuration": {
+                    "identitySettings": [],
+                    "replicaRetryLimit": 0,
+                    trigger: {"parallelism": 1, "replicaCompletionCount": 1},
+                },
                 "workloadProfileName": "Consumption",
-            }
+            },
         }
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         resource = change.stored
         scope = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"
         stream = f"{change.services.settings.url}/{EVENTS}{scope}/jobs/{change.id.name}/eventstream"
         own = attached_identities.own(resource, change.services)
         return {
             **own,
-            "properties": {"eventStreamEndpoint": stream, "outboundIpAddresses": ["127.0.0.1"], "runningState": "Ready"},
+            "properties": {"eventStreamEndpoint": stream, "outboundIpAddresses": list(OUTBOUND), "runningState": "Ready"},
         }
 
     async def remove(self, resource: Resource, services: Services) -> None:
@@ -109,17 +122,23 @@ class Jobs(Kind):
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
-        properties = {**body["properties"], "provisioningState": STATES.get(resource.state, resource.state)}
+        properties = body["properties"]
         template = properties["template"]
         shown = {
             kind: [
-                {**one, "resources": {**job_rules.DEFAULT_RESOURCES, **(one.get("resources") or {})}}
+                {**one, "resources": {"ephemeralStorage": "", **job_rules.DEFAULT_RESOURCES, **(one.get("resources") or {})}}
                 for one in template[kind] or []
             ]
             for kind in ("containers", "initContainers")
             if kind in template
         }
-        return {**body, "properties": {**properties, "template": {**template, **shown}}}
+        properties = {**properties, "template": {**template, **shown}}
+        return {
+            **body,
+            "location": shown_location(resource),
+            "properties": properties,
+            "systemData": system_data.of(resource, services),
+        }
 
     # Executions
 

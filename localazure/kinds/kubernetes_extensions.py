@@ -1,8 +1,11 @@
-"""Extensions of clusters. Azure Machine Learning's is imitated as far as ARM sees it: its settings are judged, and it is there.
+"""Extensions of clusters: kept and shown. Azure Machine Learning's settings are judged too; of the others none is known.
 
-What it would put into the cluster (a router, controllers, a scheduler) doesn't run; endpoints there are served without it.
-Rules: the catalog's. Codes are assumed.
+What they would put into the cluster (a router, controllers, a scheduler) doesn't run; endpoints there are served without it.
+Statuses, headers and members: Azure Service Operator's session Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20),
+"the session" below. Rules of Azure Machine Learning's extension: the catalog's. Other codes are assumed.
 """
+
+import uuid
 
 from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.machine_learning import extension
@@ -14,11 +17,12 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_pools
-from localazure.kinds.ml_kind import system_data
 from localazure.kinds.problem_refusals import refusal
 from localazure.services import Services
 
-VERSION = "1.1"  # of what isn't installed: the line of versions that is current
+# Of what isn't installed: of Azure Machine Learning's the line of versions that is current, of Flux the session's.
+VERSIONS = {EXTENSION_TYPE.lower(): "1.1", "microsoft.flux": "1.19.5"}
+UNKNOWN_VERSION = "1.0.0"
 _SETTINGS, _PROTECTED = "configurationSettings", "configurationProtectedSettings"
 
 
@@ -29,29 +33,37 @@ class KubernetesExtensions(Kind):
     location = "none"
     long_running = True
     long_running_delete = True
+    created_polls = updated_polls = "both"  # the session's, and the next line
+    deleted_polls = "async"
 
     def check(self, change: Change) -> None:
         cluster = change.services.store.get(change.id.scope)
         if cluster is None or not cluster.id.is_type(azure_types.MANAGED_CLUSTER.arm_type):
             raise ArmError(404, "ResourceNotFound", f"The cluster '{change.id.scope}' was not found.")
         properties = change.body.setdefault("properties", {})
-        given = properties.get("extensionType") or (change.previous.properties["extensionType"] if change.previous else "")
-        if str(given).lower() != EXTENSION_TYPE.lower():
-            raise not_implemented(f"the extension '{given}'")
-        properties["extensionType"] = EXTENSION_TYPE
-        if (change.body.get("identity") or {}).get("type", "None") != "None":
-            # Azure/azure-powershell issues 22455 and 24321: on AKS an extension has the identity that AKS gives it.
-            reason = "Failed to perform resource identity operation. Status: 'BadRequest'."
-            message = f"Identity operation for resource '{change.id.text}' failed with error '{reason}'."
-            raise ArmError(400, "FailedIdentityOperation", message, target="identity")
-        if "namespace" in (properties.get("scope") or {}):
+        kept = change.previous.properties["extensionType"] if change.previous else ""
+        given = str(properties.get("extensionType") or kept)
+        if not given:
+            raise ArmError(400, "BadRequest", "An extension has an extensionType.", target="properties.extensionType")
+        is_ml = given.lower() == EXTENSION_TYPE.lower()
+        properties["extensionType"] = EXTENSION_TYPE if is_ml else given
+        change.body.pop("identity", None)  # taken and not shown: AKS gives an extension its identity (the session)
+        if is_ml and "namespace" in (properties.get("scope") or {}):
             raise ArmError(400, "BadRequest", f"{EXTENSION_TYPE} is installed for a whole cluster.", target="properties.scope")
         if change.previous is not None and properties.get("scope") not in (None, change.previous.properties["scope"]):
             raise ArmError(400, "BadRequest", "The scope of an extension can't be changed.", target="properties.scope")
-        others = [one for one in of_cluster(cluster, change.services) if one.key != change.id.key]
+        others = [
+            one
+            for one in of_cluster(cluster, change.services)
+            if one.key != change.id.key and str(one.properties["extensionType"]).lower() == given.lower()
+        ]
         if change.creating and others:
-            message = f"An extension of the type {EXTENSION_TYPE} is installed on the cluster as '{others[0].id.name}'."
+            message = (
+                f"An extension of the type {properties['extensionType']} is installed on the cluster as '{others[0].id.name}'."
+            )
             raise ArmError(409, "ExtensionAlreadyExists", message)
+        if not is_ml:
+            return
         found = errors(extension.extension_problems(_request(change, cluster), change.as_of))
         if found:
             raise refusal(found, "BadRequest")
@@ -59,11 +71,12 @@ class KubernetesExtensions(Kind):
     def defaults(self, change: Change) -> Body:
         kept = change.previous.properties if change.previous else {}
         secret = {_PROTECTED: kept[_PROTECTED]} if kept.get(_PROTECTED) else {}
-        scope = kept.get("scope") or {"cluster": {"releaseNamespace": "azureml"}}
+        is_ml = change.properties["extensionType"] == EXTENSION_TYPE
+        scope = kept.get("scope") or {"cluster": {"releaseNamespace": "azureml"} if is_ml else {}}
         return {
             "properties": {
                 "autoUpgradeMinorVersion": True,
-                "releaseTrain": "stable",
+                "releaseTrain": "Stable",
                 "scope": scope,
                 _SETTINGS: {},
                 _PROTECTED: {},
@@ -71,17 +84,25 @@ class KubernetesExtensions(Kind):
             },
         }
 
+    def begun(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"isSystemExtension": False, "statuses": []}}
+
     async def provision(self, change: Change) -> Body:
-        version = str(change.properties.get("version") or VERSION)
-        return {"properties": {"currentVersion": version, "isSystemExtension": False, "statuses": []}}
+        properties = change.properties
+        known = VERSIONS.get(str(properties["extensionType"]).lower(), UNKNOWN_VERSION)
+        own = {"principalId": str(uuid.uuid4()), "tenantId": change.services.settings.tenant_id, "type": None}
+        kept = change.stored.service.get("properties", {}).get("aksAssignedIdentity")
+        return {"properties": {"currentVersion": properties.get("version") or known, "aksAssignedIdentity": kept or own}}
 
     def hidden(self, body: Body) -> Body:
         """The names of the protected settings are shown, and nothing of what they hold."""
         protected = body["properties"].get(_PROTECTED) or {}
         return {**body, "properties": {**body["properties"], _PROTECTED: dict.fromkeys(protected, "")}}
 
-    def view(self, resource: Resource, services: Services) -> Body:
-        return {**merged(resource.body, resource.service), "systemData": system_data(resource, services)}
+    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        when = {"createdAt": resource.created_at, "lastModifiedAt": resource.changed_at}
+        who = dict.fromkeys(("createdBy", "createdByType", "lastModifiedBy", "lastModifiedByType"))  # null in the session
+        return {**merged(resource.body, resource.service), "systemData": {**who, **when}}
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         if conditions:

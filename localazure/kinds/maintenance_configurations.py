@@ -21,7 +21,9 @@ class MaintenanceConfigurations(Kind):
     extra_api_versions = API_VERSIONS
     location = "none"
     parent_type = azure_types.MANAGED_CLUSTER.arm_type
-    created_status = 200  # clients take no 201
+    created_status = (
+        200  # recorded, as are the deletion's 200 and names in any letter case: Test_AKS_ManagedCluster_20250801_CRUD
+    )
     patchable = False
     shows_state = False
 
@@ -54,4 +56,7 @@ class MaintenanceConfigurations(Kind):
     def defaults(self, change: Change) -> Body:
         if not change.properties.get("maintenanceWindow"):
             return {}
-        return {"properties": {"maintenanceWindow": {"utcOffset": "+00:00"}}}
+        # Both in Azure Service Operator's session Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24).
+        kept = (change.previous.properties.get("maintenanceWindow") or {}) if change.previous else {}
+        begins = kept.get("startDate") or change.as_of.isoformat()
+        return {"properties": {"maintenanceWindow": {"startDate": begins, "utcOffset": "+00:00"}}}

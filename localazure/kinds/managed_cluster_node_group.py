@@ -1,6 +1,7 @@
-"""The resource group that AKS makes for a cluster's nodes, and in it the identity with which nodes pull images.
+"""The resource group that AKS makes for a cluster's nodes, and in it the identity with which nodes pull images and the address
+under which they reach the outside.
 
-In: a cluster on its way. Out: both as resources of the store, as any client sees them, and the cluster's `identityProfile`.
+In: a cluster on its way. Out: these as resources of the store, as any client sees them, and the cluster's `identityProfile`.
 """
 
 import uuid
@@ -12,6 +13,7 @@ from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
 from localazure.kinds.managed_cluster_refusals import invalid
+from localazure.kinds.network_common import guid, number
 from localazure.services import SUBSCRIPTION, Services
 
 KUBELET = "kubeletidentity"
@@ -63,6 +65,33 @@ def make(change: Change, name: str) -> Body:
         raise ValueError("an identity that was just made is there")
     ids = kept.service["properties"]
     return {KUBELET: {"resourceId": kept.id.text, "clientId": ids["clientId"], "objectId": ids["principalId"]}}
+
+
+def outbound(change: Change, name: str) -> list[Body]:
+    """The addresses of the cluster's load balancer, as `effectiveOutboundIPs` names them: one of AKS's, or the client's.
+
+    Recorded in Azure Service Operator's session Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24).
+    """
+    services, profile = change.services, (change.properties.get("networkProfile") or {}).get("loadBalancerProfile") or {}
+    given = (profile.get("outboundIPs") or {}).get("publicIPs") or []
+    if given or "managedOutboundIPs" not in profile:
+        return [{"id": each["id"]} for each in given if each.get("id")]
+    now, addresses = services.clock.stamp(), f"{_group_id(name)}/providers/{azure_types.PUBLIC_IP_ADDRESS.arm_type}"
+    found: list[Body] = []
+    for index in range(int(profile["managedOutboundIPs"].get("count") or 1)):
+        address_id = f"{addresses}/{guid(f'{change.id.key}{index}')}"
+        if services.store.get(address_id) is None:
+            shown: Body = {"publicIPAddressVersion": "IPv4", "publicIPAllocationMethod": "Static", "idleTimeoutInMinutes": 30}
+            body: Body = {
+                "location": change.body["location"],
+                "sku": {"name": "Standard", "tier": "Regional"},
+                "properties": shown,
+            }
+            address = Resource(id=_parsed(address_id), body=body, created_at=now, changed_at=now)
+            address.service = {"properties": {"ipAddress": f"203.0.113.{1 + number(address.key, 254)}"}}
+            services.store.put(address)
+        found.append({"id": address_id})
+    return found
 
 
 async def remove(name: str, cluster: ArmId, services: Services) -> None:

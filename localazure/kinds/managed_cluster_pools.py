@@ -172,14 +172,35 @@ def node_image(shape: PoolShape, as_of: date) -> str:
     return f"{system}-{as_of:%Y%m.%d}.0"
 
 
+def shown_of(cluster: Resource, named: Sequence[Body], services: Services) -> list[Body]:
+    """A cluster's pools as its `agentPoolProfiles` show them. `named`: what a PUT that isn't through yet asks of them."""
+    pools = {pool.id.name: shown(pool, services) for pool in of(cluster.key, services)}
+    if cluster.state in ("Creating", "Updating") or not pools:
+        for pool in named:
+            name, properties = pool["name"], {key: value for key, value in pool.items() if key != "name"}
+            before = pools.get(name) or _to_be(name, properties, cluster, services)
+            pools[name] = {**before, **properties, "provisioningState": cluster.state}
+    return [{"name": name, **pool} for name, pool in pools.items()]
+
+
+def _to_be(name: str, properties: Body, cluster: Resource, services: Services) -> Body:
+    """What AKS says of a pool before it is there: the version and the image that its nodes shall have."""
+    as_of = request_date(None, cluster, None, services.clock)
+    shape = shape_of(name, properties, versions.full(properties["orchestratorVersion"], as_of))
+    return {"currentOrchestratorVersion": shape.kubernetes_version, "nodeImageVersion": node_image(shape, as_of)}
+
+
 def shown(pool: Resource, services: Services) -> Body:
     """A pool's properties as AKS answers them."""
     properties = dict(pool.properties)
     if (properties.get("powerState") or {}).get("code") != "Stopped":
         properties["count"] = current_count(pool, services)
     properties["provisioningState"] = pool.state
-    properties["currentOrchestratorVersion"] = pool.private.get("version")
-    properties["nodeImageVersion"] = pool.private.get("nodeImage")
+    if pool.private.get("version"):
+        properties["currentOrchestratorVersion"] = pool.private["version"]
+        properties["nodeImageVersion"] = pool.private.get("nodeImage")
+    else:
+        properties |= _to_be(pool.id.name, pool.properties, services.store.get(pool.id.scope) or pool, services)
     properties["eTag"] = etag(pool)
     return {name: value for name, value in properties.items() if value is not None}
 

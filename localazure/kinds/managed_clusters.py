@@ -23,7 +23,7 @@ from localazure.kinds import (
 )
 from localazure.kinds.agent_pool_defaults import said
 from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
-from localazure.kinds.managed_cluster_requests import cluster_shape
+from localazure.kinds.managed_cluster_requests import cluster_shape, version_of
 from localazure.services import Services
 
 # 2026-06-01: azure-cli 2.91; 2026-08-01: azure-mgmt-containerservice 41.8; the other between them.
@@ -66,6 +66,13 @@ class ManagedClusters(Kind):
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
         return invalid("managedCluster.name", f"it takes {allowed}")
 
+    def read(self, body: Body) -> Body:
+        """Without what is newer than the SDK's description, and comes back with what a client got."""
+        given = body.get("properties")
+        if not isinstance(given, dict) or "hostedSystemProfile" not in given:
+            return body
+        return {**body, "properties": {name: value for name, value in given.items() if name != "hostedSystemProfile"}}
+
     def check(self, change: Change) -> None:
         if change.previous is not None and power(change.previous) == STOPPED:
             raise wrong_power(change.previous.state, STOPPED, "updating")
@@ -84,11 +91,25 @@ class ManagedClusters(Kind):
     def defaults(self, change: Change) -> Body:
         return managed_cluster_defaults.of(change)
 
+    def begun(self, change: Change) -> Body:
+        """Names, identity and issuer are in the answer to the PUT that creates the cluster.
+
+        Azure Service Operator's session Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20).
+        """
+        cluster, services = change.stored, change.services
+        unique = cluster.service.get("properties", {}).get("resourceUID") or uuid.uuid4().hex[:24]
+        made: Body = {"resourceUID": unique, **managed_cluster_defaults.names(cluster, unique)}
+        if (cluster.properties.get("oidcIssuerProfile") or {}).get("enabled"):
+            made["oidcIssuerProfile"] = {"issuerURL": services.clusters.issuer(cluster.key)}
+        if change.creating:
+            cluster.private["planned"] = version_of(cluster, change.as_of)
+        return merged(attached_identities.own(cluster, services), {"properties": made})
+
     async def provision(self, change: Change) -> Body:
         """Control plane first, then the pools that the body names; what it named is kept as the pools' own from then on."""
         cluster, services = change.stored, change.services
         properties = cluster.body["properties"]
-        identity = managed_cluster_node_group.make(change, properties["nodeResourceGroup"])
+        made: Body = {"identityProfile": managed_cluster_node_group.make(change, properties["nodeResourceGroup"])}
         named = {pool["name"]: {key: pool[key] for key in pool if key != "name"} for pool in properties.get(_POOLS) or []}
         pools = managed_cluster_pools.written(cluster, named, services)
         try:
@@ -100,11 +121,10 @@ class ManagedClusters(Kind):
             managed_cluster_pools.give_up(pools, services)
         cluster.private["version"] = shape.kubernetes_version
         properties.pop(_POOLS, None)
-        unique = cluster.service.get("properties", {}).get("resourceUID") or uuid.uuid4().hex[:24]
-        made: Body = {"resourceUID": unique, "identityProfile": identity, **managed_cluster_defaults.names(cluster, unique)}
-        if (properties.get("oidcIssuerProfile") or {}).get("enabled"):
-            made["oidcIssuerProfile"] = {"issuerURL": services.clusters.issuer(cluster.key)}
-        return merged(attached_identities.own(cluster, services), {"properties": made})
+        if managed_cluster_defaults.has_balancer(properties["networkProfile"]):
+            outbound = managed_cluster_node_group.outbound(change, properties["nodeResourceGroup"])
+            made["networkProfile"] = {"loadBalancerProfile": {"effectiveOutboundIPs": outbound}}
+        return {"properties": made}
 
     async def remove(self, resource: Resource, services: Services) -> None:
         await services.cluster_pools.forget(resource.key)
@@ -114,14 +134,15 @@ class ManagedClusters(Kind):
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
         properties = {name: value for name, value in body["properties"].items() if name != _POOLS}
-        pools = managed_cluster_pools.of(resource.key, services)
-        shown = [{"name": pool.id.name, **managed_cluster_pools.shown(pool, services)} for pool in pools]
-        properties[_POOLS] = shown or body["properties"].get(_POOLS) or []
+        properties[_POOLS] = managed_cluster_pools.shown_of(resource, body["properties"].get(_POOLS) or [], services)
+        properties["hostedSystemProfile"] = {"enabled": False}  # Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10)
         properties["maxAgentPools"] = managed_cluster_pools.MOST_POOLS
         properties["powerState"] = {"code": power(resource)}
-        if resource.private.get("version"):
-            properties["currentKubernetesVersion"] = resource.private["version"]
-        return {**body, "eTag": managed_cluster_pools.etag(resource), "properties": properties}
+        version = resource.private.get("version") or resource.private.get("planned")
+        if version:
+            properties["currentKubernetesVersion"] = version
+        kind = (resource.body.get("sku") or {}).get("name") or "Base"
+        return {"kind": kind, **body, "eTag": managed_cluster_pools.etag(resource), "properties": properties}
 
     async def stop(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == STOPPED:

@@ -1,13 +1,19 @@
 """Managed environments of Azure Container Apps: what jobs run in, with their workload profiles and the way their logs take.
 
 Created in the background; the minutes that the service takes aren't imitated. There is no network around it and no ingress.
+Statuses, headers, states and what is filled in: Azure Service Operator's session Test_App_ManagedEnvironment_20250101_CRUD
+(2025-08-18), versions of KEDA and Dapr those of Test_App_v1api20250101_CreationAndDeletion (2026-04-02).
 """
 
+import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
+from types import MappingProxyType
 
+from azure_gpu.catalog import regions
 from azure_gpu.formats import azure_types
+from localazure.arm import system_data
 from localazure.arm.errors import ArmError, conflict, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
@@ -19,7 +25,7 @@ API_VERSIONS = frozenset({"2026-07-01"})
 DOMAIN_SUFFIX = "azurecontainerapps.local"
 EVENTS = "container-apps"  # first part of the paths that event streams and logs are read at
 LOG_DESTINATIONS = ("log-analytics", "azure-monitor", "none", "")
-STATES = {"Creating": "Waiting", "Updating": "Waiting", "Deleting": "ScheduledForDelete"}  # ours -> the service's
+KEDA_VERSION, DAPR_VERSION = "2.17.2", "1.13.6-msft.6"
 _LEFT_OUT = (
     "appInsightsConfiguration",
     "customDomainConfiguration",
@@ -37,6 +43,9 @@ class ManagedEnvironments(Kind):
     extra_api_versions = API_VERSIONS
     long_running = True
     long_running_delete = True
+    updated_status = 201
+    deleted_polls = "location"
+    states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})
 
     @property
     def reads(self) -> Mapping[str, Action]:
@@ -69,10 +78,9 @@ class ManagedEnvironments(Kind):
         _check_logs(change)
         _check_profiles_in_use(change)
 
-    def defaults(self, change: Change) -> Body:
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {
             "properties": {
-                "infrastructureResourceGroup": f"ME_{change.id.name}_{change.id.resource_group}_{change.body['location']}",
                 "peerAuthentication": {"mtls": {"enabled": False}},
                 "peerTrafficConfiguration": {"encryption": {"enabled": False}},
                 "publicNetworkAccess": "Enabled",
@@ -80,14 +88,18 @@ class ManagedEnvironments(Kind):
             }
         }
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         resource = change.stored
         region, settings = change.body["location"], change.services.settings
         domain = f"{change.id.name.lower()[:20]}-{secrets.token_hex(4)}.{region}.{DOMAIN_SUFFIX}"
         path = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"
+        proof = hashlib.sha256(change.id.subscription.encode()).hexdigest().upper()  # one for a whole subscription
         made: Body = {
+            "customDomainConfiguration": {"customDomainVerificationId": proof},
+            "daprConfiguration": {"version": DAPR_VERSION},
             "defaultDomain": domain,
             "eventStreamEndpoint": f"{settings.url}/{EVENTS}{path}/managedEnvironments/{change.id.name}/eventstream",
+            "kedaConfiguration": {"version": KEDA_VERSION},
             "privateEndpointConnections": [],
             "staticIp": "127.0.0.1",
         }
@@ -98,8 +110,15 @@ class ManagedEnvironments(Kind):
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
-        properties = {**body["properties"], "provisioningState": STATES.get(resource.state, resource.state)}
-        return {**body, "properties": properties}
+        properties = dict(body["properties"])
+        if properties.get("workloadProfiles"):
+            properties["workloadProfiles"] = [{"enableFips": False, **each} for each in properties["workloadProfiles"]]
+        return {
+            **body,
+            "location": shown_location(resource),
+            "properties": properties,
+            "systemData": system_data.of(resource, services),
+        }
 
     async def profile_states(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """How many nodes of each profile there are: as many as its least count says, and none of a serverless one."""
@@ -117,6 +136,12 @@ class ManagedEnvironments(Kind):
             for profile in resource.properties.get("workloadProfiles") or []
         ]
         return Answer(body={"value": value})
+
+
+def shown_location(resource: Resource) -> str:
+    """Container Apps answers a region as the portal shows it: West US 2."""
+    region = regions.known().get(resource.location)
+    return region.display_name if region else resource.location
 
 
 def _jobs_of(environment: Resource, services: Services) -> list[Resource]:

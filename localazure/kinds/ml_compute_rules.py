@@ -14,7 +14,7 @@ from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Change
+from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
 from localazure.kinds.ml_kind import bad_request
@@ -167,7 +167,8 @@ def _check_machine(change: Change) -> None:
         raise bad_request(f"The virtual machine '{resource_id}' was not found.", target="properties.resourceId")
     system = ((machine.properties.get("storageProfile") or {}).get("osDisk") or {}).get("osType") if machine else None
     request = compute.MachineRequest(
-        address=str(given.get("address") or kept.get("address") or ""),
+        # A machine of Azure's brings its own (Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01).
+        address=str(given.get("address") or kept.get("address") or (machine.id.name if machine else "")),
         user_name=str(account.get("username") or ""),
         has_password=bool(account.get("password")),
         has_private_key=bool(account.get("privateKeyData")),
@@ -193,6 +194,30 @@ def machine_at(resource_id: str, services: Services) -> Resource | None:
     parsed = parse(resource_id)
     is_one = parsed is not None and parsed.is_type(azure_types.VIRTUAL_MACHINE.arm_type)
     return services.store.get(parsed.key) if parsed is not None and is_one else None
+
+
+def shown_machine(compute_: Resource, services: Services) -> Body:
+    """What is shown of an attached machine that is one of Azure's: its size and the address of its first interface."""
+    machine = machine_at(str(compute_.properties.get("resourceId")), services)
+    if machine is None:
+        return {}
+    size = str((machine.properties.get("hardwareProfile") or {}).get("vmSize") or "")
+    address = str(inner(compute_.body).get("address") or _address_of(machine, services))
+    return {"virtualMachineSize": size.upper(), **({"address": address, "ipAddress": address} if address else {})}
+
+
+def _address_of(machine: Resource, services: Services) -> str:
+    """The public address of a machine where it has one, else the private one."""
+    interfaces = (machine.properties.get("networkProfile") or {}).get("networkInterfaces") or []
+    interface = services.store.get(str(interfaces[0].get("id"))) if interfaces else None
+    if interface is None:
+        return ""
+    whole = merged(interface.body, interface.service)
+    first: Body = ((whole.get("properties") or {}).get("ipConfigurations") or [{}])[0].get("properties") or {}
+    public = services.store.get(str((first.get("publicIPAddress") or {}).get("id")))
+    if public is not None:
+        return str((public.service.get("properties") or {}).get("ipAddress") or "")
+    return str(first.get("privateIPAddress") or "")
 
 
 def extension_of(cluster: Resource, services: Services) -> Resource | None:

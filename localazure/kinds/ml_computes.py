@@ -8,11 +8,12 @@ from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
+from localazure.arm import system_data
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_compute_rules, ml_quotas
 from localazure.kinds.ml_compute_rules import AML_COMPUTE, DEFAULT_INSTANCE_TYPE, KUBERNETES, inner, kind_of
-from localazure.kinds.ml_kind import MlKind, system_data
+from localazure.kinds.ml_kind import MlKind
 from localazure.services import Services
 
 IDLE_TIME = "PT120S"  # azure-ai-ml 1.35.2, AmlCompute.idle_time_before_scale_down
@@ -25,12 +26,17 @@ _DEFAULT_TYPE: Body = {
 
 
 class MlComputes(MlKind):
-    """Created in the background."""
+    """Created in the background.
+
+    Headers and what is shown of an attached machine: Azure Service Operator's session
+    Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01).
+    """
 
     azure_type = azure_types.ML_COMPUTE
     parent_type = azure_types.ML_WORKSPACE.arm_type
     long_running = True
     long_running_delete = True
+    deleted_polls = "async"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -60,10 +66,16 @@ class MlComputes(MlKind):
         lasting = inner(before)
         return {"properties": {**common, **kept, "properties": merged(own, lasting)}}
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         compute, services = change.stored, change.services
         now = services.clock.stamp()
         made = (compute.service.get("properties") or {}).get("createdOn") or now
+        attached = kind_of(compute.body) != AML_COMPUTE
+        own = attached_identities.own(compute, services)
+        return merged(own, {"properties": {"createdOn": made, "modifiedOn": now, "isAttachedCompute": attached}})
+
+    async def provision(self, change: Change) -> Body:
+        compute, services = change.stored, change.services
         if kind_of(compute.body) == AML_COMPUTE:
             settings = inner(compute.body)
             least = int(settings["scaleSettings"].get("minNodeCount") or 0)
@@ -72,9 +84,7 @@ class MlComputes(MlKind):
             if short is not None:
                 raise short
             await services.ml_jobs.apply_compute(compute)
-        attached = kind_of(compute.body) != AML_COMPUTE
-        own = attached_identities.own(compute, services)
-        return merged(own, {"properties": {"createdOn": made, "modifiedOn": now, "isAttachedCompute": attached}})
+        return {"properties": {"modifiedOn": services.clock.stamp()}}
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
         compute = services.store.get(resource_id.key)
@@ -95,9 +105,9 @@ class MlComputes(MlKind):
             case "Kubernetes":
                 live = {"instanceTypes": instance_types(resource)}
             case _:
-                pass
+                live = ml_compute_rules.shown_machine(resource, services)
         properties = {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}
-        return {**merged(body, {"properties": properties}), "systemData": system_data(resource, services)}
+        return {**merged(body, {"properties": properties}), "systemData": system_data.of(resource, services)}
 
     async def list_nodes(self, resource: Resource, call: Call) -> Answer:
         nodes = services_nodes(resource, call.services)

@@ -1,6 +1,7 @@
 """A workspace's body as the service reads it: clients send texts where it is true or false, and what says nothing.
 
-In: the body of a request. Out: the same in the form of 2025-12-01. The template of azure-ai-ml 1.35.2 is why.
+In: the body of a request. Out: the same in the form of 2025-12-01. The template of azure-ai-ml 1.35.2 is why; what is answered
+and isn't in that form may come back.
 """
 
 from localazure.arm.store import Body
@@ -18,13 +19,15 @@ _AUTH_MODES = {"accesskey": "AccessKey", "identity": "Identity", "userdelegation
 _WORDS = {"true": True, "false": False}
 # Of feature stores and hubs: empty where it is none.
 _OF_OTHER_KINDS = ("existingWorkspaces", "featureStoreSettings", "workspaceHubConfig")
+# Answered, as Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01) shows, and nothing that a client sets.
+_ANSWERED = ("EnableSoftwareBillOfMaterials", "creationTime", "ipAllowlist", "sasGetterUri", "sdkTelemetryAppInsightsKey")
 
 
 def read(body: Body) -> Body:
     given = body.get("properties")
     if not isinstance(given, dict):
         return body
-    properties: Body = dict(given)
+    properties: Body = {name: value for name, value in given.items() if name not in _ANSWERED}
     for name in _TRUTHS:
         value = properties.get(name)
         if isinstance(value, str):
@@ -41,8 +44,11 @@ def read(body: Body) -> Body:
     empty = [name for name, value in properties.items() if value == "" and name not in ("description", "friendlyName")]
     kept = {name: value for name, value in properties.items() if name not in empty}
     network = kept.get("managedNetwork")
-    if isinstance(network, dict) and _says_nothing(network):
-        del kept["managedNetwork"]
+    if isinstance(network, dict):
+        network = {name: value for name, value in network.items() if name != "changeableIsolationModes"}
+        kept["managedNetwork"] = network
+        if _says_nothing(network):
+            del kept["managedNetwork"]
     return {**body, "properties": kept}
 
 

@@ -3,6 +3,8 @@
 In: a change. Out: nothing, or ArmError. Codes and sentences of the service were read in
   - Missing dependent resources: Azure/azure-rest-api-specs issue 15878
   - Soft-deleted workspace exists: Azure/ResourceModules issue 3596
+  - that a workspace needs no Application Insights, and is accepted before its storage account is there: Azure Service Operator's
+    session Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)
 All others here are assumed.
 """
 
@@ -14,13 +16,13 @@ from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
 from localazure.kinds.ml_kind import DELETED, bad_request, invalid
+from localazure.services import Services
 
-NEEDED: dict[str, AzureType] = {
-    "storageAccount": azure_types.STORAGE_ACCOUNT,
-    "keyVault": azure_types.KEY_VAULT,
+NEEDED: dict[str, AzureType] = {"storageAccount": azure_types.STORAGE_ACCOUNT, "keyVault": azure_types.KEY_VAULT}
+OPTIONAL: dict[str, AzureType] = {
     "applicationInsights": azure_types.INSIGHTS_COMPONENT,
+    "containerRegistry": azure_types.REGISTRY,
 }
-_OPTIONAL: dict[str, AzureType] = {"containerRegistry": azure_types.REGISTRY}
 # pulumi-azure-native 3.29, WorkspaceArgs: "cannot be changed once the workspace has been created"; the last: "encryption"
 FIXED = ("storageAccount", "keyVault", "hbiWorkspace", "encryption", "enableDataIsolation")
 ISOLATION = ("Disabled", "AllowInternetOutbound", "AllowOnlyApprovedOutbound")  # from open to strict
@@ -58,22 +60,23 @@ def _check_dependencies(change: Change) -> None:
     if any(not (properties.get(name) or before.get(name)) for name in NEEDED):
         message = "Missing dependent resources in workspace json"
         raise ArmError(400, "ValidationError", message, target="workspace", details=[ArmError(400, "Invalid", message)])
-    for name, azure_type in (NEEDED | _OPTIONAL).items():
-        given = properties.get(name)
-        if not given:
-            continue
-        found = dependency(given, azure_type, change)
-        properties[name] = found.id.text
-    account = properties.get("storageAccount")
-    found = dependency(account, azure_types.STORAGE_ACCOUNT, change) if account else None
-    if found is not None and str(found.body["sku"]["name"]).startswith("Premium"):
-        raise invalid(f"The storage account '{account}' is a premium one.", target="properties.storageAccount")
 
 
-def dependency(given: str, azure_type: AzureType, change: Change) -> Resource:
+def check_there(workspace: Resource, services: Services) -> None:
+    """What a workspace depends on has to be there by the time that it is made. ArmError ends that as failed."""
+    properties = workspace.properties
+    for name, azure_type in (NEEDED | OPTIONAL).items():
+        if properties.get(name):
+            properties[name] = dependency(properties[name], azure_type, services).id.text
+    account = dependency(properties["storageAccount"], azure_types.STORAGE_ACCOUNT, services)
+    if str(account.body["sku"]["name"]).startswith("Premium"):
+        raise invalid(f"The storage account '{account.id.text}' is a premium one.", target="properties.storageAccount")
+
+
+def dependency(given: str, azure_type: AzureType, services: Services) -> Resource:
     """The resource that a workspace names. ArmError where it isn't there."""
     parsed = parse(given)
-    found = change.services.store.get(parsed.key) if parsed is not None and parsed.is_type(azure_type.arm_type) else None
+    found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(azure_type.arm_type) else None
     if found is None:
         kind = azure_type.arm_type.rsplit("/", 1)[1]
         raise invalid(f"'{given}' is the id of nothing in {kind} that is here.", target="workspace")

@@ -3,23 +3,26 @@
 A deleted workspace keeps its name in its group for two weeks, unless its delete says `forceToPurge`; the same request purges it
 later, and a PUT with `allowRecoverSoftDeletedWorkspace` (2023-08-01-preview, azure-ai-ml 1.35.2) brings it back, with its models,
 environments, code and datastores. One with encryption by a key of one's own goes at once.
-Sources: Microsoft Learn, machine-learning/concept-soft-delete; REST reference 2025-12-01, "Workspaces".
+Sources: Azure Service Operator's session Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01) for statuses and what is
+filled in; Microsoft Learn, machine-learning/concept-soft-delete; REST reference 2025-12-01, "Workspaces".
 """
 
+import secrets
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
+from localazure.arm import system_data
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.kinds import attached_identities, ml_datastores, ml_workspace_forms, ml_workspace_rules
 from localazure.kinds.blob_containers import as_arm
-from localazure.kinds.ml_kind import DELETED, MlKind, system_data
-from localazure.kinds.ml_workspace_rules import RECOVER
+from localazure.kinds.ml_kind import DELETED, MlKind
+from localazure.kinds.ml_workspace_rules import ISOLATION, RECOVER
 from localazure.services import Services
 
 KEPT_DAYS = 14
@@ -32,6 +35,8 @@ class MlWorkspaces(MlKind):
     azure_type = azure_types.ML_WORKSPACE
     long_running = True
     long_running_delete = True
+    created_status = updated_status = 202
+    created_polls = updated_polls = "both"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -55,16 +60,18 @@ class MlWorkspaces(MlKind):
     def defaults(self, change: Change) -> Body:
         kept = change.previous.body if change.previous else {}
         properties = kept.get("properties") or {}
-        lasting = {name: properties[name] for name in (*ml_workspace_rules.NEEDED, "containerRegistry") if name in properties}
+        lasting = {
+            name: properties[name] for name in (*ml_workspace_rules.NEEDED, *ml_workspace_rules.OPTIONAL) if name in properties
+        }
         return {
             "kind": ml_workspace_rules.DEFAULT_KIND,
             **({"identity": {"type": kept["identity"]["type"]}} if "identity" not in change.body and kept else {}),
-            "sku": {"name": "Basic", "tier": "Basic"},
             "properties": {
                 "allowPublicAccessWhenBehindVnet": False,
+                "allowRoleAssignmentOnRG": True,
                 "description": "",
                 "enableDataIsolation": False,
-                "friendlyName": change.id.name,
+                "friendlyName": "",
                 "hbiWorkspace": False,
                 "managedNetwork": {"isolationMode": "Disabled"},
                 "publicNetworkAccess": "Enabled",
@@ -74,30 +81,37 @@ class MlWorkspaces(MlKind):
             },
         }
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         workspace, services = change.stored, change.services
         _recover(workspace, services)
-        account = services.store.get(str(workspace.properties["storageAccount"]))
         made = (workspace.service.get("properties") or {}).get("workspaceId") or str(uuid.uuid4())
+        workspace.private.setdefault("notebook_keys", [secrets.token_hex(32) for _ in range(2)])
+        host = f"ml-{workspace.id.name[:18]}-{workspace.location}-{made}.{workspace.location}.notebooks.azure.local"
+        properties: Body = {
+            "EnableSoftwareBillOfMaterials": False,
+            "creationTime": workspace.created_at,
+            "ipAllowlist": [],
+            "softDeleteEnabled": False,
+            "discoveryUrl": f"{services.settings.url}/discovery/workspaces/{made}",
+            "mlFlowTrackingUri": f"azureml://{workspace.location}.api.azureml.ms/mlflow/v1.0{workspace.id.text}",
+            "notebookInfo": {"fqdn": host, "isPrivateLinkEnabled": False, "resourceId": uuid.UUID(made).hex},
+            "sasGetterUri": "",
+            "sdkTelemetryAppInsightsKey": str(uuid.uuid5(uuid.UUID(made), "telemetry")),
+            "tenantId": services.settings.tenant_id,
+            "workspaceId": made,
+        }
+        return merged(attached_identities.own(workspace, services), {"properties": properties})
+
+    async def provision(self, change: Change) -> Body:
+        workspace, services = change.stored, change.services
+        ml_workspace_rules.check_there(workspace, services)
+        account = services.store.get(str(workspace.properties["storageAccount"]))
+        made = workspace.service["properties"]["workspaceId"]
         try:
             await ml_datastores.make_defaults(workspace, account, made, services)
         except BlobError as error:
             raise as_arm(error) from error
-        own = attached_identities.own(workspace, services)
-        return merged(
-            own,
-            {
-                "properties": {
-                    "discoveryUrl": f"{services.settings.url}/discovery/workspaces/{made}",
-                    "mlFlowTrackingUri": f"azureml://{workspace.location}.api.azureml.ms/mlflow/v1.0{workspace.id.text}",
-                    "notebookInfo": {
-                        "fqdn": f"ml-{workspace.id.name}-{workspace.location}-{made}.{workspace.location}.notebooks.azure.net"
-                    },
-                    "tenantId": services.settings.tenant_id,
-                    "workspaceId": made,
-                }
-            },
-        )
+        return {}
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
         if query.get(_PURGE, "").lower() != "true":
@@ -123,10 +137,14 @@ class MlWorkspaces(MlKind):
             "privateLinkCount": 0,
             "storageHnsEnabled": bool(account and account.properties.get("isHnsEnabled")),
         }
+        mode = resource.properties["managedNetwork"].get("isolationMode") or ISOLATION[0]
+        live["managedNetwork"] = {"changeableIsolationModes": list(ISOLATION[max(ISOLATION.index(mode), 1) :])}
         network = {"status": {"status": "Inactive", "sparkReady": False}}
-        if resource.properties["managedNetwork"].get("isolationMode", "Disabled") != "Disabled":
-            live["managedNetwork"] = network  # it is made with the first machine, and no network is imitated
-        return {**merged(body, {"properties": live}), "systemData": system_data(resource, services)}
+        if mode != ISOLATION[0]:
+            live["managedNetwork"] |= network  # it is made with the first machine, and no network is imitated
+        # Whatever sku was sent, this is the one that is answered.
+        sku = {"name": "Basic", "tier": "Basic"}
+        return {**merged(body, {"properties": live}), "sku": sku, "systemData": system_data.of(resource, services)}
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:
         """The storage account's key where it has one to give, and that of Application Insights."""
@@ -134,9 +152,12 @@ class MlWorkspaces(MlKind):
         key = insights.service["properties"]["InstrumentationKey"] if insights else None
         shown: Body = {
             **_storage_key(resource, call.services),
+            "userStorageArmId": resource.properties["storageAccount"],  # its name at 2021-07-01
             "userStorageResourceId": resource.properties["storageAccount"],
             "appInsightsInstrumentationKey": key,
-            "notebookAccessKeys": {},
+            "notebookAccessKeys": dict(
+                zip(("primaryAccessKey", "secondaryAccessKey"), resource.private["notebook_keys"], strict=True)
+            ),
         }
         registry = call.services.store.get(str(resource.properties.get("containerRegistry")))
         if registry is not None and registry.properties.get("adminUserEnabled"):

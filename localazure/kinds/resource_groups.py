@@ -12,6 +12,7 @@ class ResourceGroups(Kind):
     azure_type = azure_types.RESOURCE_GROUP
     location = "required"
     long_running_delete = True
+    deleted_polls = "location"
 
     @property
     def listed_as_resource(self) -> bool:

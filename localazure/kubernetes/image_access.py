@@ -16,7 +16,7 @@ from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
-from localazure.kinds import job_images, registry_access
+from localazure.kinds import job_images, public_images, registry_access
 from localazure.kubernetes.agent import process_spec
 from localazure.kubernetes.agent.images import PATH
 
@@ -52,7 +52,7 @@ async def record(text: str, credentials: list[Body], cluster: str, services: "Se
     reference = image_reference.parse(text)
     if reference is None:
         raise RefusedError(f'failed to pull and unpack image "{text}": invalid reference format')
-    if not job_images.is_public(reference):
+    if not public_images.is_public(reference):
         _check(reference, credentials, cluster, services)
     try:
         return process_spec.record_of(await job_images.pull(text, services))

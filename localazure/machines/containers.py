@@ -23,7 +23,7 @@ from localazure.containers.images import Image
 from localazure.containers.mounts import Mount
 from localazure.containers.runtime import Runtime
 from localazure.containers.volumes import MountFailedError, Volume, Volumes
-from localazure.kinds import job_images, registry_access
+from localazure.kinds import job_images, public_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.kubernetes.devices_visible import StartError, Visible, seen
 from localazure.kubernetes.node_gpus import gpus
@@ -116,7 +116,7 @@ class Docker:
         reference = image_reference.parse(name)
         if reference is None:
             raise DockerError(f"{_DAEMON}invalid reference format", 125)
-        if not job_images.is_public(reference):
+        if not public_images.is_public(reference):
             self._check_registry(machine, reference)
         try:
             image = await job_images.pull(name, self._services)

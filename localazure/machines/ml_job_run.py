@@ -27,7 +27,7 @@ from localazure.containers.mounts import Mount
 from localazure.containers.runtime import Runtime
 from localazure.containers.shim_log import STAMP
 from localazure.containers.volumes import MountFailedError, Volume, Volumes
-from localazure.kinds import attached_identities, job_images, registry_access
+from localazure.kinds import attached_identities, job_images, public_images, registry_access
 from localazure.kinds.ml_assets import version_at
 from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
@@ -206,7 +206,7 @@ class Run:
         reference = image_reference.parse(text)
         if reference is None:
             raise ArmError(400, "UserError", f"Failed to pull Docker image: '{text}' is no name of an image.")
-        if not job_images.is_public(reference):
+        if not public_images.is_public(reference):
             registry = registry_access.registry_at(reference.registry, self._services)
             if registry is None:
                 raise ArmError(

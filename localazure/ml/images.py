@@ -16,7 +16,7 @@ from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.environments import Environments, Requirements
 from localazure.containers.images import Image, default_cache
-from localazure.kinds import job_images, registry_access
+from localazure.kinds import job_images, public_images, registry_access
 from localazure.ml import conda, failures
 from localazure.ml.access import Identity
 from localazure.services import Services
@@ -81,7 +81,7 @@ async def _pulled(text: str, identity: Identity | None, services: Services) -> I
     reference = image_reference.parse(text)
     if reference is None:
         raise failures.bad_argument(f"User container image download failed: '{text}' is no name of an image.")
-    if not job_images.is_public(reference):
+    if not public_images.is_public(reference):
         registry = registry_access.registry_at(reference.registry, services)
         if registry is None:
             raise failures.bad_argument(

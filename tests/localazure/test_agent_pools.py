@@ -40,7 +40,9 @@ def test_a_pool_is_made_with_what_aks_decides(arm: InProcessArm) -> None:
     arm.succeeded(answer)
     found = properties(arm)
     assert found["gpuProfile"] == {"driver": "Install"}
-    assert found["upgradeSettings"] == {"maxSurge": "10%"}
+    # This and the next: Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24)
+    assert found["upgradeSettings"] == {"maxSurge": "10%", "maxUnavailable": "0"}
+    assert found["securityProfile"] == {"enableSecureBoot": False, "enableVTPM": False, "sshAccess": "LocalUser"}
     assert (found["type"], found["mode"], found["osDiskSizeGB"]) == ("VirtualMachineScaleSets", "User", 128)
     shape = arm.written.pools[KEY, "t4"]
     assert [tuple(taint) for taint in shape.taints] == [("sku", "gpu", "NoSchedule")]

@@ -57,10 +57,17 @@ def test_a_life_with_azures_own_client(azure: EmbeddedAzure, group: str, batch: 
     assert list(batch.batch_account.list_by_resource_group(group_name)) == []
 
 
-def test_az_and_the_provider_get_200_at_every_version(azure: EmbeddedAzure, group: str) -> None:
+def test_a_new_account_is_accepted_and_shown_where_the_answer_says(azure: EmbeddedAzure, group: str) -> None:
+    """Test_Batch_Account_CRUD_v20240701 (2025-11-11)."""
     path = f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}"
-    for version in ("2024-02-01", "2024-07-01", "2025-06-01"):
-        assert azure.put(path, {"location": "westeurope"}, version).status_code == 200
+    for version, status in (("2024-02-01", 202), ("2024-07-01", 200), ("2025-06-01", 200)):
+        answer = azure.put(path, {"location": "westeurope"}, version)
+        assert answer.status_code == status
+        if status == 202:
+            assert answer.content == b""
+            assert "azure-asyncoperation" not in answer.headers
+            azure.finished(answer)
+            assert azure.client.get(answer.headers["location"]).json()["id"] == path
         assert azure.get(path, version).json()["properties"]["poolQuota"] == 100
 
 

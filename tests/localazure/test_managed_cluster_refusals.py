@@ -193,10 +193,11 @@ def test_a_time_for_maintenance_is_refused(arm: InProcessArm, name: str, window:
 def test_a_time_for_maintenance_is_kept_as_it_was_given(arm: InProcessArm) -> None:
     schedule = {"weekly": {"intervalWeeks": 1, "dayOfWeek": "Sunday"}}
     window = {"schedule": schedule, "durationHours": 4, "startTime": "02:00"}
-    path = f"{CLUSTER}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule"
+    # Names in any letter case, the day of the request, and the deletion's 200: Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24)
+    path = f"{CLUSTER}/maintenanceConfigurations/aksmanagednodeosupgradeschedule"
     assert arm.put(path, {"properties": {"maintenanceWindow": window}}).status_code == 200
     found = arm.get(path).json()
-    assert found["properties"] == {"maintenanceWindow": {"utcOffset": "+00:00", **window}}
+    assert found["properties"] == {"maintenanceWindow": {"utcOffset": "+00:00", "startDate": "2026-11-21", **window}}
     assert [each["name"] for each in arm.get(f"{CLUSTER}/maintenanceConfigurations").json()["value"]] == [found["name"]]
 
 

@@ -49,7 +49,12 @@ def test_a_cluster_is_creating_until_its_control_plane_and_its_pools_are_there(a
     arm.written.wait = asyncio.Event()
     answer = arm.put(CLUSTER, cluster())
     assert answer.status_code == 201
-    assert answer.json()["properties"]["provisioningState"] == "Creating"
+    first = answer.json()
+    assert first["properties"]["provisioningState"] == "Creating"
+    # Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20): names and versions are there before the cluster is
+    assert {"fqdn", "azurePortalFQDN", "currentKubernetesVersion", "resourceUID"} <= set(first["properties"])
+    assert {"currentOrchestratorVersion", "nodeImageVersion"} <= set(first["properties"]["agentPoolProfiles"][0])
+    assert first["identity"]["principalId"]
     assert [each["name"] for each in answer.json()["properties"]["agentPoolProfiles"]] == ["system"]
     assert arm.get(f"{CLUSTER}/agentPools/system").json()["properties"]["provisioningState"] == "Creating"
     assert refusal(arm.put(CLUSTER, cluster()))[:2] == (409, "OperationNotAllowed")
@@ -64,14 +69,15 @@ def test_a_cluster_is_creating_until_its_control_plane_and_its_pools_are_there(a
 
 def test_it_shows_what_aks_decides(made: InProcessArm) -> None:
     found = properties(made)
-    assert found["kubernetesVersion"] == found["currentKubernetesVersion"] == "1.35.0"  # the newest but one
+    # Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24): the newest but one, and the patch beside it alone
+    assert (found["kubernetesVersion"], found["currentKubernetesVersion"]) == ("1.35", "1.35.0")
     assert found["nodeResourceGroup"] == "MC_lab_gpu_westeurope"
     assert found["networkProfile"]["networkPluginMode"] == "overlay"
     assert found["maxAgentPools"] == 100
     assert found["fqdn"].startswith("gpu-")
     assert found["fqdn"].endswith(".hcp.westeurope.azmk8s.local")
     (system,) = found["agentPoolProfiles"]
-    assert (system["maxPods"], system["osSKU"], system["orchestratorVersion"]) == (250, "Ubuntu", "1.35.0")
+    assert (system["maxPods"], system["osSKU"], system["currentOrchestratorVersion"]) == (250, "Ubuntu", "1.35.0")
     assert system["nodeImageVersion"] == "AKSUbuntu-2404gen2containerd-202611.21.0"
     whole = made.get(CLUSTER).json()
     assert whole["sku"] == {"name": "Base", "tier": "Free"}
@@ -146,7 +152,7 @@ def test_empty_texts_are_as_good_as_nothing(arm: InProcessArm) -> None:
     """So does the Azure CLI send what its user doesn't say."""
     arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="", agentPoolProfiles=[{**SYSTEM, "vmSize": ""}])))
     found = properties(arm)
-    assert found["kubernetesVersion"] == "1.35.0"
+    assert found["kubernetesVersion"] == "1.35"
     assert found["agentPoolProfiles"][0]["vmSize"] == "Standard_D4s_v5"
 
 
@@ -267,13 +273,20 @@ def test_with_local_accounts_there_are_all_kubeconfigs(made: InProcessArm) -> No
     assert made.post(f"{CLUSTER}/accessProfiles/other/listCredential").status_code == 404
 
 
-def test_the_oidc_issuer_is_told_where_it_is_enabled_and_stays(made: InProcessArm) -> None:
+def test_an_oidc_issuer_is_there_from_1_34_on_and_stays(arm: InProcessArm) -> None:
+    """Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24) has none with 1.33, Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10)
+    one with 1.35."""
     workload = {"securityProfile": {"workloadIdentity": {"enabled": True}}}
-    assert refusal(made.put(CLUSTER, cluster(**workload)))[1] == "InvalidParameter"
-    made.succeeded(made.put(CLUSTER, cluster(oidcIssuerProfile={"enabled": True}, **workload)))
-    assert properties(made)["oidcIssuerProfile"]["issuerURL"].startswith("https://localhost:1/kubernetes/oidc/")
-    assert made.written.shapes[KEY].workload_identity
-    assert refusal(made.put(CLUSTER, cluster()))[1] == "OIDCIssuerFeatureCannotBeDisabled"
+    without = {"oidcIssuerProfile": {"enabled": False}}
+    assert refusal(arm.put(CLUSTER, cluster(**workload, **without)))[1] == "InvalidParameter"
+    answer = arm.put(CLUSTER, cluster(**workload))
+    issuer = answer.json()["properties"]["oidcIssuerProfile"]["issuerURL"]
+    assert issuer.startswith("https://localhost:1/kubernetes/oidc/")
+    arm.succeeded(answer)
+    assert arm.written.shapes[KEY].workload_identity
+    arm.succeeded(arm.put(CLUSTER, cluster()))
+    assert properties(arm)["oidcIssuerProfile"] == {"enabled": True, "issuerURL": issuer}
+    assert refusal(arm.put(CLUSTER, cluster(**without)))[1] == "OIDCIssuerFeatureCannotBeDisabled"
 
 
 def test_a_newer_version_is_taken_one_minor_version_at_a_time(arm: InProcessArm) -> None:

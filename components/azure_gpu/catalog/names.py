@@ -147,7 +147,7 @@ RULES: dict[str, NameRule] = {
         7,
         31,
         "default, aksManagedAutoUpgradeSchedule or aksManagedNodeOSUpgradeSchedule",
-        r"default|aksManagedAutoUpgradeSchedule|aksManagedNodeOSUpgradeSchedule",
+        r"(?i:default|aksManagedAutoUpgradeSchedule|aksManagedNodeOSUpgradeSchedule)",  # in any letter case, as recorded
         _MAINTENANCE,
     ),
     "Microsoft.OperationalInsights/workspaces": _rule(

@@ -12,7 +12,7 @@ from localazure.arm.store import Body
 from localazure.batch.failures import NodeError, TaskError
 from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.images import Image
-from localazure.kinds import attached_identities, job_images, registry_access
+from localazure.kinds import attached_identities, job_images, public_images, registry_access
 
 if TYPE_CHECKING:
     from localazure.arm.store import Resource
@@ -47,7 +47,7 @@ async def _pull(name: str, registries: list[Body], settings: PoolSettings, servi
     reference = image_reference.parse(name)
     if reference is None:
         raise _RefusedError(image_reference.check(name, "imageName")[0].message)
-    if not job_images.is_public(reference):
+    if not public_images.is_public(reference):
         registry = registry_access.registry_at(reference.registry, services)
         if registry is None:
             raise _RefusedError(

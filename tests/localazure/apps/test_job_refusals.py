@@ -45,7 +45,7 @@ def test_an_image_that_the_job_may_not_pull_is_refused_as_unauthorized(apps: App
         f'\'Invalid value: "{apps.image}": GET https:?scope=repository%3Ahello%3Apull&service={server}: UNAUTHORIZED: '
         "authentication required, visit https://aka.ms/acr/authorization for more information.';.",
     )
-    status, error = apps.refused(apps.body(container={"image": "docker.io/library/alpine:3.20"}))
+    status, error = apps.refused(apps.body(container={"image": "docker.io/library/redis:7"}))
     assert (status, error["code"]) == (400, "InvalidParameterValueInContainerTemplate")
     assert "reaches no registry docker.io" in error["details"][0]["message"]
 
@@ -145,7 +145,9 @@ def test_a_job_takes_the_whole_gpu_profile(apps: Apps, job_name: str) -> None:
     body = apps.body("env", container={"resources": {"gpu": 1, "cpu": 8, "memory": "56Gi"}})
     body["properties"]["workloadProfileName"] = "gpu-t4"
     made = apps.create(job_name, body)
-    assert made["properties"]["template"]["containers"][0]["resources"] == {"gpu": 1, "cpu": 8, "memory": "56Gi"}
+    # The last: Test_App_Job_20250101_CRUD (2025-08-18)
+    amounts = {"gpu": 1, "cpu": 8, "memory": "56Gi", "ephemeralStorage": ""}
+    assert made["properties"]["template"]["containers"][0]["resources"] == amounts
     assert apps.ended(job_name, apps.start(job_name))["status"] == "Succeeded"
 
 
@@ -165,10 +167,11 @@ def test_where_a_job_lies_and_what_it_runs_in_are_checked(apps: Apps, job_name: 
     assert "both have to be in the same region" in refused(apps, body)[2]
     body = apps.body()
     body["properties"]["environmentId"] = apps.environment + "-none"
-    assert "There is no managed environment" in refused(apps, body)[2]
+    # Test_App_v1api20250101_CreationAndDeletion (2026-04-02)
+    message = f"Environment {apps.environment}-none was not found."
+    assert refused(apps, body) == (404, "ManagedEnvironmentNotFound", message)
     apps.create(job_name, apps.body())
-    body["properties"]["environmentId"] = apps.environment + "-none"
-    assert refused(apps, body, job_name)[0] == 400
+    assert refused(apps, body, job_name)[:2] == (404, "ManagedEnvironmentNotFound")
 
 
 @pytest.mark.parametrize(

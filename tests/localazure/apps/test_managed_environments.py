@@ -53,7 +53,10 @@ def test_an_environment_shows_what_the_service_sets(azure: EmbeddedAzure, path: 
     made = azure.get(path, VERSION).json()
     properties = made["properties"]
     assert properties["provisioningState"] == "Succeeded"
-    assert properties["workloadProfiles"] == [CONSUMPTION, GPU]
+    # This, the region's spelling and what is set by the first answer: Test_App_ManagedEnvironment_20250101_CRUD (2025-08-18)
+    assert properties["workloadProfiles"] == [{**each, "enableFips": False} for each in (CONSUMPTION, GPU)]
+    assert made["location"] == "West Europe"
+    assert created.json()["properties"]["defaultDomain"] == properties["defaultDomain"]
     assert properties["defaultDomain"].endswith(".westeurope.azurecontainerapps.local")
     assert properties["staticIp"]
     assert create(azure, path, body(CONSUMPTION, GPU))["properties"]["defaultDomain"] == properties["defaultDomain"]
@@ -80,7 +83,9 @@ def test_the_name_of_a_profile_is_shorter_than_16_characters(azure: EmbeddedAzur
     status, code, _ = refused(azure, path, body({**GPU, "name": GPU["workloadProfileType"]}))
     assert (status, code) == (400, "WorkloadProfileInvalidNameTooLong")
     made = create(azure, path, body({**GPU, "name": "a" * 15, "workloadProfileType": "CONSUMPTION-GPU-NC8AS-T4"}))
-    assert made["properties"]["workloadProfiles"] == [{**GPU, "name": "a" * 15}]  # as the Azure CLI sends it, and as it is
+    # As the Azure CLI sends it, and as it is; and the profile that is always there
+    profiles = [{**GPU, "name": "a" * 15}, CONSUMPTION]
+    assert made["properties"]["workloadProfiles"] == [{**each, "enableFips": False} for each in profiles]
 
 
 def test_a_region_without_the_gpu_is_refused(azure: EmbeddedAzure, path: str) -> None:

@@ -28,7 +28,7 @@ def test_an_image_that_was_not_built_is_not_accessible(azure: EmbeddedAzure, reg
     for image in (
         f"{registry.server}/hello:2",
         "nginx",
-        "mcr.microsoft.com/azuredocs/aci-helloworld",
+        "mcr.microsoft.com/azuredocs/aci-wordcount",
         "nobody.azurecr.local/hello:1",
     ):
         status, error = refusal(azure, group, group_body(registry, container(image)))

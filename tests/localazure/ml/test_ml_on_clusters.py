@@ -102,14 +102,13 @@ def test_the_extension_is_there_with_its_settings_and_without_what_is_protected(
 @pytest.mark.parametrize(
     ("changed", "status", "message"),
     [
-        ({"extensionType": "microsoft.flux"}, 501, "the extension 'microsoft.flux'"),
         ({"configurationSettings": {}}, 400, "neither enableTraining nor enableInference is True"),
         ({"configurationSettings": {**SETTINGS, "inferenceRouterServiceType": "ingress"}}, 400, "doesn't take this value"),
         ({"configurationSettings": {**SETTINGS, "allowInsecureConnections": "False"}}, 400, "the name in the certificate"),
         ({"scope": {"namespace": {"targetNamespace": "x"}}}, 400, "for a whole cluster"),
         ({"bogus": 1}, 400, "is not a property"),
     ],
-    ids=["type", "nothing", "router", "certificate", "scope", "unknown"],
+    ids=["nothing", "router", "certificate", "scope", "unknown"],
 )
 def test_wrong_settings_are_refused(arm: InProcessArm, changed: dict[str, Any], status: int, message: str) -> None:
     found = refusal(arm.put(EXTENSION, extension(**changed), EXTENSIONS))
@@ -117,9 +116,21 @@ def test_wrong_settings_are_refused(arm: InProcessArm, changed: dict[str, Any], 
     assert message in found[2]
 
 
-def test_an_extension_on_aks_has_no_identity_of_its_own(arm: InProcessArm) -> None:
-    found = refusal(arm.put(EXTENSION, {**extension(), "identity": {"type": "SystemAssigned"}}, EXTENSIONS))
-    assert found[:2] == (400, "FailedIdentityOperation")
+def test_other_extensions_are_kept_and_have_the_identity_of_aks(arm: InProcessArm) -> None:
+    """Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20)."""
+    flux = {"extensionType": "microsoft.flux", "scope": {"cluster": {"releaseNamespace": "kube-system"}}}
+    path = EXTENSION.replace("azureml", "flux")
+    answer = arm.put(path, {"identity": {"type": "SystemAssigned"}, "properties": flux}, EXTENSIONS)
+    assert answer.status_code == 201
+    assert {"azure-asyncoperation", "location"} <= set(answer.headers)
+    assert answer.json()["properties"].get("currentVersion") is None
+    arm.succeeded(answer)
+    found = arm.get(path, EXTENSIONS).json()
+    assert "identity" not in found
+    assert found["properties"]["currentVersion"] == "1.19.5"
+    assert found["properties"]["releaseTrain"] == "Stable"
+    assert found["properties"]["aksAssignedIdentity"]["principalId"]
+    assert found["systemData"]["createdBy"] is None
 
 
 def test_a_highly_available_router_needs_three_nodes(arm: InProcessArm) -> None:

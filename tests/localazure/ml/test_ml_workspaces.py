@@ -56,7 +56,10 @@ def test_it_shows_what_the_service_decides(azure: EmbeddedAzure, shared: str) ->
     assert uuid.UUID(found["workspaceId"])
     assert (found["publicNetworkAccess"], found["v1LegacyMode"], found["hbiWorkspace"]) == ("Enabled", False, False)
     assert found["tenantId"] == azure.tenant_id
-    assert found["managedNetwork"] == {"isolationMode": "Disabled"}
+    # This and what may come back: Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)
+    modes = ["AllowInternetOutbound", "AllowOnlyApprovedOutbound"]
+    assert found["managedNetwork"] == {"isolationMode": "Disabled", "changeableIsolationModes": modes}
+    assert done(azure, azure.put(shared, whole, ML))["properties"]["workspaceId"] == found["workspaceId"]
     assert set(whole["identity"]) == {"type", "principalId", "tenantId"}
     assert set(whole["systemData"]) >= {"createdAt", "createdBy", "lastModifiedAt"}
     name = shared.rsplit("/", 1)[1]
@@ -91,7 +94,7 @@ def test_keys_are_shown_where_the_datastores_use_them(azure: EmbeddedAzure, shar
     assert azure.post(f"{by_key}/datastores/workspaceblobstore/listSecrets", ML).json()["key"] == listed[0]["value"]
 
 
-@pytest.mark.parametrize("missing", ["storageAccount", "keyVault", "applicationInsights"])
+@pytest.mark.parametrize("missing", ["storageAccount", "keyVault"])
 def test_what_it_depends_on_has_to_be_named(azure: EmbeddedAzure, parts: dict[str, Any], missing: str) -> None:
     without = {name: value for name, value in parts["properties"].items() if name != missing}
     path = f"{parts['properties']['keyVault'].split('/providers/')[0]}/providers/{TYPE}/{new_name()}"
@@ -104,7 +107,6 @@ def test_what_it_depends_on_has_to_be_named(azure: EmbeddedAzure, parts: dict[st
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"properties": {"keyVault": "nowhere"}}, "is the id of nothing in vaults"),
         ({"properties": {"hubResourceId": "/subscriptions/s"}}, "does not implement 'properties.hubResourceId'"),
         ({"kind": "Hub"}, "does not implement a workspace of the kind 'Hub'"),
         ({"identity": {"type": "None"}}, "A workspace has a managed identity"),
@@ -118,6 +120,21 @@ def test_what_is_wrong_is_refused(azure: EmbeddedAzure, parts: dict[str, Any], c
     answer = azure.put(path, body, ML)
     assert answer.status_code in (400, 501)
     assert message in refused(answer)[2]
+
+
+def test_it_is_accepted_before_what_it_depends_on_is_looked_for(azure: EmbeddedAzure, parts: dict[str, Any]) -> None:
+    """Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01): 202 before its storage account was there, no insights."""
+    given = {name: value for name, value in parts["properties"].items() if name != "applicationInsights"}
+    path = f"{given['keyVault'].split('/providers/')[0]}/providers/{TYPE}/{new_name()}"
+    answer = azure.put(path, {**parts, "properties": {**given, "keyVault": "nowhere"}}, ML)
+    assert (answer.status_code, answer.content) == (202, b"")
+    assert "is the id of nothing in vaults" in azure.finished(answer)["error"]["message"]
+    body = {**parts, "sku": {"name": "Standard_S1", "tier": "Free"}, "properties": given}
+    path += "b"
+    made = done(azure, azure.put(path, body, ML))
+    assert made["properties"]["provisioningState"] == "Succeeded"
+    assert made["sku"] == {"name": "Basic", "tier": "Basic"}
+    assert set(azure.post(f"{path}/listKeys", ML).json()["notebookAccessKeys"]) == {"primaryAccessKey", "secondaryAccessKey"}
 
 
 def test_an_identity_of_the_users_own_has_to_be_named_as_the_one_it_is_by(azure: EmbeddedAzure, group: str) -> None:
