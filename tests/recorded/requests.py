@@ -235,7 +235,11 @@ CLUSTER_LIVES = (
         "Microsoft.ContainerService/managedClusters",
         CLUSTER,
         _placed(
-            {"dnsPrefix": "gpu", "agentPoolProfiles": [{**_POOL, "name": "system", "mode": "System"}]},
+            {
+                "dnsPrefix": "gpu",
+                "agentPoolProfiles": [{**_POOL, "name": "system", "mode": "System"}],
+                "networkProfile": {"networkPlugin": "azure"},
+            },
             identity={"type": "SystemAssigned"},
         ),
     ),

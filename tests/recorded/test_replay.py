@@ -109,7 +109,7 @@ def test_a_table_holds_what_the_service_says_and_nothing_of_the_session() -> Non
             "mode": "BatchService",
             "provisioningState": "Succeeded",
             "accountEndpoint": "madehere.westus2.batch.azure.com",
-            "quota": 20,
+            "slots": 20,
             "sentence": "all about madehere",
             "key": "of its own",
             "note": "made by somebody@example.com",
@@ -131,9 +131,9 @@ def test_a_table_holds_what_the_service_says_and_nothing_of_the_session() -> Non
         ("read", None, 200, None, None),
         ("read", "it isn't there", 404, None, "ResourceNotFound"),
     ]
-    any_value = dict.fromkeys(["accountEndpoint", "key", "note", "provisioningState", "quota", "sentence"])
+    any_value = dict.fromkeys(["accountEndpoint", "key", "note", "provisioningState", "slots", "sentence"])
     assert of_type["members"]["read"] == {
-        f"properties.{name}": value for name, value in {**any_value, "quota": 20, "sentence": None}.items()
+        f"properties.{name}": value for name, value in {**any_value, "slots": 20, "sentence": None}.items()
     }
 
 
