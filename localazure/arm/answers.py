@@ -17,8 +17,24 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
     """The resource with id, name and type, with its provisioning state where the type has one, and without secrets."""
     body = without_secrets(kind, kind.view(resource, services))
     if kind.shows_state:
-        body["properties"] = {"provisioningState": resource.state, **body.get("properties", {})}
+        state = kind.states.get(resource.state, resource.state)
+        body["properties"] = {"provisioningState": state, **body.get("properties", {})}
+    if kind.has_system_data:
+        body["systemData"] = system_data(resource, services)
     return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
+
+
+def system_data(resource: Resource, services: Services) -> Body:
+    """Who made a resource and changed it last, and when."""
+    by = services.settings.client_id
+    return {
+        "createdAt": resource.created_at,
+        "createdBy": by,
+        "createdByType": "Application",
+        "lastModifiedAt": resource.changed_at,
+        "lastModifiedBy": by,
+        "lastModifiedByType": "Application",
+    }
 
 
 def without_secrets(kind: Kind, body: Body) -> Body:

@@ -9,7 +9,7 @@ from azure_gpu.catalog import names, regions
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
-from localazure.arm.errors import ArmError, conflict, resource_not_found
+from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource, Store
 
@@ -206,14 +206,12 @@ def stored(kind: Kind, resource_id: ArmId, store: Store) -> Resource:
 
 
 def exists(resource: Resource | None, kind: Kind, resource_id: ArmId) -> Resource:
-    """The resource itself. ArmError 404 in ARM's words where it isn't there."""
+    """The resource itself. ArmError 404 where it isn't there."""
     if resource is not None:
         return resource
     if kind.arm_type == RESOURCE_GROUP_TYPE:
         raise _no_group(resource_id.name)
-    depth = kind.arm_type.count("/")
-    pairs = resource_id.text.split("/")[-2 * depth :]
-    raise resource_not_found(kind.arm_type, "/".join(pairs[1::2]), resource_id.resource_group)
+    raise kind.not_found(resource_id)
 
 
 def _no_group(name: str) -> ArmError:

@@ -7,11 +7,12 @@ A kind adds the rules of its service and the work it does. All methods run on th
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.errors import ArmError, conflict, not_implemented, resource_not_found
 from localazure.arm.store import Body, Resource, Store
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Answer:
 
 
 Action = Callable[[Resource, Call], Awaitable[Answer]]
+Polling = Literal["none", "async", "location", "both"]  # which of Azure-AsyncOperation and Location an answer carries
 
 
 class Kind:
@@ -90,14 +92,24 @@ class Kind:
     location: Literal["required", "global", "none"] = "required"  # "global": the body may give "global" only
     parent_type: str | None = None  # ARM type of the parent; None: the resource group
     between: str = ""  # in an id, after the parent's, what is no resource of its own: "/blobServices/default"
-    long_running: bool = False  # PUT answers 201 or 200 at once and `provision` runs in the background
+    long_running: bool = False  # PUT answers at once and `provision` runs in the background
+    long_running_update: bool | None = None  # the same where the resource was there; None: as `long_running`
     long_running_delete: bool = False  # DELETE answers 202 and `remove` runs in the background
-    created_status: int = 201
+    created_status: int = 201  # 202 is answered without a body
     updated_status: int = 200
+    patched_status: int | None = None  # None: as `updated_status`
+    deleted_status: int = 200  # where not `long_running_delete`
+    absent_status: int = 204  # DELETE of what isn't there; 404 is answered as GET answers it
+    created_headers: Polling = "async"  # of what is `long_running`
+    updated_headers: Polling | None = None  # None: as `created_headers`
+    deleted_headers: Polling = "both"
+    created_location: bool = False  # what isn't `long_running` is answered with its own address as Location
+    states: Mapping[str, str] = MappingProxyType({})  # what the service calls Creating, Updating, Deleting, where it differs
+    has_system_data: bool = False  # the answer says who made and changed the resource, and when
     patchable: bool = True  # the service has PATCH; else 405
     patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
-    delete_shows_resource: bool = False  # DELETE answers the resource as it was, with 200
+    delete_shows_resource: bool = False  # DELETE answers the resource as it was
     shows_state: bool = True  # properties.provisioningState is part of the answer
 
     @property
@@ -153,6 +165,12 @@ class Kind:
     def preempts(self, action: str, operation: str) -> bool:  # noqa: ARG002
         """Whether an action ends the operation that runs on its resource, and isn't refused because of it."""
         return False
+
+    def not_found(self, resource_id: ArmId) -> ArmError:
+        """The 404 for what isn't there in a group that is: ARM's words, where the service has none of its own."""
+        depth = self.arm_type.count("/")
+        pairs = resource_id.text.split("/")[-2 * depth :]
+        return resource_not_found(self.arm_type, "/".join(pairs[1::2]), resource_id.resource_group)
 
     def parent_id(self, resource_id: ArmId) -> str:
         """The id of the parent of a resource with a `parent_type`."""

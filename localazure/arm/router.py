@@ -241,6 +241,9 @@ class Arm:
             return answers.respond(202, headers=self.operations.headers(operation, final="location"))
         if operation.error is not None:
             return answers.respond(409, {"error": operation.error})
+        made = self._services.store.get(operation.resource_key) if operation.kind == "put" else None
+        if made is not None:  # who was given this address alone reads here what a PUT has made
+            return answers.respond(200, answers.document(self._kinds[made.id.type.lower()], made, self._services))
         return answers.respond(204) if operation.result is None else answers.respond(200, operation.result)
 
 

@@ -11,10 +11,9 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_pools
-from localazure.kinds.ml_kind import system_data
 from localazure.kinds.problem_refusals import refusal
 from localazure.services import Services
 
@@ -29,6 +28,7 @@ class KubernetesExtensions(Kind):
     location = "none"
     long_running = True
     long_running_delete = True
+    has_system_data = True
 
     def check(self, change: Change) -> None:
         cluster = change.services.store.get(change.id.scope)
@@ -79,9 +79,6 @@ class KubernetesExtensions(Kind):
         """The names of the protected settings are shown, and nothing of what they hold."""
         protected = body["properties"].get(_PROTECTED) or {}
         return {**body, "properties": {**body["properties"], _PROTECTED: dict.fromkeys(protected, "")}}
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        return {**merged(resource.body, resource.service), "systemData": system_data(resource, services)}
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         if conditions:

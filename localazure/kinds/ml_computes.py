@@ -12,7 +12,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_compute_rules, ml_quotas
 from localazure.kinds.ml_compute_rules import AML_COMPUTE, DEFAULT_INSTANCE_TYPE, KUBERNETES, inner, kind_of
-from localazure.kinds.ml_kind import MlKind, system_data
+from localazure.kinds.ml_kind import MlKind
 from localazure.services import Services
 
 IDLE_TIME = "PT120S"  # azure-ai-ml 1.35.2, AmlCompute.idle_time_before_scale_down
@@ -97,7 +97,7 @@ class MlComputes(MlKind):
             case _:
                 pass
         properties = {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}
-        return {**merged(body, {"properties": properties}), "systemData": system_data(resource, services)}
+        return merged(body, {"properties": properties})
 
     async def list_nodes(self, resource: Resource, call: Call) -> Answer:
         nodes = services_nodes(resource, call.services)

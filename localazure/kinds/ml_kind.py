@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from azure_gpu.catalog.providers import MACHINE_LEARNING
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Kind, merged
-from localazure.arm.store import Body, Resource
+from localazure.arm.kind import Kind
+from localazure.arm.store import Resource
 from localazure.kinds.soft_deleted import Bin
 from localazure.services import Services
 
@@ -40,9 +40,7 @@ class MlKind(Kind):
     """A type below `Microsoft.MachineLearningServices`."""
 
     extra_api_versions = API_VERSIONS
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        return {**merged(resource.body, resource.service), "systemData": system_data(resource, services)}
+    has_system_data = True
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
         """`listViewType`: what is archived is shown where it is asked for. `$orderBy` is by creation, `$top` from the first."""
@@ -56,19 +54,6 @@ class MlKind(Kind):
             listed = sorted(listed, key=lambda each: each.created_at, reverse=order.endswith("desc"))
         top = query.get("$top", "")
         return listed[: int(top)] if top.isascii() and top.isdigit() else listed
-
-
-def system_data(resource: Resource, services: Services) -> Body:
-    """Who made a resource and changed it last, and when."""
-    by = services.settings.client_id
-    return {
-        "createdAt": resource.created_at,
-        "createdBy": by,
-        "createdByType": "Application",
-        "lastModifiedAt": resource.changed_at,
-        "lastModifiedBy": by,
-        "lastModifiedByType": "Application",
-    }
 
 
 def workspace_of(resource_id: str, services: Services) -> Resource:

@@ -18,7 +18,7 @@ from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.kinds import attached_identities, ml_datastores, ml_workspace_forms, ml_workspace_rules
 from localazure.kinds.blob_containers import as_arm
-from localazure.kinds.ml_kind import DELETED, MlKind, system_data
+from localazure.kinds.ml_kind import DELETED, MlKind
 from localazure.kinds.ml_workspace_rules import RECOVER
 from localazure.services import Services
 
@@ -126,7 +126,7 @@ class MlWorkspaces(MlKind):
         network = {"status": {"status": "Inactive", "sparkReady": False}}
         if resource.properties["managedNetwork"].get("isolationMode", "Disabled") != "Disabled":
             live["managedNetwork"] = network  # it is made with the first machine, and no network is imitated
-        return {**merged(body, {"properties": live}), "systemData": system_data(resource, services)}
+        return merged(body, {"properties": live})
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:
         """The storage account's key where it has one to give, and that of Application Insights."""
