@@ -108,6 +108,7 @@ class Changes:
         status = kind.created_status if previous is None else updated_status or kind.updated_status
         if _in_background(kind, creating=previous is None):
             record.state = "Creating" if previous is None else "Updating"
+            record.service = merged(record.service, kind.begun(change))
             operation = self._operations.provision(kind, change)
             told = kind.created_headers if previous is None or kind.updated_headers is None else kind.updated_headers
             return self._shown(kind, record, status, self._operations.headers(operation, final=told))

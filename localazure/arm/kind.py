@@ -205,6 +205,10 @@ class Kind:
         """What the service fills in where the body is silent, in the body's shape. Laid under the body, deeply."""
         return {}
 
+    def begun(self, change: Change) -> Body:  # noqa: ARG002
+        """What the service sets of a `long_running` resource before it answers, as `provision` returns it."""
+        return {}
+
     async def provision(self, change: Change) -> Body:  # noqa: ARG002
         """Does the work; returns what the service sets, in the body's shape. Laid over the body, deeply, and kept over updates.
 

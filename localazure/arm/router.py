@@ -187,6 +187,8 @@ class Arm:
             return await self._deployments.answer(deployment, arrived.request, query, arrived.caller)
         target = paths.target_of(arrived.segments, self._kinds)
         kind = target.kind
+        if target.tail:
+            self._calls.refuse_unknown(kind, arrived.method, target.tail)
         checks.api_version(kind, arrived.query("api-version"))
         if target.id is None:
             return self._list(arrived, kind, target.scope)

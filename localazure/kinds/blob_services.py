@@ -14,7 +14,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
-from localazure.kinds.storage_services import LATER_VERSIONS
+from localazure.kinds.storage_services import LATER_VERSIONS, sku_of_account
 from localazure.services import Services
 
 NAME = "default"
@@ -65,9 +65,7 @@ class BlobServices(Kind):
         return _defaults()
 
     def view(self, resource: Resource, services: Services) -> Body:
-        account = services.store.get(self.parent_id(resource.id))
-        sku = {} if account is None else {"sku": {**account.service.get("sku", {}), "name": account.body["sku"]["name"]}}
-        return {**super().view(resource, services), **sku}
+        return {**super().view(resource, services), **sku_of_account(resource, services)}
 
 
 def _defaults() -> Body:

@@ -127,8 +127,8 @@ class DiagnosticSettings(Kind):
         if same:
             message = (
                 f"Data sink '{_shared_sink(same[0].properties, change.properties)}' is already used in diagnostic setting "
-                f"'{same[0].id.name}' for category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be reused in different settings "
-                "on the same category for the same resource."
+                f"'{same[0].id.name}' for category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be "
+                "reused in different settings on the same category for the same resource."
             )
             raise ArmError(409, "Conflict", message)
 

@@ -70,7 +70,7 @@ class LogWorkspaces(Kind):
             }
         }
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         now = change.services.clock.stamp()
         if change.previous is not None or change.resource is None:
             return {"properties": {"modifiedDate": now}}

@@ -7,11 +7,12 @@ Statuses and what the services fill in: Test_Storage_StorageAccount_20250601_CRU
 import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Change, Kind
+from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource, Store
 from localazure.kinds import undeclared
 from localazure.services import Services
@@ -67,6 +68,10 @@ class _Service(_OfAccount):
 class QueueServices(_Service):
     azure_type = undeclared.QUEUE_SERVICE
 
+    def view(self, resource: Resource, services: Services) -> Body:
+        logging = {"version": "1.0", "delete": False, "read": False, "write": False, "retentionPolicy": {"enabled": False}}
+        return merged({"properties": {"logging": logging}}, super().view(resource, services))
+
 
 class TableServices(_Service):
     azure_type = undeclared.TABLE_SERVICE
@@ -81,6 +86,9 @@ class FileServices(_Service):
             "shareDeleteRetentionPolicy": {"enabled": True, "days": 7},
         }
     )
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        return {**super().view(resource, services), **sku_of_account(resource, services)}
 
 
 class Queues(_OfAccount):
@@ -139,7 +147,22 @@ class ManagementPolicies(_OfAccount):
         return {"properties": {"lastModifiedTime": change.services.clock.stamp()}}
 
     def view(self, resource: Resource, services: Services) -> Body:
-        return {"name": "DefaultManagementPolicy", **super().view(resource, services)}
+        return {"name": "DefaultManagementPolicy", **_with_floats(super().view(resource, services))}
+
+
+def sku_of_account(resource: Resource, services: Services) -> Body:
+    """The sku that a service of an account shows: its account's."""
+    account = services.store.get(resource.id.scope)
+    return {} if account is None else {"sku": {**account.service.get("sku", {}), "name": account.body["sku"]["name"]}}
+
+
+def _with_floats(value: Any) -> Any:
+    """Days, as the service writes them."""
+    if isinstance(value, dict):
+        return {name: _with_floats(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def etag(resource: Resource) -> str:
