@@ -55,10 +55,17 @@ class PrivateEndpoints(NetworkKind):
         subnet = services.store.get(str((resource.properties.get("subnet") or {}).get("id")))
         interfaces = [{"id": endpoint_interfaces.id_of(resource)}] if subnet is not None else []
         names = endpoint_interfaces.names_of(resource, services)
-        return {"properties": {**connections, "networkInterfaces": interfaces, "customDnsConfigs": names}}
+        return {
+            "properties": {
+                **connections,
+                "networkInterfaces": interfaces,
+                "customDnsConfigs": names,
+                "isIPv6EnabledPrivateEndpoint": False,
+            }
+        }
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"customNetworkInterfaceName": "", "ipConfigurations": [], "isIPv6EnabledPrivateEndpoint": False}}
+        return {"properties": {"customNetworkInterfaceName": "", "ipConfigurations": []}}
 
 
 def _check_connection(connection: Body, services: Services) -> None:

@@ -130,9 +130,9 @@ def _check_principal(principal: str, services: Services) -> None:
         400,
         "PrincipalNotFound",
         f"Principal {principal.replace('-', '')} does not exist in the directory {services.settings.tenant_id}. Check that you "
-        "have the correct principal ID. If you are creating this principal and then immediately assigning a role, this error might "
-        "be related to a replication delay. In this case, set the role assignment principalType property to a value, such as "
-        "ServicePrincipal, User, or Group.  See https://aka.ms/docs-principaltype",
+        "have the correct principal ID. If you are creating this principal and then immediately assigning a role, this error "
+        "might be related to a replication delay. In this case, set the role assignment principalType property to a value, such "
+        "as ServicePrincipal, User, or Group.  See https://aka.ms/docs-principaltype",
         target="properties.principalId",
     )
 
