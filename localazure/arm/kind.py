@@ -105,6 +105,7 @@ class Kind:
     deleted_headers: Polling = "both"
     created_location: bool = False  # what isn't `long_running` is answered with its own address as Location
     states: Mapping[str, str] = MappingProxyType({})  # what the service calls Creating, Updating, Deleting, where it differs
+    shown_only: tuple[str, ...] = ()  # paths that GET shows, the SDK's class doesn't know and a body may hold without effect
     has_system_data: bool = False  # the answer says who made and changed the resource, and when
     patchable: bool = True  # the service has PATCH; else 405
     patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it

@@ -32,6 +32,13 @@ class NetworkInterfaces(NetworkKind):
 
     azure_type = azure_types.NETWORK_INTERFACE
     long_running = False
+    shown_only = (
+        "kind",
+        "managedBy",
+        "properties.allowPort25Out",
+        "properties.hostedWorkloads",
+        "properties.vnetEncryptionSupported",
+    )
 
     def check(self, change: Change) -> None:
         configurations = change.properties.get("ipConfigurations") or []

@@ -25,6 +25,7 @@ class PrivateEndpoints(NetworkKind):
     """Approved at once. What is shown: Test_Networking_PrivateEndpoint_20240301_CRUD (2024-11-08)."""
 
     azure_type = azure_types.PRIVATE_ENDPOINT
+    shown_only = ("properties.isIPv6EnabledPrivateEndpoint",)
 
     def check(self, change: Change) -> None:
         properties = change.properties

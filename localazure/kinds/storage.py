@@ -44,6 +44,7 @@ class StorageAccounts(Kind):
 
     azure_type = azure_types.STORAGE_ACCOUNT
     extra_api_versions = frozenset({"2026-09-01"})  # azure-mgmt-storage 25.3
+    shown_only = ("properties.allowCrossTenantDelegationSas", "properties.networkAcls.ipv6Rules")
     long_running = True
     long_running_update = False
     created_status = 202
@@ -62,16 +63,6 @@ class StorageAccounts(Kind):
             "and use numbers and lower-case letters only.",
             target="accountName",
         )
-
-    def read(self, body: Body) -> Body:
-        """Without what a later version shows, and clients put back."""
-        properties = body.get("properties")
-        if not isinstance(properties, dict):
-            return body
-        own = {name: value for name, value in properties.items() if name not in _LATER["properties"] or isinstance(value, dict)}
-        if isinstance(own.get("networkAcls"), dict):
-            own["networkAcls"] = {name: value for name, value in own["networkAcls"].items() if name != "ipv6Rules"}
-        return {**body, "properties": own}
 
     def check(self, change: Change) -> None:
         if change.previous is None:
