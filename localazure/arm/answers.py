@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from localazure import shapes
+from localazure.arm import system_data
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
@@ -19,6 +20,8 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
     if kind.shows_state:
         state = kind.states.get(resource.state, resource.state)
         body["properties"] = {"provisioningState": state, **body.get("properties", {})}
+    if kind.has_system_data:
+        body["systemData"] = system_data.of(resource, services)
     return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
 
 

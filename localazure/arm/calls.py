@@ -25,6 +25,13 @@ class Calls:
         self._changes = changes
         self._operations = operations
 
+    @staticmethod
+    def refuse_unknown(kind: Kind, method: str, tail: str) -> None:
+        """ArmError 501 for what no kind answers, before anything else is judged: its versions aren't those of the resource."""
+        offered = kind.reads if method == "GET" else {**kind.questions, **kind.actions}
+        if method not in ("GET", "POST") or _matching(offered, tail)[0] is None:
+            raise not_implemented(f"{method} of '{tail}' on '{kind.arm_type}'")
+
     async def read(self, kind: Kind, resource_id: ArmId, tail: str, query: Mapping[str, str], caller: Caller) -> Response:
         pattern, path = _matching(kind.reads, tail)
         if pattern is None:
@@ -58,7 +65,7 @@ class Calls:
             answer = await kind.actions[pattern](resource, call)
             if answer.work is not None:
                 operation = self._operations.act(resource, pattern, call.as_of, answer.work)
-                answer.headers = {**self._operations.headers(operation, "both"), **answer.headers}
+                answer.headers = {**self._operations.headers(operation, final="both"), **answer.headers}
             return _response(answer)
 
     def _call(self, resource: Resource, body: Body, query: Mapping[str, str], path: Mapping[str, str], caller: Caller) -> Call:

@@ -5,6 +5,7 @@ the request and stored once: a client that got an answer finds what it was told,
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.responses import Response
@@ -18,8 +19,6 @@ from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
-
-ACCEPTED = 202
 
 
 class Changes:
@@ -53,7 +52,7 @@ class Changes:
             whole = kind.patched(previous.body, body)
             if "tags" in body:
                 whole["tags"] = body["tags"]
-            return await self._put(kind, resource_id, whole, caller, patching=True)
+            return await self._put(kind, resource_id, whole, caller, kind.patched_status)
 
     def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:
         """The service takes a whole resource and reads its tags. What else would change is refused by name."""
@@ -97,53 +96,59 @@ class Changes:
         change.body = merged(kind.defaults(change), change.body)  # which `check` may have added to
         return change
 
-    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller, *, patching: bool = False) -> Response:
+    async def _put(
+        self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller, updated_status: int | None = None
+    ) -> Response:
         previous = self._store.get(resource_id.key)
         if previous is not None:
             checks.group_of(resource_id, self._store)
             self.refuse_while_busy(kind, previous)
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
-        status = kind.created_status if previous is None else kind.patched_status if patching else kind.updated_status
-        if kind.long_running and not (previous is not None and kind.updates_at_once):
+        status = kind.created_status if previous is None else updated_status or kind.updated_status
+        if _in_background(kind, creating=previous is None):
             record.state = "Creating" if previous is None else "Updating"
-            made = kind.begun(change)  # which may have written to the record
-            record.service = merged(record.service, made)
+            record.service = merged(record.service, kind.begun(change))
             operation = self._operations.provision(kind, change)
-            polls = kind.created_polls if previous is None else kind.updated_polls
-            # One that is only accepted isn't shown yet.
-            shown = None if status == ACCEPTED else answers.document(kind, record, self._services)
-            return answers.respond(status, shown, self._operations.headers(operation, polls))
+            told = kind.created_headers if previous is None or kind.updated_headers is None else kind.updated_headers
+            return self._shown(kind, record, status, self._operations.headers(operation, final=told))
         for made in (kind.begun(change), await kind.provision(change)):
             record.service = merged(record.service, made)
         group = checks.group_of(change.id, self._store)
         checks.parent(kind, change.id, group, self._store)  # it may have gone meanwhile
         self._store.put(record)
-        return answers.respond(status, answers.document(kind, record, self._services))
+        located = kind.created_location and previous is None
+        return self._shown(kind, record, status, {"Location": self._services.settings.url + record.id.text} if located else {})
+
+    def _shown(self, kind: Kind, record: Resource, status: int, headers: dict[str, str]) -> Response:
+        """The answer to a PUT or PATCH; what is accepted isn't shown."""
+        shown = None if status == HTTPStatus.ACCEPTED else answers.document(kind, record, self._services)
+        return answers.respond(status, shown, headers)
 
     async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
-        """204 where there is nothing to delete; a missing resource group is 404, as ARM answers."""
+        """A resource's group that is missing is 404, as ARM answers; its own absence is as its type has it, often 204."""
         async with self._locks.of(kind, resource_id):
             group = checks.group_of(resource_id, self._store)
             resource = self._store.get(resource_id.key)
             if resource is None:
-                if kind.arm_type == RESOURCE_GROUP_TYPE:
+                if kind.absent_status == HTTPStatus.NOT_FOUND:
                     checks.exists(None, kind, resource_id)
-                return answers.respond(204)
+                return answers.respond(kind.absent_status)
             running = self._store.operation_in_progress(resource.key)
             if running is not None and running.kind == "delete":
-                return self._accepted(kind, running)
+                return self._accepted(kind, resource, running)
             kind.check_removal(resource, self._services)
             await self._operations.cancel(resource.key)
             if kind.long_running_delete:
                 as_of = request_date(None, resource, group, self._services.clock)
-                return self._accepted(kind, self._operations.remove(resource, as_of))
+                return self._accepted(kind, resource, self._operations.remove(resource, as_of))
             shown = answers.document(kind, resource, self._services) if kind.delete_shows_resource else None
             await removal.remove(resource, self._kinds, self._services, self._locks, self._operations.cancel)
             return answers.respond(kind.deleted_status, shown)
 
-    def _accepted(self, kind: Kind, operation: Operation) -> Response:
-        return answers.respond(ACCEPTED, headers=self._operations.headers(operation, kind.deleted_polls))
+    def _accepted(self, kind: Kind, resource: Resource, operation: Operation) -> Response:
+        shown = answers.document(kind, resource, self._services) if kind.delete_shows_resource else None
+        return answers.respond(202, shown, self._operations.headers(operation, final=kind.deleted_headers))
 
     def _canonical(self, kind: Kind, resource_id: ArmId, group: Resource | None) -> ArmId:
         """The id as ARM answers it: what lies above in its stored spelling, type names in their own, the name as given."""
@@ -180,6 +185,10 @@ class Changes:
             created_at=previous.created_at if previous else now,
             changed_at=now,
         )
+
+
+def _in_background(kind: Kind, *, creating: bool) -> bool:
+    return kind.long_running if creating or kind.long_running_update is None else kind.long_running_update
 
 
 def _without_nulls(value: Body) -> Body:

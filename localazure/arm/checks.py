@@ -174,7 +174,7 @@ def body_shape(kind: Kind, body: Body, *, creating: bool) -> Body:
     Read-only properties are refused when creating and left out when updating, because clients PUT back what they GET.
     """
     shape = shapes.arm_shape(kind.azure_type)
-    body = kind.read(body)
+    body = kind.read(_without(body, kind.shown_only))
     checked = body if creating else shapes.without_read_only(shape, body)
     problems = shapes.body_problems(shape, checked, creating=True)
     if problems and all(problem.kind != "type" for problem in problems):
@@ -192,6 +192,18 @@ def body_shape(kind: Kind, body: Body, *, creating: bool) -> Body:
     return {key: value for key, value in checked.items() if key not in ("id", "name", "type", "apiVersion")}
 
 
+def _without(body: Body, paths: Collection[str]) -> Body:
+    """`body` without what lies at dotted paths."""
+    result = dict(body)
+    for path in paths:
+        name, _, below = path.partition(".")
+        if below and isinstance(result.get(name), dict):
+            result[name] = _without(result[name], (below,))
+        elif not below:
+            result.pop(name, None)
+    return result
+
+
 def scope(text: str, store: Store) -> None:
     """What a list is asked for lies below a subscription, or below a resource group that is there."""
     parsed = arm_ids.parse(text)
@@ -206,7 +218,7 @@ def stored(kind: Kind, resource_id: ArmId, store: Store) -> Resource:
 
 
 def exists(resource: Resource | None, kind: Kind, resource_id: ArmId) -> Resource:
-    """The resource itself. ArmError 404 in ARM's words where it isn't there."""
+    """The resource itself. ArmError 404 where it isn't there."""
     if resource is not None:
         return resource
     if kind.arm_type == RESOURCE_GROUP_TYPE:

@@ -81,9 +81,7 @@ class Answer:
 
 
 Action = Callable[[Resource, Call], Awaitable[Answer]]
-
-# Where a client is told to poll: the operation's status (Azure-AsyncOperation), its result (Location), both, or nowhere.
-Polls = Literal["async", "location", "both", "none"]
+Polling = Literal["none", "async", "location", "both"]  # which of Azure-AsyncOperation and Location an answer carries
 
 
 class Kind:
@@ -94,21 +92,25 @@ class Kind:
     location: Literal["required", "global", "none"] = "required"  # "global": the body may give "global" only
     parent_type: str | None = None  # ARM type of the parent; None: the resource group
     between: str = ""  # in an id, after the parent's, what is no resource of its own: "/blobServices/default"
-    long_running: bool = False  # PUT answers 201 or 200 at once and `provision` runs in the background
+    long_running: bool = False  # PUT answers at once and `provision` runs in the background
+    long_running_update: bool | None = None  # the same where the resource was there; None: as `long_running`
     long_running_delete: bool = False  # DELETE answers 202 and `remove` runs in the background
-    created_status: int = 201
+    created_status: int = 201  # 202 is answered without a body
     updated_status: int = 200
-    deleted_status: int = 200  # where DELETE isn't long-running
-    patched_status: int = 200
-    created_polls: Polls = "async"  # what the answer to a long PUT that creates names
-    updated_polls: Polls = "async"  # of a PATCH too
-    deleted_polls: Polls = "both"
-    states: Mapping[str, str] = MappingProxyType({})  # ours -> the service's, as `provisioningState` shows them
+    patched_status: int | None = None  # None: as `updated_status`
+    deleted_status: int = 200  # where not `long_running_delete`
+    absent_status: int = 204  # DELETE of what isn't there; 404 is answered as GET answers it
+    created_headers: Polling = "async"  # of what is `long_running`
+    updated_headers: Polling | None = None  # None: as `created_headers`
+    deleted_headers: Polling = "both"
+    created_location: bool = False  # what isn't `long_running` is answered with its own address as Location
+    states: Mapping[str, str] = MappingProxyType({})  # what the service calls Creating, Updating, Deleting, where it differs
+    shown_only: tuple[str, ...] = ()  # paths that GET shows, the SDK's class doesn't know and a body may hold without effect
+    has_system_data: bool = False  # the answer says who made and changed the resource, and when
     patchable: bool = True  # the service has PATCH; else 405
-    updates_at_once: bool = False  # of a long-running type: only what creates goes on after its answer
     patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
-    delete_shows_resource: bool = False  # DELETE answers the resource as it was, with 200
+    delete_shows_resource: bool = False  # DELETE answers the resource as it was
     shows_state: bool = True  # properties.provisioningState is part of the answer
 
     @property
@@ -204,7 +206,7 @@ class Kind:
         return {}
 
     def begun(self, change: Change) -> Body:  # noqa: ARG002
-        """What the service has set by the time it answers a long PUT, as `provision` returns it, before which it is asked."""
+        """What the service sets of a `long_running` resource before it answers, as `provision` returns it."""
         return {}
 
     async def provision(self, change: Change) -> Body:  # noqa: ARG002

@@ -13,7 +13,7 @@ from typing import Any
 from localazure import activity_log
 from localazure.arm import removal
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Change, Kind, Polls, merged
+from localazure.arm.kind import Change, Kind, Polling, merged
 from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
@@ -120,17 +120,17 @@ class Operations:
 
     # Polling
 
-    def headers(self, operation: Operation, polls: Polls = "async") -> dict[str, str]:
-        """What tells a client where to poll."""
+    def headers(self, operation: Operation, *, final: Polling = "async") -> dict[str, str]:
+        """What tells a client where to poll: the status document, the result, both or neither."""
+        if final == "none":
+            return {}
         resource = operation.resource_id.split("/")
         namespace = resource[6] if len(resource) > 6 else "Microsoft.Resources"
         base = f"{self._services.settings.url}/subscriptions/{resource[2]}/providers/{namespace}"
-        named: dict[str, str] = {}
-        if polls in ("async", "both"):
-            named["Azure-AsyncOperation"] = f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"
-        if polls in ("location", "both"):
-            named["Location"] = f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"
-        return {**named, "Retry-After": str(RETRY_AFTER_SECONDS)} if named else {}
+        statuses = {"Azure-AsyncOperation": f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"}
+        results = {"Location": f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"}
+        told = (statuses if final != "location" else {}) | (results if final != "async" else {})
+        return {**told, "Retry-After": str(RETRY_AFTER_SECONDS)}
 
     def find(self, operation_id: str) -> Operation:
         operation = self._services.store.get_operation(operation_id)

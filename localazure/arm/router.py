@@ -187,6 +187,8 @@ class Arm:
             return await self._deployments.answer(deployment, arrived.request, query, arrived.caller)
         target = paths.target_of(arrived.segments, self._kinds)
         kind = target.kind
+        if target.tail:
+            self._calls.refuse_unknown(kind, arrived.method, target.tail)
         checks.api_version(kind, arrived.query("api-version"))
         if target.id is None:
             return self._list(arrived, kind, target.scope)
@@ -238,12 +240,12 @@ class Arm:
             headers = self.operations.headers(operation) if operation.status == "InProgress" else {}
             return answers.respond(200, status_document(operation, "/" + "/".join(arrived.segments)), headers)
         if operation.status == "InProgress":
-            return answers.respond(202, headers=self.operations.headers(operation, "location"))
+            return answers.respond(202, headers=self.operations.headers(operation, final="location"))
         if operation.error is not None:
             return answers.respond(409, {"error": operation.error})
         if operation.result is not None:
             return answers.respond(200, operation.result)
-        made = self._services.store.get(operation.resource_id) if operation.kind == "put" else None
+        made = self._services.store.get(operation.resource_key) if operation.kind == "put" else None
         if made is None:
             return answers.respond(204)
         return answers.respond(200, answers.document(self._kinds[made.id.type.lower()], made, self._services))

@@ -55,6 +55,7 @@ def created(now: str) -> Body:
             "leaseState": "Available",
             "hasImmutabilityPolicy": False,
             "hasLegalHold": False,
+            "legalHold": {"hasLegalHold": False, "tags": []},
             "deleted": False,
             "remainingRetentionDays": 0,
         },

@@ -39,12 +39,24 @@ from localazure.kinds.ml_online_endpoints import MlOnlineEndpoints
 from localazure.kinds.ml_workspaces import MlWorkspaces
 from localazure.kinds.network_interfaces import NetworkInterfaces
 from localazure.kinds.network_parts import BastionHosts, NetworkSecurityGroups, PublicAddresses
+from localazure.kinds.network_rules import SecurityRules
 from localazure.kinds.network_virtual import Subnets, VirtualNetworks
+from localazure.kinds.private_dns import PrivateZoneGroups, PrivateZoneLinks, PrivateZones
 from localazure.kinds.private_endpoints import PrivateEndpoints
 from localazure.kinds.registries import Registries
+from localazure.kinds.registry_replications import Replications
 from localazure.kinds.resource_groups import ResourceGroups
 from localazure.kinds.roles import RoleAssignments
 from localazure.kinds.storage import StorageAccounts
+from localazure.kinds.storage_services import (
+    FileServices,
+    FileShares,
+    ManagementPolicies,
+    Queues,
+    QueueServices,
+    Tables,
+    TableServices,
+)
 from localazure.kinds.task_runs import TaskRuns
 from localazure.kinds.virtual_machine_extensions import VirtualMachineExtensions
 from localazure.kinds.virtual_machine_run_commands import VirtualMachineRunCommands
@@ -58,8 +70,16 @@ ALL: tuple[Kind, ...] = (
     StorageAccounts(),
     BlobServices(),
     BlobContainers(),
+    QueueServices(),
+    TableServices(),
+    FileServices(),
+    Queues(),
+    Tables(),
+    FileShares(),
+    ManagementPolicies(),
     LogWorkspaces(),
     Registries(),
+    Replications(),
     TaskRuns(),
     ContainerGroups(),
     ManagedEnvironments(),
@@ -96,6 +116,10 @@ ALL: tuple[Kind, ...] = (
     VirtualNetworks(),
     Subnets(),
     NetworkSecurityGroups(),
+    SecurityRules(),
+    PrivateZones(),
+    PrivateZoneLinks(),
+    PrivateZoneGroups(),
     PublicAddresses(),
     NetworkInterfaces(),
     BastionHosts(),

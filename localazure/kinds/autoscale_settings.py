@@ -1,4 +1,4 @@
-"""Autoscale settings of online deployments: judged and kept. Nothing counts requests here, so that nothing scales by them.
+"""Autoscale settings, judged where they are of online deployments, and kept. Nothing counts requests here, and nothing scales.
 
 Rules: REST reference of Microsoft.Insights/autoscaleSettings 2021-05-01-preview, and Microsoft Learn, azure-monitor/autoscale.
 Codes and sentences are assumed.
@@ -6,13 +6,14 @@ Codes and sentences are assumed.
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Change, Kind
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 
 MOST_PROFILES = 20  # this and the next: the REST reference, "profiles" and "rules"
 MOST_RULES = 10
+_TRIGGER: Body = {"metricNamespace": "", "dividePerInstance": False}
 _TARGET = azure_types.ML_ONLINE_DEPLOYMENT.arm_type
 
 
@@ -42,9 +43,25 @@ class AutoscaleSettings(Kind):
                 "enabled": False,
                 "name": change.id.name,
                 "notifications": [],
+                "predictiveAutoscalePolicy": {"scaleMode": "Disabled"},
                 "targetResourceLocation": change.body["location"],
             }
         }
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        """With what the service fills into each rule: Test_Insights_Autoscalesetting_v20221001_CRUD (2025-07-17)."""
+        body = super().view(resource, services)
+        profiles = [
+            {**profile, "rules": [merged({"metricTrigger": dict(_TRIGGER)}, rule) for rule in profile["rules"]]}
+            for profile in body["properties"]["profiles"]
+        ]
+        shown = [{**profile, "rules": [_with_float(rule) for rule in profile["rules"]]} for profile in profiles]
+        return {**body, "properties": {**body["properties"], "profiles": shown}}
+
+
+def _with_float(rule: Body) -> Body:
+    trigger = rule["metricTrigger"]
+    return {**rule, "metricTrigger": {**trigger, "threshold": float(trigger["threshold"])}}
 
 
 def of_deployment(deployment_id: str, services: Services) -> Resource | None:
@@ -57,9 +74,7 @@ def _check_target(target: str, change: Change) -> None:
     parsed = parse(target)
     if parsed is None:
         raise _bad("An autoscale setting names what it scales: 'targetResourceUri'.", "properties.targetResourceUri")
-    if not parsed.is_type(_TARGET):
-        raise not_implemented(f"the autoscale setting of a resource of the type '{parsed.type}'")
-    if change.services.store.get(parsed.key) is None:
+    if parsed.is_type(_TARGET) and change.services.store.get(parsed.key) is None:
         message = f"The resource '{target}' was not found."
         raise ArmError(404, "ResourceNotFound", message, target="properties.targetResourceUri")
     other = of_deployment(target, change.services)
@@ -69,28 +84,31 @@ def _check_target(target: str, change: Change) -> None:
 
 
 def _check_profile(profile: Body, path: str, target: str) -> None:
+    parsed = parse(target)
+    target_type = parsed.type.lower() if parsed else ""
     capacity = profile["capacity"]
     numbers = {name: _whole(str(capacity.get(name)), f"{path}.capacity.{name}") for name in ("minimum", "default", "maximum")}
     if not numbers["minimum"] <= numbers["default"] <= numbers["maximum"]:
         raise _bad("The default is not between the minimum and the maximum.", f"{path}.capacity")
-    if numbers["minimum"] < 1:
+    if numbers["minimum"] < 1 and target_type == _TARGET.lower():
         raise _bad("A managed online deployment has at least 1 instance.", f"{path}.capacity.minimum")
     rules = profile["rules"]
     if len(rules) > MOST_RULES:
         raise _bad(f"There are {len(rules)} rules; at most {MOST_RULES} are allowed.", f"{path}.rules")
     for index, rule in enumerate(rules):
-        _check_rule(rule, f"{path}.rules[{index}]", target)
+        if target_type == _TARGET.lower():
+            _check_metric(rule, f"{path}.rules[{index}]", target)
+        value = rule["scaleAction"].get("value")
+        if value is not None:
+            _whole(str(value), f"{path}.rules[{index}].scaleAction.value")
 
 
-def _check_rule(rule: Body, path: str, target: str) -> None:
+def _check_metric(rule: Body, path: str, target: str) -> None:
     measured = str(rule["metricTrigger"].get("metricResourceUri") or "")
     endpoint = target.rsplit("/", 2)[0]
     if measured.lower() not in (target.lower(), endpoint.lower()):
         message = f"The metric of '{measured}' says nothing of '{target}'; its own or its endpoint's does."
         raise _bad(message, f"{path}.metricTrigger.metricResourceUri")
-    value = rule["scaleAction"].get("value")
-    if value is not None:
-        _whole(str(value), f"{path}.scaleAction.value")
 
 
 def _whole(text: str, path: str) -> int:

@@ -29,9 +29,9 @@ class BatchAccounts(Kind):
 
     azure_type = azure_types.BATCH_ACCOUNT
     created_status = 202
-    created_polls = deleted_polls = "location"
+    created_headers = deleted_headers = "location"
     long_running = True
-    updates_at_once = True
+    long_running_update = False
     long_running_delete = True
 
     @property

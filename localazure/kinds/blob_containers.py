@@ -55,7 +55,13 @@ class BlobContainers(Kind):
             raise ArmError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"publicAccess": "None", "defaultEncryptionScope": _ENCRYPTION_SCOPE}}
+        return {
+            "properties": {
+                "publicAccess": "None",
+                "defaultEncryptionScope": _ENCRYPTION_SCOPE,
+                "denyEncryptionScopeOverride": False,
+            }
+        }
 
     async def provision(self, change: Change) -> Body:
         account = self.parent_id(change.id).rsplit("/", 1)[1].lower()

@@ -14,6 +14,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
+from localazure.kinds.storage_services import LATER_VERSIONS, sku_of_account
 from localazure.services import Services
 
 NAME = "default"
@@ -30,7 +31,7 @@ class BlobServices(Kind):
     shows_state = False
     patchable = False
     created_status = 200  # it was there
-    extra_api_versions = frozenset({"2025-08-01", "2026-09-01"})  # azure-cli 2.91, azure-mgmt-storage 25.3
+    extra_api_versions = LATER_VERSIONS
 
     def implied(self, resource_id: ArmId, store: Store) -> Resource | None:
         account = store.get(self.parent_id(resource_id))
@@ -64,9 +65,7 @@ class BlobServices(Kind):
         return _defaults()
 
     def view(self, resource: Resource, services: Services) -> Body:
-        account = services.store.get(self.parent_id(resource.id))
-        sku = {} if account is None else {"sku": account.service["sku"] | {"name": account.body["sku"]["name"]}}
-        return {**super().view(resource, services), **sku}
+        return {**super().view(resource, services), **sku_of_account(resource, services)}
 
 
 def _defaults() -> Body:

@@ -1,9 +1,7 @@
 """Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
 
-Of managed environments, Batch accounts, managed clusters, key vaults, machine learning workspaces and their endpoints alone.
-Their categories: Microsoft Learn, azure-monitor/reference/supported-logs for microsoft.app/managedenvironments,
-microsoft.batch/batchaccounts, microsoft.containerservice/managedclusters, microsoft.keyvault/vaults,
-microsoft.machinelearningservices/workspaces and /workspaces/onlineendpoints. Codes and sentences of the service were read in
+Of the types in CATEGORIES alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs, a page for each.
+Codes and sentences of the service were read in
   - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185
   - Data sink … is already used: Azure/bicep-registry-modules issue 3407
   - Category … is not supported: hashicorp/terraform issue 20534; of metrics MicrosoftDocs/azure-docs issue 69798
@@ -13,7 +11,7 @@ All others here are assumed.
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
@@ -45,6 +43,19 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
         "kube-controller-manager",
         "kube-scheduler",
     ),
+    azure_types.VIRTUAL_NETWORK.arm_type.lower(): ("VMProtectionAlerts",),
+    azure_types.NETWORK_SECURITY_GROUP.arm_type.lower(): ("NetworkSecurityGroupEvent", "NetworkSecurityGroupRuleCounter"),
+    azure_types.PUBLIC_IP_ADDRESS.arm_type.lower(): (
+        "DDoSMitigationFlowLogs",
+        "DDoSMitigationReports",
+        "DDoSProtectionNotifications",
+    ),
+    azure_types.NETWORK_INTERFACE.arm_type.lower(): (),
+    azure_types.STORAGE_ACCOUNT.arm_type.lower(): (),
+    azure_types.BLOB_SERVICE.arm_type.lower(): ("StorageRead", "StorageWrite", "StorageDelete"),
+    azure_types.REGISTRY.arm_type.lower(): ("ContainerRegistryRepositoryEvents", "ContainerRegistryLoginEvents"),
+    azure_types.LOG_WORKSPACE.arm_type.lower(): ("Audit", "SummaryLogs"),
+    azure_types.AUTOSCALE_SETTING.arm_type.lower(): ("AutoscaleEvaluations", "AutoscaleScaleActions"),
     azure_types.KEY_VAULT.arm_type.lower(): ("AuditEvent", "AzurePolicyEvaluationDetails"),
     azure_types.ML_WORKSPACE.arm_type.lower(): (
         "AmlComputeClusterEvent",
@@ -83,7 +94,9 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
 CATEGORY_GROUPS = ("allLogs", "audit")
 METRICS = ("AllMetrics",)
 MOST = 5  # Microsoft Learn, azure-monitor/essentials/diagnostic-settings: settings of one resource
-_LEFT_OUT = ("eventHubAuthorizationRuleId", "eventHubName", "marketplacePartnerId", "serviceBusRuleId", "storageAccountId")
+_NO_RETENTION: Body = {"enabled": False, "days": 0}
+_LEFT_OUT = ("eventHubAuthorizationRuleId", "eventHubName", "marketplacePartnerId", "serviceBusRuleId")
+_SINKS = {"workspaceId": azure_types.LOG_WORKSPACE, "storageAccountId": azure_types.STORAGE_ACCOUNT}
 
 
 class DiagnosticSettings(Kind):
@@ -113,14 +126,29 @@ class DiagnosticSettings(Kind):
         same = [one for one in others if _same_sink(one.properties, change.properties)]
         if same:
             message = (
-                f"Data sink '{change.properties['workspaceId']}' is already used in diagnostic setting '{same[0].id.name}' for "
-                f"category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be reused in different settings "
-                "on the same category for the same resource."
+                f"Data sink '{_shared_sink(same[0].properties, change.properties)}' is already used in diagnostic setting "
+                f"'{same[0].id.name}' for category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be "
+                "reused in different settings on the same category for the same resource."
             )
             raise ArmError(409, "Conflict", message)
 
+    def not_found(self, resource_id: ArmId) -> ArmError:
+        """This and what is shown: Test_Insights_DiagnosticSetting_v20210501preview_CRUD (2025-08-07)."""
+        return ArmError(404, "ResourceNotFound", f"The diagnostic setting '{resource_id.name}' doesn't exist.")
+
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"logs": [], "metrics": []}}
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        """Every log and metric with its retention, and the metrics that nobody has asked for."""
+        body = super().view(resource, services)
+        properties = dict(body["properties"])
+        properties["logs"] = [{"retentionPolicy": _NO_RETENTION, **each} for each in properties["logs"]]
+        metrics = properties["metrics"] or [{"category": METRICS[0], "enabled": False}]
+        properties["metrics"] = [{"retentionPolicy": _NO_RETENTION, **each} for each in metrics]
+        above = services.store.get(resource.id.scope)
+        place = {"location": above.location} if above is not None and above.location else {}
+        return {**place, **body, "properties": properties}
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         if conditions:
@@ -143,15 +171,16 @@ def _check_destination(change: Change) -> None:
     for name in _LEFT_OUT:
         if properties.get(name):
             raise not_implemented(f"'properties.{name}' of a diagnostic setting")
-    given = properties.get("workspaceId")
-    target = "properties.workspaceId"
-    if not given:
+    if not any(properties.get(name) for name in _SINKS):
         message = "At least one data sink needs to be specified."
-        raise ArmError(400, "BadRequest", message, target=target)
-    parsed = parse(given)
-    is_one = parsed is not None and parsed.is_type(azure_types.LOG_WORKSPACE.arm_type)
-    if parsed is None or not is_one or change.services.store.get(parsed.key) is None:
-        raise ArmError(404, "ResourceNotFound", f"The Log Analytics workspace '{given}' was not found.", target=target)
+        raise ArmError(400, "BadRequest", message, target="properties.workspaceId")
+    for name, azure_type in _SINKS.items():
+        given = properties.get(name)
+        parsed = parse(given) if given else None
+        is_one = parsed is not None and parsed.is_type(azure_type.arm_type)
+        if given and (parsed is None or not is_one or change.services.store.get(parsed.key) is None):
+            what = "Log Analytics workspace" if name == "workspaceId" else "storage account"
+            raise ArmError(404, "ResourceNotFound", f"The {what} '{given}' was not found.", target=f"properties.{name}")
 
 
 def _check_categories(properties: Body, categories: tuple[str, ...]) -> None:
@@ -177,7 +206,13 @@ def _enabled(properties: Body) -> set[str]:
 
 
 def _same_sink(one: Body, other: Body) -> bool:
-    return str(one.get("workspaceId")).lower() == str(other.get("workspaceId")).lower() and bool(_enabled(one) & _enabled(other))
+    return bool(_shared_sink(one, other)) and bool(_enabled(one) & _enabled(other))
+
+
+def _shared_sink(one: Body, other: Body) -> str:
+    """The destination that two settings have in common; "" where they have none."""
+    given = ((str(one.get(name) or ""), str(other.get(name) or "")) for name in _SINKS)
+    return next((mine for theirs, mine in given if mine and mine.lower() == theirs.lower()), "")
 
 
 def _shared(one: Body, other: Body) -> str:

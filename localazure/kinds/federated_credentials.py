@@ -5,6 +5,7 @@ assumed. Entra takes tokens by them as soon as they are there; the minutes that 
 """
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Caller, Change, Kind
 from localazure.arm.store import Resource
@@ -21,6 +22,10 @@ class FederatedIdentityCredentials(Kind):
     parent_type = azure_types.USER_ASSIGNED_IDENTITY.arm_type
     patchable = False
     shows_state = False
+    created_location = True  # this and the words of a 404: Test_ManagedIdentity_UserAssignedIdentity_20230131_CRUD (2023-11)
+
+    def not_found(self, resource_id: ArmId) -> ArmError:
+        return ArmError(404, "NotFound", f"Resource '{resource_id.text}' was not found.")
 
     def check(self, change: Change) -> None:
         properties = change.properties

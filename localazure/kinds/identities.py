@@ -12,6 +12,7 @@ class UserAssignedIdentities(Kind):
 
     azure_type = azure_types.USER_ASSIGNED_IDENTITY
     shows_state = False
+    created_location = True  # Test_ManagedIdentity_UserAssignedIdentity_20230131_CRUD (2023-11), a path there and an address here
 
     async def provision(self, change: Change) -> Body:
         if change.previous is not None:

@@ -9,7 +9,9 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
-from localazure.arm.store import Body
+from localazure.arm.store import Body, Resource
+from localazure.kinds.etags import cosmos_etag
+from localazure.services import Services
 
 RETENTION_DAYS = 90
 # Microsoft Learn, azure-monitor/app/pricing: the days that a component takes
@@ -17,7 +19,10 @@ RETENTIONS = (30, 60, 90, 120, 180, 270, 365, 550, 730)
 
 
 class InsightsComponents(Kind):
-    """Created at once. One that names no workspace of logs stays without, where the service makes one."""
+    """Created at once. One that names no workspace of logs stays without, where the service makes one.
+
+    What is shown: Test_Insights_Component_v20200202_CRUD (2025-07-14).
+    """
 
     azure_type = azure_types.INSIGHTS_COMPONENT
     created_status = 200
@@ -40,8 +45,7 @@ class InsightsComponents(Kind):
             message = f"RetentionInDays is {days}; it takes {allowed}."
             raise ArmError(400, "BadRequest", message, target="properties.RetentionInDays")
 
-    def defaults(self, change: Change) -> Body:
-        linked = "WorkspaceResourceId" in change.properties
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {
             "kind": "web",
             "properties": {
@@ -49,7 +53,7 @@ class InsightsComponents(Kind):
                 "DisableIpMasking": False,
                 "DisableLocalAuth": False,
                 "Flow_Type": "Bluefield",
-                "IngestionMode": "LogAnalytics" if linked else "ApplicationInsights",
+                "IngestionMode": "LogAnalytics",
                 "Request_Source": "rest",
                 "RetentionInDays": RETENTION_DAYS,
                 "publicNetworkAccessForIngestion": "Enabled",
@@ -58,8 +62,10 @@ class InsightsComponents(Kind):
         }
 
     async def provision(self, change: Change) -> Body:
+        days = change.properties.get("RetentionInDays")
+        kept: Body = {"Ver": "v2"} if days in (None, RETENTION_DAYS) else {"Ver": "v2", "Retention": f"P{days}D"}
         if change.previous is not None:
-            return {}
+            return {"properties": kept}
         application, key = str(uuid.uuid4()), str(uuid.uuid4())
         region = change.body["location"]
         return {
@@ -70,7 +76,11 @@ class InsightsComponents(Kind):
                 f";ApplicationId={application}",
                 "CreationDate": change.services.clock.stamp(),
                 "InstrumentationKey": key,
+                **kept,
                 "Name": change.id.name,
                 "TenantId": change.services.settings.tenant_id,
             }
         }
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        return {"etag": cosmos_etag(resource), **super().view(resource, services)}

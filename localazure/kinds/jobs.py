@@ -39,7 +39,7 @@ class Jobs(Kind):
     long_running = True
     long_running_delete = True
     updated_status = 201
-    deleted_polls = "location"
+    deleted_headers = "location"
     states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})
 
     def __init__(self) -> None:

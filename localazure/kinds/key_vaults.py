@@ -42,6 +42,7 @@ class KeyVaults(Kind):
     # azure-cli 2.91 sends the first, templates of azure-ai-ml 1.35.2 the second.
     extra_api_versions = frozenset({"2026-02-01", "2022-07-01"})
     created_status = 200
+    has_system_data = True  # Test_KeyVault_Vault_20230701_CRUD (2025-04-01)
     globally_unique = (409, "VaultAlreadyExists", _TAKEN)
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002

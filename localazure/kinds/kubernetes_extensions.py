@@ -33,8 +33,8 @@ class KubernetesExtensions(Kind):
     location = "none"
     long_running = True
     long_running_delete = True
-    created_polls = updated_polls = "both"  # the session's, and the next line
-    deleted_polls = "async"
+    created_headers = updated_headers = "both"  # the session's, and the next line
+    deleted_headers = "async"
 
     def check(self, change: Change) -> None:
         cluster = change.services.store.get(change.id.scope)

@@ -13,18 +13,27 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
+from localazure.kinds.etags import cosmos_etag
+from localazure.services import Services
 
 KEY_BYTES = 64
 RETENTION_DAYS = 30
 SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS = 4, 730  # Microsoft Learn, azure-monitor/logs/data-retention-configure
 SKU = "PerGB2018"
+_OLD_SKUS = ("Standalone",)  # given in the session below, and answered as the one above
 
 
 class LogWorkspaces(Kind):
-    """Created at once."""
+    """Created and changed in the background, with both addresses, and deleted at once.
+
+    Test_OperationalInsights_Workspace_v1api20250701_CRUD (2025-11-21), as is what is shown of a new one.
+    """
 
     azure_type = azure_types.LOG_WORKSPACE
     extra_api_versions = frozenset({"2015-03-20"})  # azure-ai-ml 1.35.2 deletes with it
+
+    long_running = True
+    created_headers = "both"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -52,16 +61,16 @@ class LogWorkspaces(Kind):
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {
             "properties": {
-                "features": {"enableLogAccessUsingOnlyResourcePermissions": True},
+                "features": {"enableLogAccessUsingOnlyResourcePermissions": True, "legacy": 0, "searchVersion": 1},
                 "publicNetworkAccessForIngestion": "Enabled",
                 "publicNetworkAccessForQuery": "Enabled",
                 "retentionInDays": RETENTION_DAYS,
                 "sku": {"name": SKU},
-                "workspaceCapping": {"dailyQuotaGb": -1},
+                "workspaceCapping": {"dailyQuotaGb": -1.0},
             }
         }
 
-    async def provision(self, change: Change) -> Body:
+    def begun(self, change: Change) -> Body:
         now = change.services.clock.stamp()
         if change.previous is not None or change.resource is None:
             return {"properties": {"modifiedDate": now}}
@@ -79,6 +88,12 @@ class LogWorkspaces(Kind):
                 "workspaceCapping": {"dataIngestionStatus": "RespectQuota", "quotaNextResetTime": next_reset},
             }
         }
+
+    def view(self, resource: Resource, services: Services) -> Body:
+        body = super().view(resource, services)
+        name = body["properties"]["sku"]["name"]
+        sku = {**body["properties"]["sku"], "name": SKU if name in _OLD_SKUS else name}
+        return {"etag": cosmos_etag(resource), **body, "properties": {**body["properties"], "sku": sku}}
 
     async def shared_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         return Answer(body=dict(resource.private["keys"]))

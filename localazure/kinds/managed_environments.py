@@ -44,7 +44,7 @@ class ManagedEnvironments(Kind):
     long_running = True
     long_running_delete = True
     updated_status = 201
-    deleted_polls = "location"
+    deleted_headers = "location"
     states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})
 
     @property

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm import system_data
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_compute_rules, ml_quotas
@@ -36,7 +35,7 @@ class MlComputes(MlKind):
     parent_type = azure_types.ML_WORKSPACE.arm_type
     long_running = True
     long_running_delete = True
-    deleted_polls = "async"
+    deleted_headers = "async"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -107,7 +106,7 @@ class MlComputes(MlKind):
             case _:
                 live = ml_compute_rules.shown_machine(resource, services)
         properties = {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}
-        return {**merged(body, {"properties": properties}), "systemData": system_data.of(resource, services)}
+        return merged(body, {"properties": properties})
 
     async def list_nodes(self, resource: Resource, call: Call) -> Answer:
         nodes = services_nodes(resource, call.services)

@@ -8,10 +8,9 @@ service's; where a sentence is no quotation of a user, its module says so.
 from collections.abc import Mapping
 
 from azure_gpu.catalog.providers import MACHINE_LEARNING
-from localazure.arm import system_data
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Kind, merged
-from localazure.arm.store import Body, Resource
+from localazure.arm.kind import Kind
+from localazure.arm.store import Resource
 from localazure.kinds.soft_deleted import Bin
 from localazure.services import Services
 
@@ -41,9 +40,7 @@ class MlKind(Kind):
     """A type below `Microsoft.MachineLearningServices`."""
 
     extra_api_versions = API_VERSIONS
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        return {**merged(resource.body, resource.service), "systemData": system_data.of(resource, services)}
+    has_system_data = True
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
         """`listViewType`: what is archived is shown where it is asked for. `$orderBy` is by creation, `$top` from the first."""

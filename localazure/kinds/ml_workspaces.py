@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
-from localazure.arm import system_data
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
@@ -36,7 +35,7 @@ class MlWorkspaces(MlKind):
     long_running = True
     long_running_delete = True
     created_status = updated_status = 202
-    created_polls = updated_polls = "both"
+    created_headers = updated_headers = "both"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -143,8 +142,7 @@ class MlWorkspaces(MlKind):
         if mode != ISOLATION[0]:
             live["managedNetwork"] |= network  # it is made with the first machine, and no network is imitated
         # Whatever sku was sent, this is the one that is answered.
-        sku = {"name": "Basic", "tier": "Basic"}
-        return {**merged(body, {"properties": live}), "sku": sku, "systemData": system_data.of(resource, services)}
+        return {**merged(body, {"properties": live}), "sku": {"name": "Basic", "tier": "Basic"}}
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:
         """The storage account's key where it has one to give, and that of Application Insights."""

@@ -6,10 +6,11 @@ Networks are kept and shown, and carry nothing: every process of this machine re
 import hashlib
 import uuid
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_refusals import missing_reference
@@ -23,8 +24,16 @@ LATER_VERSIONS = frozenset(
 
 
 class NetworkKind(Kind):
-    """A resource with an etag and a GUID. A PATCH changes tags."""
+    """A resource with an etag and a GUID. A PATCH changes tags.
 
+    Made in the background and polled by Azure-AsyncOperation alone, deleted with both addresses: networks, subnets, security
+    groups and addresses in Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01) and Test_Compute_VM_20220301_CRUD
+    (2024-12-13).
+    """
+
+    long_running = True
+    long_running_delete = True
+    states = MappingProxyType({"Creating": "Updating"})
     patches_tags_alone = True
     extra_api_versions = LATER_VERSIONS
     has_guid = True
@@ -38,7 +47,7 @@ class NetworkKind(Kind):
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = merged(merged(resource.body, resource.service), self.live(resource, services))
-        own: Body = {"provisioningState": resource.state}
+        own: Body = {"provisioningState": self.states.get(resource.state, resource.state)}
         if self.has_guid:
             own["resourceGuid"] = guid(resource.id.key + resource.created_at)
         return {**body, "etag": etag(resource), "properties": {**body.get("properties", {}), **own}}
@@ -98,13 +107,14 @@ def users_of(key: str, name: str, services: Services, *, but: str = "") -> list[
     ]
 
 
-def named(parts: list[Body], above: str, kind: str) -> list[Body]:
-    """Parts of a resource that have a name, with the id and the state that the service gives them."""
+def named(parts: list[Body], above: ArmId, kind: str) -> list[Body]:
+    """Parts of a resource that have a name, with the id, the type and the state that the service gives them."""
     return [
         {
             **part,
-            "id": f"{above}/{kind}/{part['name']}",
-            "etag": f'W/"{guid(above + str(part["name"]))}"',
+            "id": f"{above.text}/{kind}/{part['name']}",
+            "etag": f'W/"{guid(above.text + str(part["name"]))}"',
+            "type": f"{above.type}/{kind}",
             "properties": {**part.get("properties", {}), "provisioningState": "Succeeded"},
         }
         for part in parts

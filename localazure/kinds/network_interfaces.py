@@ -4,6 +4,7 @@ Source: Microsoft Learn, REST reference of Microsoft.Network/networkInterfaces 2
 """
 
 import ipaddress
+from collections.abc import Collection
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
@@ -11,16 +12,33 @@ from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals
-from localazure.kinds.network_common import NetworkKind, check_reference, named, number, users_of
+from localazure.kinds.network_common import NetworkKind, check_reference, guid, named, number, users_of
 from localazure.kinds.network_virtual import prefixes
 from localazure.services import Services
 
 _FIRST = 4  # the first address of a subnet that Azure gives out
+_ALWAYS: Body = {
+    "allowPort25Out": True,  # this and the next: Test_Networking_PrivateEndpoint_20240301_CRUD (2024-11-08)
+    "auxiliaryMode": "None",
+    "hostedWorkloads": [],
+    "tapConfigurations": [],
+    "vnetEncryptionSupported": False,
+}
 _LEFT_OUT = ("applicationGatewayBackendAddressPools", "loadBalancerBackendAddressPools", "loadBalancerInboundNatRules")
 
 
 class NetworkInterfaces(NetworkKind):
+    """Made at once, and deleted in the background. Test_Compute_VM_20220301_CRUD (2024-12-13), for the defaults too."""
+
     azure_type = azure_types.NETWORK_INTERFACE
+    long_running = False
+    shown_only = (
+        "kind",
+        "managedBy",
+        "properties.allowPort25Out",
+        "properties.hostedWorkloads",
+        "properties.vnetEncryptionSupported",
+    )
 
     def check(self, change: Change) -> None:
         configurations = change.properties.get("ipConfigurations") or []
@@ -67,7 +85,14 @@ class NetworkInterfaces(NetworkKind):
                 raise refusals.refused("PrivateIPAddressInUse", f"The private IP address {wanted} is used by resource {other}.")
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"enableAcceleratedNetworking": False, "enableIPForwarding": False, "nicType": "Standard"}}
+        return {
+            "properties": {
+                "dnsSettings": {"dnsServers": [], "appliedDnsServers": []},
+                "enableAcceleratedNetworking": False,
+                "enableIPForwarding": False,
+                "nicType": "Standard",
+            }
+        }
 
     async def provision(self, change: Change) -> Body:
         """Addresses for configurations that have none. They are kept for as long as the interface is there."""
@@ -84,7 +109,7 @@ class NetworkInterfaces(NetworkKind):
             return {"name": each["name"], "subnet": subnet, "address": properties["privateIPAddress"]}
         if before is not None and before["subnet"] == subnet:
             return before
-        return {"name": each["name"], "subnet": subnet, "address": _free(subnet, change)}
+        return {"name": each["name"], "subnet": subnet, "address": free_address(subnet, change.services)}
 
     def live(self, resource: Resource, services: Services) -> Body:
         addresses = {one["name"]: one["address"] for one in (resource.service.get("properties") or {}).get("addresses") or ()}
@@ -104,15 +129,23 @@ class NetworkInterfaces(NetworkKind):
         ]
         machine = machine_of(resource, services)
         more: Body = {"virtualMachine": {"id": machine.id.text}, "primary": True} if machine else {}
-        configurations = named(shown, resource.id.text, "ipConfigurations")
-        return {"properties": {"ipConfigurations": configurations, **more}}
+        configurations = named(shown, resource.id, "ipConfigurations")
+        return {"properties": {**_ALWAYS, "ipConfigurations": configurations, **more}}
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = super().view(resource, services)
         body["properties"].pop("addresses", None)
-        return body
+        zone = f"{guid(str(body['properties']['ipConfigurations'][0]['properties'].get('subnet')))}.internal.cloudapp.net"
+        body["properties"]["dnsSettings"] = {"internalDomainNameSuffix": zone, **body["properties"].get("dnsSettings", {})}
+        endpoint = resource.private.get("endpoint")
+        if endpoint:
+            body["properties"]["privateEndpoint"] = {"id": endpoint}
+            body |= {"managedBy": endpoint}
+        return {"kind": "Regular", **body}
 
     def check_removal(self, resource: Resource, services: Services) -> None:
+        if resource.private.get("endpoint"):
+            raise refusals.nic_of_endpoint(resource.id.text, resource.private["endpoint"])
         machine = machine_of(resource, services)
         if machine is not None:
             raise refusals.nic_in_use(resource.id.text, machine.id.text)
@@ -127,9 +160,10 @@ def machine_of(nic: Resource, services: Services) -> Resource | None:
     return None
 
 
-def _free(subnet: str, change: Change) -> str:
-    found = change.services.store.get(subnet)
-    taken = {address for _, address in _taken(subnet, change.services)}
+def free_address(subnet: str, services: Services, but: Collection[str] = ()) -> str:
+    """The first address of a subnet that nobody has, and that isn't one of `but`."""
+    found = services.store.get(subnet)
+    taken = {address for _, address in _taken(subnet, services)} | set(but)
     for prefix in prefixes(found.properties) if found else ():
         for index in range(_FIRST, prefix.num_addresses - 1):
             if str(prefix[index]) not in taken:

@@ -9,7 +9,7 @@ from datetime import date
 from azure_gpu.formats import azure_types
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds import network_refusals as refusals
+from localazure.kinds import network_refusals as refusals, network_rules
 from localazure.kinds.network_common import NetworkKind, check_reference, guid, named, number, users_of
 from localazure.services import Services
 
@@ -21,28 +21,16 @@ class NetworkSecurityGroups(NetworkKind):
     azure_type = azure_types.NETWORK_SECURITY_GROUP
 
     def check(self, change: Change) -> None:
-        seen: dict[tuple[str, int], str] = {}
-        for rule in change.properties.get("securityRules") or ():
-            name, properties = str(rule.get("name") or ""), rule.get("properties") or {}
-            priority = properties.get("priority")
-            if not name or not isinstance(priority, int) or not 100 <= priority <= 4096:
-                raise refusals.refused(
-                    "SecurityRuleInvalidPriority",
-                    f"Security rule has invalid Priority. Value provided: {priority} Allowed range 100-4096.",
-                )
-            for field in ("access", "direction", "protocol"):
-                if not properties.get(field):
-                    raise refusals.invalid(f"Security rule {name} has no {field}.", f"properties.securityRules.{field}")
-            place = (str(properties["direction"]).lower(), priority)
-            if place in seen:
-                raise refusals.refused(
-                    "SecurityRuleConflict",
-                    f"Security rule {name} conflicts with rule {seen[place]}. Rules cannot have the same Priority and Direction.",
-                )
-            seen[place] = name
+        given = change.properties.get("securityRules") or ()
+        network_rules.check_rules((str(rule.get("name") or ""), rule.get("properties") or {}) for rule in given)
+
+    async def provision(self, change: Change) -> Body:
+        network_rules.keep(change.id, change.body.get("properties", {}).pop("securityRules", None) or [], change.services)
+        return {}
 
     def live(self, resource: Resource, services: Services) -> Body:
-        rules = named(resource.properties.get("securityRules") or [], resource.id.text, "securityRules")
+        waiting: list[Body] = resource.properties.get("securityRules") or []  # in the answer to a PUT that has just begun
+        rules = named(waiting, resource.id, "securityRules") if waiting else network_rules.shown(resource.id, services)
         shown: Body = {"securityRules": rules, "defaultSecurityRules": _default_rules(resource)}
         users = users_of(resource.key, "networkSecurityGroup", services)
         for name, kind in (("networkInterfaces", azure_types.NETWORK_INTERFACE), ("subnets", azure_types.SUBNET)):
@@ -111,8 +99,6 @@ class PublicAddresses(NetworkKind):
 
 class BastionHosts(NetworkKind):
     azure_type = azure_types.BASTION_HOST
-    long_running = True
-    long_running_delete = True
     has_guid = False
 
     def check(self, change: Change) -> None:
@@ -148,9 +134,7 @@ class BastionHosts(NetworkKind):
 
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         parts = resource.properties.get("ipConfigurations")
-        return {
-            "properties": {"ipConfigurations": named(parts, resource.id.text, "bastionHostIpConfigurations")} if parts else {}
-        }
+        return {"properties": {"ipConfigurations": named(parts, resource.id, "bastionHostIpConfigurations")} if parts else {}}
 
 
 def _configuration_of(user: Resource, key: str) -> str:
@@ -163,28 +147,45 @@ def _configuration_of(user: Resource, key: str) -> str:
 
 
 def _default_rules(group: Resource) -> list[Body]:
+    """With the words of Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)."""
     rows = (
-        ("AllowVnetInBound", 65000, "Allow", "Inbound", "VirtualNetwork", "VirtualNetwork"),
-        ("AllowAzureLoadBalancerInBound", 65001, "Allow", "Inbound", "AzureLoadBalancer", "*"),
-        ("DenyAllInBound", 65500, "Deny", "Inbound", "*", "*"),
-        ("AllowVnetOutBound", 65000, "Allow", "Outbound", "VirtualNetwork", "VirtualNetwork"),
-        ("AllowInternetOutBound", 65001, "Allow", "Outbound", "*", "Internet"),
-        ("DenyAllOutBound", 65500, "Deny", "Outbound", "*", "*"),
+        ("AllowVnetInBound", 65000, "Inbound", "VirtualNetwork", "VirtualNetwork", "Allow inbound traffic from all VMs in VNET"),
+        (
+            "AllowAzureLoadBalancerInBound",
+            65001,
+            "Inbound",
+            "AzureLoadBalancer",
+            "*",
+            "Allow inbound traffic from azure load balancer",
+        ),
+        ("DenyAllInBound", 65500, "Inbound", "*", "*", "Deny all inbound traffic"),
+        (
+            "AllowVnetOutBound",
+            65000,
+            "Outbound",
+            "VirtualNetwork",
+            "VirtualNetwork",
+            "Allow outbound traffic from all VMs to all VMs in VNET",
+        ),
+        ("AllowInternetOutBound", 65001, "Outbound", "*", "Internet", "Allow outbound traffic from all VMs to Internet"),
+        ("DenyAllOutBound", 65500, "Outbound", "*", "*", "Deny all outbound traffic"),
     )
     rules = [
         {
             "name": name,
             "properties": {
+                "description": description,
                 "protocol": "*",
                 "sourcePortRange": "*",
                 "destinationPortRange": "*",
                 "sourceAddressPrefix": source,
                 "destinationAddressPrefix": destination,
-                "access": access,
+                "access": name.partition("Deny")[1] or "Allow",
                 "priority": priority,
                 "direction": direction,
+                **network_rules.NO_LISTS,
             },
         }
-        for name, priority, access, direction, source, destination in rows
+        for name, priority, direction, source, destination, description in rows
     ]
-    return named(rules, group.id.text, "defaultSecurityRules")
+    return named(rules, group.id, "defaultSecurityRules")

@@ -6,6 +6,7 @@ Sources:
   - InvalidResourceReference, NetcfgSubnetRangeOutsideVnet, NetcfgSubnetRangesOverlap, PublicIPAddressCannotBeDeleted,
     PublicIPAddressInUse, PrivateIPAddressInUse, InUseNetworkSecurityGroupCannotBeDeleted, IPv4BasicSkuPublicIpCountLimitReached:
     as users of Azure's tools report them; of the sentences the words are kept, the statuses are assumed (400)
+  - NicInUseWithPrivateEndpoint (400): hashicorp/terraform-provider-azurerm issue 20105; the status is assumed
 Where none is known InvalidRequestFormat is assumed, with the reason in words of ours.
 """
 
@@ -34,6 +35,14 @@ def nic_in_use(nic: str, machine: str) -> ArmError:
         "NicInUse",
         f"Network Interface {nic} is used by existing resource {machine}. In order to delete the network interface, it must be "
         "dissociated from the resource. To learn more, see aka.ms/deletenic.",
+    )
+
+
+def nic_of_endpoint(nic: str, endpoint: str) -> ArmError:
+    return refused(
+        "NicInUseWithPrivateEndpoint",
+        f"Network interface {nic} cannot be updated or deleted because it is currently in use with a private endpoint "
+        f"({endpoint}).",
     )
 
 

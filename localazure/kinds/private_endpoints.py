@@ -3,17 +3,16 @@
 Group ids: Microsoft Learn, private-link/private-endpoint-overview, "Private-link resource". Codes are assumed.
 """
 
-import uuid
-
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
+from localazure.kinds import endpoint_interfaces
+from localazure.kinds.network_common import NetworkKind, etag
 from localazure.services import Services
 
-_CONNECTIONS = ("privateLinkServiceConnections", "manualPrivateLinkServiceConnections")
 _GROUPS: dict[AzureType, tuple[str, ...]] = {
     azure_types.ML_WORKSPACE: ("amlworkspace",),
     azure_types.KEY_VAULT: ("vault",),
@@ -22,12 +21,11 @@ _GROUPS: dict[AzureType, tuple[str, ...]] = {
 }
 
 
-class PrivateEndpoints(Kind):
-    """Approved at once."""
+class PrivateEndpoints(NetworkKind):
+    """Approved at once. What is shown: Test_Networking_PrivateEndpoint_20240301_CRUD (2024-11-08)."""
 
     azure_type = azure_types.PRIVATE_ENDPOINT
-    long_running = True
-    long_running_delete = True
+    shown_only = ("properties.isIPv6EnabledPrivateEndpoint",)
 
     def check(self, change: Change) -> None:
         properties = change.properties
@@ -37,22 +35,38 @@ class PrivateEndpoints(Kind):
             raise _bad(
                 "InvalidRequestFormat", "A private endpoint lies in a subnet: 'properties.subnet.id'.", "properties.subnet"
             )
-        connections = [each for name in _CONNECTIONS for each in properties.get(name) or []]
+        connections = [each for name in endpoint_interfaces.CONNECTIONS for each in properties.get(name) or []]
         if len(connections) != 1:
             message = f"A private endpoint has one connection; {len(connections)} were given."
-            raise _bad("PrivateEndpointMustHaveOneConnection", message, f"properties.{_CONNECTIONS[0]}")
+            raise _bad("PrivateEndpointMustHaveOneConnection", message, f"properties.{endpoint_interfaces.CONNECTIONS[0]}")
         _check_connection(connections[0].get("properties") or {}, change.services)
 
     async def provision(self, change: Change) -> Body:
-        before = (change.resource.service if change.resource else {}).get("properties") or {}
-        return {"properties": {"resourceGuid": before.get("resourceGuid") or str(uuid.uuid4()), "customDnsConfigs": []}}
+        endpoint_interfaces.make(change.stored, change.services)
+        return {}
 
-    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        body = merged(resource.body, resource.service)
-        properties = dict(body["properties"])
-        for name in _CONNECTIONS:
-            properties[name] = [_approved(resource, name, each) for each in properties.get(name) or []]
-        return {**body, "properties": {"networkInterfaces": [], **properties}}
+    async def remove(self, resource: Resource, services: Services) -> None:
+        endpoint_interfaces.drop(resource, services)
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        connections = {
+            name: [_approved(resource, name, each) for each in resource.properties.get(name) or []]
+            for name in endpoint_interfaces.CONNECTIONS
+        }
+        subnet = services.store.get(str((resource.properties.get("subnet") or {}).get("id")))
+        interfaces = [{"id": endpoint_interfaces.id_of(resource)}] if subnet is not None else []
+        names = endpoint_interfaces.names_of(resource, services)
+        return {
+            "properties": {
+                **connections,
+                "networkInterfaces": interfaces,
+                "customDnsConfigs": names,
+                "isIPv6EnabledPrivateEndpoint": False,
+            }
+        }
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"customNetworkInterfaceName": "", "ipConfigurations": []}}
 
 
 def _check_connection(connection: Body, services: Services) -> None:
@@ -74,10 +88,12 @@ def _check_connection(connection: Body, services: Services) -> None:
 
 def _approved(resource: Resource, kind: str, connection: Body) -> Body:
     name = connection.get("name") or resource.id.name
-    state = {"status": "Approved", "description": "Auto-Approved", "actionsRequired": "None"}
+    words = "Auto Approved" if resource.state == "Creating" else "Auto-Approved"  # as recorded
+    state = {"status": "Approved", "description": words, "actionsRequired": "None"}
     live: Body = {"provisioningState": "Succeeded", "privateLinkServiceConnectionState": state}
     shown = merged(connection, {"properties": live})
-    return {**shown, "id": f"{resource.id.text}/{kind}/{name}", "name": name}
+    own = {"id": f"{resource.id.text}/{kind}/{name}", "name": name, "type": f"{resource.id.type}/{kind}"}
+    return {**shown, **own, "etag": etag(resource)}
 
 
 def _bad(code: str, message: str, target: str) -> ArmError:

@@ -37,12 +37,19 @@ _PASSWORDS = ("password", "password2")
 
 
 class Registries(Kind):
-    """Created at once; the real service takes some seconds."""
+    """Created at once, and deleted in the background with its body: Test_ContainerRegistry_Registry_20230701_CRUD (2025-01-22),
+    as are the policies of a new one.
+    """
 
     azure_type = azure_types.REGISTRY
     # 2019-06-01-preview: builds, runs and their logs; 2025-03-01-preview: the same of azure-mgmt-containerregistrytasks.
     # 2026-09-01-preview: `az acr` of azure-cli 2.91.
     extra_api_versions = frozenset({"2019-06-01-preview", "2025-03-01-preview", "2026-09-01-preview"})
+    created_status = 200
+    long_running_delete = True
+    deleted_headers = "location"
+    delete_shows_resource = True
+    has_system_data = True
     globally_unique = (409, "AlreadyInUse", f"The registry DNS name {{name}}{LOGIN_SUFFIX} is already in use.")
 
     def __init__(self) -> None:
@@ -81,18 +88,29 @@ class Registries(Kind):
                 "dataEndpointEnabled": False,
                 "encryption": {"status": "disabled"},
                 "networkRuleBypassOptions": "AzureServices",
+                "networkRuleSet": {"defaultAction": "Allow", "ipRules": []},
+                "policies": {
+                    "azureADAuthenticationAsArmPolicy": {"status": "enabled"},
+                    "exportPolicy": {"status": "enabled"},
+                    "quarantinePolicy": {"status": "disabled"},
+                    "retentionPolicy": {"days": 7, "status": "disabled"},
+                    "softDeletePolicy": {"retentionDays": 7, "status": "disabled"},
+                    "trustPolicy": {"type": "Notary", "status": "disabled"},
+                },
                 "publicNetworkAccess": "Enabled",
                 "zoneRedundancy": "Disabled",
             }
         }
 
     async def provision(self, change: Change) -> Body:
-        service: Body = {"sku": {"tier": change.body["sku"]["name"]}}
+        now = change.services.clock.stamp()
+        policies = {name: {"lastUpdatedTime": now} for name in ("retentionPolicy", "softDeletePolicy")}
+        service: Body = {"sku": {"tier": change.body["sku"]["name"]}, "properties": {"policies": policies}}
         if change.previous is None and change.resource is not None:
             change.resource.private["passwords"] = {name: secrets.token_urlsafe(PASSWORD_BYTES) for name in _PASSWORDS}
-            service["properties"] = {
+            service["properties"] |= {
                 "loginServer": login_server(change.id.name),
-                "creationDate": change.services.clock.stamp(),
+                "creationDate": now,
                 "dataEndpointHostNames": [],
                 "privateEndpointConnections": [],
             }

@@ -12,7 +12,8 @@ class ResourceGroups(Kind):
     azure_type = azure_types.RESOURCE_GROUP
     location = "required"
     long_running_delete = True
-    deleted_polls = "location"
+    deleted_headers = "location"  # Test_ManagedIdentity_UserAssignedIdentity_20230131_CRUD (2023-11), and all others
+    absent_status = 404
 
     @property
     def listed_as_resource(self) -> bool:

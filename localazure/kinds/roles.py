@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, parse
+from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
 from localazure.arm import filters
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind
@@ -26,6 +26,10 @@ class RoleAssignments(Kind):
     patchable = False
     shows_state = False
     delete_shows_resource = True
+
+    def not_found(self, resource_id: ArmId) -> ArmError:
+        """Test_Authorization_RoleAssignment_OnResourceGroup_CRUD (2024-06-11)."""
+        return ArmError(404, "RoleAssignmentNotFound", f"The role assignment '{resource_id.name}' is not found.")
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         return ArmError(400, "InvalidRoleAssignmentId", f"The role assignment ID '{name}' is not valid. It takes {allowed}.")
@@ -125,7 +129,10 @@ def _check_principal(principal: str, services: Services) -> None:
     raise ArmError(
         400,
         "PrincipalNotFound",
-        f"Principal {principal.replace('-', '')} does not exist in the directory {services.settings.tenant_id}.",
+        f"Principal {principal.replace('-', '')} does not exist in the directory {services.settings.tenant_id}. Check that you "
+        "have the correct principal ID. If you are creating this principal and then immediately assigning a role, this error "
+        "might be related to a replication delay. In this case, set the role assignment principalType property to a value, such "
+        "as ServicePrincipal, User, or Group.  See https://aka.ms/docs-principaltype",
         target="properties.principalId",
     )
 

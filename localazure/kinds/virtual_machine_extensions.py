@@ -4,7 +4,8 @@ Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/exte
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import not_implemented
+from azure_gpu.formats.arm_ids import ArmId
+from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals, vm_views
@@ -21,6 +22,10 @@ class VirtualMachineExtensions(Kind):
     extra_api_versions = LATER_VERSIONS
     long_running = True
     long_running_delete = True
+
+    def not_found(self, resource_id: ArmId) -> ArmError:  # noqa: ARG002
+        """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
+        return ArmError(404, "NotFound", "The entity was not found in this Azure location.", target="extensionName")
 
     def check(self, change: Change) -> None:
         properties = change.properties

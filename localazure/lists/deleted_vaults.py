@@ -3,6 +3,7 @@
 Form: REST reference of Microsoft.KeyVault 2024-11-01, "Vaults - List Deleted", "Get Deleted" and "Purge Deleted".
 """
 
+import uuid
 from collections.abc import Sequence
 
 from starlette.responses import Response
@@ -12,12 +13,18 @@ from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm import answers, checks
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.store import Body
+from localazure.arm.store import Body, Operation
 from localazure.kinds.key_vaults import DELETED, KeyVaults
 from localazure.kinds.soft_deleted import Remains, as_instant
 from localazure.services import SUBSCRIPTION, Services
 
 _NAMESPACE = "Microsoft.KeyVault"
+# This and the 202 of a purge: Test_KeyVault_WhenPurgeSpecified_PurgesSuccessfully (2023-11)
+_MISSING = (
+    "The specified deleted vault '{name}' does not exist. Ensure that the vault was indeed deleted and that it is in recoverable "
+    "state. If soft delete was not enabled then the vault is permanently deleted. Follow this link for more information: "
+    "https://go.microsoft.com/fwlink/?linkid=2149745"
+)
 
 
 def is_one(below: Sequence[str]) -> bool:
@@ -43,13 +50,27 @@ def answered(method: str, segments: Sequence[str], version: str, services: Servi
     region, name = regions.normalise(segments[5]), segments[7]
     found = DELETED.find(name, services)
     if found is None or found.location != region:
-        raise ArmError(404, "DeletedVaultNotFound", f"The specified deleted vault '{name}' does not exist.")
+        raise ArmError(404, "DeletedVaultNotFound", _MISSING.format(name=name))
     if method == "GET":
         return answers.respond(200, _document(found))
     if found.body["properties"].get("enablePurgeProtection"):
         raise ArmError(405, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.")
     DELETED.forget(name, services)
-    return answers.respond(200)
+    now = services.clock.stamp()
+    purge = Operation(
+        id=str(uuid.uuid4()),
+        resource_key=found.id.lower(),
+        resource_id=found.id,
+        kind="purge",
+        status="Succeeded",
+        started_at=now,
+        as_of=now[:10],
+        ended_at=now,
+    )
+    services.store.put_operation(purge)
+    address = f"{services.settings.url}/subscriptions/{SUBSCRIPTION}/providers/{_NAMESPACE}/operationResults/{purge.id}"
+    headers = {"Location": f"{address}?api-version={version}", "Retry-After": "1"}
+    return answers.respond(202, headers=headers)
 
 
 def _document(remains: Remains) -> Body:

@@ -33,6 +33,8 @@ _CONNECT_TIMEOUT_S = 30
 _READ_TIMEOUT_S = 120
 _USER_AGENT = "azure-gpu-localazure"
 _LOST = "lost_answers"
+_CREATED = 201
+_STATUSES = "Azure-AsyncOperation"
 
 Json = dict[str, Any]
 
@@ -113,6 +115,8 @@ class ArmClient:
 
     def _finished(self, response: PipelineResponse[Any, Any], timeout_s: float) -> Json | None:
         polling = _Polling(POLLING_INTERVAL_S, self._stopping, timeout_s)
+        if response.http_response.status_code == _CREATED and _STATUSES not in response.http_response.headers:
+            response.http_response.headers.pop("Location", None)  # says where the resource is, and nothing is under way
         try:
             polling.initialize(self._client, response, lambda final: _json(final.http_response))
             polling.run()

@@ -57,12 +57,12 @@ _OF_NETWORK = Wrapper(
 )
 _NETWORK_OBJECTS = (  # parts of a network and resources of their own alike
     "ApplicationGatewayBackendAddressPool ApplicationGatewayIPConfiguration ApplicationSecurityGroup BackendAddressPool "
-    "BastionHostIPConfiguration Delegation FlowLog FrontendIPConfiguration IPConfiguration IPConfigurationProfile InboundNatRule "
-    "LoadBalancerBackendAddress NatGateway NetworkInterface NetworkInterfaceIPConfiguration NetworkInterfaceTapConfiguration "
-    "NetworkSecurityGroup PrivateEndpoint PrivateEndpointConnection PrivateEndpointIPConfiguration PrivateLinkService "
-    "PrivateLinkServiceConnection PrivateLinkServiceIpConfiguration PublicIPAddress ResourceNavigationLink Route RouteTable "
-    "SecurityRule ServiceAssociationLink ServiceEndpointPolicy ServiceEndpointPolicyDefinition Subnet VirtualNetworkPeering "
-    "VirtualNetworkTap"
+    "BastionHostIPConfiguration Delegation FlowLog FrontendIPConfiguration IPConfiguration IPConfigurationProfile "
+    "InboundNatRule LoadBalancerBackendAddress NatGateway NetworkInterface NetworkInterfaceIPConfiguration "
+    "NetworkInterfaceTapConfiguration NetworkSecurityGroup PrivateDnsZoneConfig PrivateEndpoint PrivateEndpointConnection "
+    "PrivateEndpointIPConfiguration PrivateLinkService PrivateLinkServiceConnection PrivateLinkServiceIpConfiguration "
+    "PublicIPAddress ResourceNavigationLink Route RouteTable SecurityRule ServiceAssociationLink ServiceEndpointPolicy "
+    "ServiceEndpointPolicyDefinition Subnet VirtualNetworkPeering VirtualNetworkTap"
 )
 WRAPPERS = {
     **{f"network:{name}": _OF_NETWORK for name in _NETWORK_OBJECTS.split()},

@@ -37,11 +37,7 @@ def put_identity(azure: EmbeddedAzure, group: str, name: str = "jobs") -> dict[s
 def put_storage(azure: EmbeddedAzure, group: str, **properties: Any) -> dict[str, Any]:
     path = f"{group}/providers/Microsoft.Storage/storageAccounts/{new_name('st')}"
     body = {"location": "westeurope", "kind": "StorageV2", "sku": {"name": "Standard_LRS"}, "properties": properties}
-    answer = azure.put(path, body, STORAGE_API)
-    assert answer.status_code in (200, 201, 202), answer.text
-    if answer.status_code == 202:
-        assert azure.finished(answer)["status"] == "Succeeded"
-    return azure.get(path, STORAGE_API).json()
+    return azure.made(path, body, STORAGE_API)
 
 
 def pool(machine: dict[str, Any] | None = None, **properties: Any) -> dict[str, Any]:

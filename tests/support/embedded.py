@@ -156,6 +156,14 @@ class EmbeddedAzure:
     def post(self, path: str, version: str, body: Any = None) -> httpx.Response:
         return self.client.post(path, params={"api-version": version}, json=body)
 
+    def made(self, path: str, body: Any, version: str) -> dict[str, Any]:
+        """The resource that a PUT has made or changed, once the service is done with it."""
+        answer = self.put(path, body, version)
+        assert answer.is_success, answer.text
+        if "azure-asyncoperation" in answer.headers or ("location" in answer.headers and answer.status_code == 202):
+            assert self.finished(answer)["status"] == "Succeeded"
+        return self.get(path, version).json()
+
     def finished(self, answer: httpx.Response) -> dict[str, Any]:
         """The status document of the long operation that `answer` began, once it has ended."""
         address = answer.headers.get("azure-asyncoperation") or answer.headers["location"]

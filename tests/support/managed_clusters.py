@@ -163,10 +163,12 @@ class InProcessArm:
     def ended(self, answer: httpx.Response) -> dict[str, Any]:
         """The status document of the long operation that `answer` began, once it has ended."""
         assert answer.is_success, answer.text
+        address = answer.headers.get("azure-asyncoperation") or answer.headers["location"]
+        address = address.replace("operationResults", "operationStatuses")
 
         async def poll() -> dict[str, Any]:
             while True:
-                found = (await self.client.get(answer.headers["azure-asyncoperation"])).json()
+                found = (await self.client.get(address)).json()
                 if found["status"] != "InProgress":
                     return found
                 await asyncio.sleep(0)

@@ -93,6 +93,4 @@ def new_account(azure: EmbeddedAzure, group: str, **properties: Any) -> Account:
     name = "st" + uuid.uuid4().hex[:16]
     path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
     body = {"location": "westeurope", "kind": "StorageV2", "sku": {"name": "Standard_LRS"}, "properties": properties}
-    answer = azure.put(path, body, VERSION)
-    assert answer.status_code == 200, answer.text
-    return Account(azure, answer.json()["id"], name)
+    return Account(azure, azure.made(path, body, VERSION)["id"], name)

@@ -92,7 +92,7 @@ def test_blobs_go_with_their_account(account: Account) -> None:
         list(account.by_token().list_containers())
     assert refusal(error) == (404, "ResourceNotFound")
     again = {"location": before["location"], "kind": before["kind"], "sku": {"name": before["sku"]["name"]}}
-    assert account.azure.put(account.id, again, VERSION).status_code == 200
+    account.azure.made(account.id, again, VERSION)
     assert list(account.by_token().list_containers()) == []
     with pytest.raises(HttpResponseError) as error:
         account.by_token().get_blob_client("data", "file").download_blob()

@@ -36,7 +36,7 @@ def account(azure: EmbeddedAzure, group: str) -> Iterator[tuple[str, str]]:
     """A storage account: its name and a key."""
     name = f"st{uuid.uuid4().hex[:12]}"
     path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
-    azure.put(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE).raise_for_status()
+    azure.made(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE)
     yield name, azure.post(f"{path}/listKeys", STORAGE).json()["keys"][0]["value"]
     azure.delete(path, STORAGE)
 

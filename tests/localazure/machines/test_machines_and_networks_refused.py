@@ -219,7 +219,8 @@ def test_a_network_keeps_subnets_that_are_resources_of_their_own(network: Networ
     }
     ml.done(azure, azure.put(network.id, listed, NETWORK))
     assert azure.get(f"{network.id}/subnets/second", NETWORK).json()["properties"]["addressPrefix"] == "10.1.1.0/24"
-    assert azure.delete(f"{network.id}/subnets/second", NETWORK).status_code == 200
+    gone = azure.delete(f"{network.id}/subnets/second", NETWORK)
+    assert azure.finished(gone)["status"] == "Succeeded"
 
 
 def test_public_addresses_groups_and_bastion_are_judged_and_shown(network: Network) -> None:

@@ -255,7 +255,7 @@ def test_a_deleted_machine_leaves_nothing_but_what_is_detached(network: Network)
     assert not folder.exists()
     assert str(folder) not in subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
     assert own[0]["name"] not in [one["name"] for one in azure.get(disks, "2024-03-02").json()["value"]]
-    assert azure.delete(nic, "2024-05-01").status_code == 200
+    assert azure.finished(azure.delete(nic, "2024-05-01"))["status"] == "Succeeded"
 
 
 def test_a_spot_machine_is_evicted_as_its_policy_says(network: Network) -> None:

@@ -83,7 +83,7 @@ def test_a_deleted_vault_comes_back_as_it_was_or_is_purged(azure: EmbeddedAzure,
     assert back["tags"] == {"a": "b"}
     assert back["properties"]["softDeleteRetentionInDays"] == 7
     azure.delete(path(group, name), VAULTS)
-    assert azure.post(f"{DELETED}/locations/{REGION}/deletedVaults/{name}/purge", VAULTS).status_code == 200
+    assert azure.post(f"{DELETED}/locations/{REGION}/deletedVaults/{name}/purge", VAULTS).status_code == 202
     put_vault(azure, group, name)
 
 

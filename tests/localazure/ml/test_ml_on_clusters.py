@@ -4,6 +4,7 @@ With clusters that are only written down: what is asked here is ARM's.
 """
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
 
@@ -68,7 +69,10 @@ def workspace(arm: InProcessArm) -> str:
         (vault, {"properties": secure}, VAULTS),
         (insights, {"kind": "web", "properties": {"Application_Type": "web"}}, INSIGHTS),
     ):
-        assert arm.put(path, {"location": REGION, **body}, version).status_code == 200
+        answer = arm.put(path, {"location": REGION, **body}, version)
+        assert answer.is_success
+        if answer.status_code == HTTPStatus.ACCEPTED:
+            arm.succeeded(answer)
     depends = {"storageAccount": storage, "keyVault": vault, "applicationInsights": insights}
     body = {"location": REGION, "identity": {"type": "SystemAssigned"}, "properties": depends}
     arm.succeeded(arm.put(WORKSPACE, body, ML))

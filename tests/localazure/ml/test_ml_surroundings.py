@@ -82,7 +82,6 @@ def test_a_setting_scales_one_deployment(deployed: InProcessArm) -> None:
     ("changed", "status", "message"),
     [
         ({"targetResourceUri": f"{BLUE}x"}, 404, "was not found"),
-        ({"targetResourceUri": GROUP}, 501, "of the type 'Microsoft.Resources/resourceGroups'"),
         ({"profiles": []}, 400, "1 to 20 are allowed"),
         ({"profiles": [profile(minimum="0", default="0")]}, 400, "at least 1 instance"),
         ({"profiles": [profile(minimum="2")]}, 400, "The default is not between"),
@@ -92,7 +91,7 @@ def test_a_setting_scales_one_deployment(deployed: InProcessArm) -> None:
         ({"name": "green"}, 400, "isn't that of the resource"),
         ({"bogus": 1}, 400, "is not a property"),
     ],
-    ids=["gone", "other", "none", "zero", "default", "number", "rules", "metric", "name", "unknown"],
+    ids=["gone", "none", "zero", "default", "number", "rules", "metric", "name", "unknown"],
 )
 def test_a_wrong_setting_is_refused(deployed: InProcessArm, changed: dict[str, Any], status: int, message: str) -> None:
     found = refusal(deployed.put(SETTING, setting(**changed), AUTOSCALE))
@@ -110,7 +109,7 @@ def test_application_insights_has_a_key_and_keeps_it(arm: InProcessArm) -> None:
     body = {"location": REGION, "kind": "web", "properties": {"Application_Type": "web"}}
     made = arm.put(path, body, INSIGHTS).json()["properties"]
     assert made["ConnectionString"].startswith(f"InstrumentationKey={made['InstrumentationKey']};")
-    assert (made["RetentionInDays"], made["IngestionMode"]) == (90, "ApplicationInsights")
+    assert (made["RetentionInDays"], made["IngestionMode"]) == (90, "LogAnalytics")
     again = arm.put(path, {**body, "tags": {"a": "b"}}, INSIGHTS).json()["properties"]
     assert again["InstrumentationKey"] == made["InstrumentationKey"]
     wrong = {**body, "properties": {"Application_Type": "web", "RetentionInDays": 45}}

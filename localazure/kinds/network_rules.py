@@ -1,0 +1,87 @@
+"""Rules of security groups, which stand in a group's body or are resources of their own: it is the same rules.
+
+A group's body says all of its rules: one without any takes them away. Source: Microsoft Learn, REST reference of
+Microsoft.Network 2024-05-01; what is shown: Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
+from localazure.arm.kind import Change
+from localazure.arm.store import Body, Resource
+from localazure.kinds import network_refusals as refusals, undeclared
+from localazure.kinds.network_common import NetworkKind, etag
+from localazure.services import Services
+
+_LISTS = ("sourcePortRanges", "destinationPortRanges", "sourceAddressPrefixes", "destinationAddressPrefixes")
+NO_LISTS: Body = {name: [] for name in _LISTS}
+
+
+class SecurityRules(NetworkKind):
+    azure_type = undeclared.SECURITY_RULE
+    parent_type = azure_types.NETWORK_SECURITY_GROUP.arm_type
+    location = "none"
+    patchable = False
+    has_guid = False
+
+    def check(self, change: Change) -> None:
+        others = [one for one in rules_of(change.id.scope, change.services) if one.key != change.id.key]
+        check_rules([*((one.id.name, one.properties) for one in others), (change.id.name, change.properties)])
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": dict(NO_LISTS)}
+
+
+def check_rules(rules: Iterable[tuple[str, Body]]) -> None:
+    """The rules of one group by name and properties. ArmError for the last one that doesn't fit to those before it."""
+    seen: dict[tuple[str, int], str] = {}
+    for name, properties in rules:
+        priority: Any = properties.get("priority")
+        if not name or not isinstance(priority, int) or not 100 <= priority <= 4096:
+            raise refusals.refused(
+                "SecurityRuleInvalidPriority",
+                f"Security rule has invalid Priority. Value provided: {priority} Allowed range 100-4096.",
+            )
+        for field in ("access", "direction", "protocol"):
+            if not properties.get(field):
+                raise refusals.invalid(f"Security rule {name} has no {field}.", f"properties.securityRules.{field}")
+        place = (str(properties["direction"]).lower(), priority)
+        if place in seen:
+            raise refusals.refused(
+                "SecurityRuleConflict",
+                f"Security rule {name} conflicts with rule {seen[place]}. Rules cannot have the same Priority and Direction.",
+            )
+        seen[place] = name
+
+
+def rules_of(group: str, services: Services) -> list[Resource]:
+    return services.store.of_type(undeclared.SECURITY_RULE.arm_type, group)
+
+
+def keep(group: ArmId, rules: list[Body], services: Services) -> None:
+    """Stores the rules of a group's body as resources of their own, in place of those that it had."""
+    store, now = services.store, services.clock.stamp()
+    with store.together():
+        for gone in rules_of(group.text, services):
+            store.delete(gone.key)
+        for rule in rules:
+            parsed = parse(f"{group.text}/securityRules/{rule['name']}")
+            if parsed is None:
+                raise refusals.invalid("A security rule has a name that makes no id.", "properties.securityRules")
+            body = {"properties": {**NO_LISTS, **(rule.get("properties") or {})}}
+            store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
+
+
+def shown(group: ArmId, services: Services) -> list[Body]:
+    return [
+        {
+            "id": one.id.text,
+            "name": one.id.name,
+            "type": one.id.type,
+            "etag": etag(one),
+            "properties": {**one.properties, "provisioningState": "Succeeded"},
+        }
+        for one in rules_of(group.text, services)
+    ]

@@ -1,0 +1,35 @@
+"""Replications of container registries to further regions: kept and shown. Images are where they are, in every region.
+
+Statuses and members: Test_ContainerRegistry_Registry_20230701_CRUD (2025-01-22).
+"""
+
+from azure_gpu.formats import azure_types
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Change, Kind
+from localazure.arm.store import Body
+from localazure.kinds import undeclared
+
+
+class Replications(Kind):
+    """Made in the background, changed at once."""
+
+    azure_type = undeclared.REPLICATION
+    parent_type = azure_types.REGISTRY.arm_type
+    long_running = True
+    long_running_update = False
+    long_running_delete = True
+    has_system_data = True
+
+    def check(self, change: Change) -> None:
+        registry = change.services.store.get(self.parent_id(change.id))
+        sku = str(registry.body["sku"]["name"]) if registry else "Premium"
+        if sku != "Premium":  # assumed: code and words
+            raise ArmError(
+                400, "ReplicationsNotSupported", f"Replications are there in a registry of the sku Premium alone, and not {sku}."
+            )
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"regionEndpointEnabled": True, "zoneRedundancy": "Disabled"}}
+
+    async def provision(self, change: Change) -> Body:
+        return {"properties": {"status": {"displayStatus": "Ready", "timestamp": change.services.clock.stamp()}}}
