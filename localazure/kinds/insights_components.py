@@ -14,12 +14,13 @@ from localazure.kinds.etags import cosmos_etag
 from localazure.services import Services
 
 RETENTION_DAYS = 90
+_GROUPS, _WORKSPACES = "2024-03-01", "2023-09-01"
 # Microsoft Learn, azure-monitor/app/pricing: the days that a component takes
 RETENTIONS = (30, 60, 90, 120, 180, 270, 365, 550, 730)
 
 
 class InsightsComponents(Kind):
-    """Created at once. One that names no workspace of logs stays without, where the service makes one.
+    """Created at once. For one that names no workspace of logs one is made, in a group of its own that goes with it.
 
     What is shown: Test_Insights_Component_v20200202_CRUD (2025-07-14).
     """
@@ -68,6 +69,8 @@ class InsightsComponents(Kind):
             return {"properties": kept}
         application, key = str(uuid.uuid4()), str(uuid.uuid4())
         region = change.body["location"]
+        if not change.properties.get("WorkspaceResourceId"):
+            kept["WorkspaceResourceId"] = await self._make_workspace(change, application)
         return {
             "properties": {
                 "AppId": application,
@@ -81,6 +84,24 @@ class InsightsComponents(Kind):
                 "TenantId": change.services.settings.tenant_id,
             }
         }
+
+    async def _make_workspace(self, change: Change, application: str) -> str:
+        services, caller = change.services, change.caller
+        if caller is None:
+            raise ValueError("a component is made by a request")
+        name = change.id.name
+        group = f"/subscriptions/{change.id.subscription}/resourceGroups/ai_{name[:42]}_{application}_managed"  # 90 characters at most; how it is cut is assumed
+        place = {"location": change.body["location"]}
+        await services.door.put(group, _GROUPS, place, caller)
+        workspace = f"{group}/providers/{azure_types.LOG_WORKSPACE.arm_type}/managed-{name}-ws"
+        await services.door.put(workspace, _WORKSPACES, place, caller)
+        return workspace
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        made = (resource.service.get("properties") or {}).get("WorkspaceResourceId")
+        workspace = parse(made) if made else None
+        if workspace is not None and services.store.get(workspace.scope) is not None:
+            await services.door.delete(workspace.scope, wait=False)
 
     def view(self, resource: Resource, services: Services) -> Body:
         return {"etag": cosmos_etag(resource), **super().view(resource, services)}

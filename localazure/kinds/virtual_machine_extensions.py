@@ -69,6 +69,10 @@ class VirtualMachineExtensions(Kind):
                     f"'{extension.publisher}.{extension.type}' already added or specified in input."
                 )
 
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
+        return {"properties": {"autoUpgradeMinorVersion": False, "settings": {}}}
+
     async def provision(self, change: Change) -> Body:
         machine = change.services.machines.find(change.id.scope)
         resource = change.resource

@@ -93,11 +93,17 @@ class VirtualMachines(Kind):
             "caching": "ReadWrite",
             "createOption": "FromImage",
             "deleteOption": "Detach",
-            "managedDisk": {"storageAccountType": "Premium_LRS"},
+            "diskSizeGB": vm_disks.DEFAULT_GB.get(system, 4),
+            "managedDisk": {"storageAccountType": vm_disks.default_sku(properties)},
             "name": f"{change.id.name}_OsDisk_1_{tail}",
             "osType": system.value,
         }
-        profile: Body = {"computerName": change.id.name, "allowExtensionOperations": True, "secrets": []}
+        profile: Body = {
+            "computerName": change.id.name,
+            "allowExtensionOperations": True,
+            "secrets": [],
+            "requireGuestProvisionSignal": True,
+        }
         patches = {"patchMode": "ImageDefault" if system == "Linux" else "AutomaticByOS", "assessmentMode": "ImageDefault"}
         if system == "Linux":
             password = bool((properties.get("osProfile") or {}).get("adminPassword"))
@@ -112,6 +118,14 @@ class VirtualMachines(Kind):
         storage = {"imageReference": image, "osDisk": disk, "dataDisks": []}
         return {"properties": {**spot, "osProfile": profile, "storageProfile": storage}}
 
+    def begun(self, change: Change) -> Body:
+        """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
+        if change.previous is not None:
+            return {}
+        image = model.image_of(change.properties)
+        exact = {"storageProfile": {"imageReference": {"exactVersion": image.newest}}} if image and image.newest else {}
+        return {"properties": {"vmId": str(uuid.uuid4()), "timeCreated": change.stored.created_at, **exact}}
+
     async def provision(self, change: Change) -> Body:
         resource = change.stored
         own = attached_identities.own(resource, change.services)
@@ -122,8 +136,7 @@ class VirtualMachines(Kind):
         _check_capacity(resource, change.services)
         storage = _make_disks(resource, change.services)
         await change.services.machines.create(resource)
-        vm_id = (resource.service.get("properties") or {}).get("vmId") or str(uuid.uuid4())
-        return merged(own, {"properties": {"vmId": vm_id, "timeCreated": resource.created_at, **storage}})
+        return merged(own, {"properties": storage})
 
     async def remove(self, resource: Resource, services: Services) -> None:
         """The machine goes, with the disks and interfaces that are to go with it."""

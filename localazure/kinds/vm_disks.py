@@ -3,6 +3,8 @@
 Source: Microsoft Learn, REST reference of Microsoft.Compute/disks 2024-03-02.
 """
 
+import re
+
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
@@ -12,6 +14,7 @@ from localazure.kinds import vm_refusals as refusals
 from localazure.kinds.network_common import guid
 from localazure.services import Services
 
+_PREMIUM = re.compile(r"Standard_(?:[DG]S\d|[A-Z]+\d+(?:-\d+)?[a-z]*s)", re.IGNORECASE)
 DEFAULT_GB = {"Linux": 30, "Windows": 127}  # of an operating system's disk
 
 
@@ -67,6 +70,15 @@ def disks_of(machine: Resource) -> dict[str, str]:
         if disk_id:
             found[disk_id.lower()] = str(disk.get("deleteOption") or "Detach")
     return found
+
+
+def default_sku(properties: Body) -> str:
+    """What a disk is made of where nobody says it: Premium where the size takes it, whose name then has an "s" in its features.
+
+    Test_Compute_VM_20220301_CRUD (2024-12-13); Microsoft Learn, virtual-machines/vm-naming-conventions, "Additive features".
+    """
+    size = str((properties.get("hardwareProfile") or {}).get("vmSize") or "")
+    return "Premium_LRS" if _PREMIUM.match(size) else "Standard_LRS"
 
 
 def make(machine: ArmId, disk: Body, location: str, zones: list[str], system: str, services: Services) -> Body:

@@ -1,8 +1,8 @@
 """What an extension does on a virtual machine: a GPU driver is there afterwards, a script runs, a sign-on is noted.
 
 In: a machine and the extension's settings. Out: the message of its status, or `ExtensionError`. Acted out: the GPU drivers of
-Microsoft.HpcCompute, CustomScript on Linux, and AADSSHLoginForLinux, which signs nobody on. Settings of CustomScript: Azure's
-custom-script-extension-linux, README.
+Microsoft.HpcCompute, and CustomScript on Linux. Others of Microsoft's are installed and do nothing. Settings of CustomScript:
+Azure's custom-script-extension-linux, README.
 """
 
 import base64
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 CUSTOM_SCRIPT = ("microsoft.azure.extensions", "customscript")
 CUSTOM_SCRIPT_WINDOWS = ("microsoft.compute", "customscriptextension")
-SIGN_ON = ("microsoft.azure.activedirectory", "aadsshloginforlinux")
 DRIVERS = frozenset({"nvidiagpudriverlinux", "nvidiagpudriverwindows", "amdgpudriverwindows"})
 _SECONDS = 90 * 60.0
 _OUTPUT_BYTES = 4096
@@ -59,7 +58,8 @@ class Extension(NamedTuple):
 
 
 def known(extension: Extension) -> bool:
-    return extension.is_driver or extension.kind in (CUSTOM_SCRIPT, CUSTOM_SCRIPT_WINDOWS, SIGN_ON)
+    """Whether it is acted out, or one of Microsoft's, which is kept and does nothing here."""
+    return extension.publisher.lower().startswith("microsoft.")
 
 
 async def apply(machine: Machine, extension: Extension, as_of: date, services: "Services") -> str:
