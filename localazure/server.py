@@ -51,6 +51,7 @@ from localazure.machines.ml_jobs import JobRunner
 from localazure.ml.bodies import GONE
 from localazure.ml.service import OnlineEndpoints
 from localazure.services import Clock, Services, Settings
+from localazure.weather.state import CALM, Weather
 
 HEADER = ("x-local-azure", "embedded")
 OPERATIONS_KEPT = timedelta(days=1)
@@ -65,6 +66,8 @@ class Start:
     checkout: Path
     port: int
     as_of: date | None
+    weather: str = CALM
+    clock: Clock | None = None  # of a test; else the real time
 
 
 class AbortableProtocol(HttpToolsProtocol):
@@ -89,10 +92,11 @@ def application(start: Start) -> ASGIApp:
     """The whole application. Opens the store; closed again by the application's lifespan."""
     identity = identities.load(start.folder)
     url = f"https://localhost:{start.port}"
-    clock = Clock(given=start.as_of)
+    clock = start.clock or Clock(given=start.as_of)
     tokens = Tokens(identity, url, clock.now)
     store = Store(start.folder.database)
     deviations = Deviations()
+    weather = Weather(start.weather)
     services = Services(
         store=store,
         settings=Settings(
@@ -109,6 +113,7 @@ def application(start: Start) -> ASGIApp:
         images=Images(default_cache(), store),
         runtime=Runtime(start.folder.containers),
         executions=Executions(store, Runtime(start.folder.replicas), clock.now, clock.stamp),
+        weather=weather,
     )
     services.blobs = Blobs(services)
     services.batch_work = Work(start.folder.batch_database, clock.now)
@@ -137,7 +142,7 @@ def application(start: Start) -> ASGIApp:
         of_pools = [*await services.batch_pools.evict(name), *await services.cluster_pools.evict(name)]
         return [*of_pools, *await services.machines.evict(name), *await services.ml_jobs.evict(name)]
 
-    faults = Faults(store, clock, deviations, identity.admin_token, told, evict)
+    faults = Faults(store, clock, deviations, weather, identity.admin_token, told, evict)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -18,6 +18,7 @@ from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
+from localazure.weather import conflicts
 
 
 class Changes:
@@ -100,6 +101,7 @@ class Changes:
         if previous is not None:
             checks.group_of(resource_id, self._store)
             self.refuse_while_busy(kind, previous)
+        conflicts.check(resource_id, body, self._services)
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
         status = kind.created_status if previous is None else kind.updated_status
@@ -126,6 +128,7 @@ class Changes:
             if running is not None and running.kind == "delete":
                 return self._accepted(kind, running)
             kind.check_removal(resource, self._services)
+            conflicts.check(resource.id, None, self._services)
             await self._operations.cancel(resource.key)
             if kind.long_running_delete:
                 as_of = request_date(None, resource, group, self._services.clock)

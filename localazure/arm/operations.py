@@ -17,6 +17,7 @@ from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
+from localazure.weather import slow_operations
 
 RETRY_AFTER_SECONDS = 1  # the smallest that clients honour: 0 counts as none, and then they wait 30 s
 API_VERSION = "2024-03-01"  # in the polling addresses; any is taken
@@ -169,8 +170,9 @@ class Operations:
 
     async def _provision(self, kind: Kind, change: Change, *, resumed: bool) -> None:
         resource = change.stored
-        resource.state = "Failed"  # unless the next line returns
+        resource.state = "Failed"  # unless the next lines return
         try:
+            await slow_operations.begin(kind.arm_type, self._services)
             resource.service = merged(resource.service, await (kind.resume if resumed else kind.provision)(change))
             resource.state = "Succeeded"
         finally:
@@ -180,6 +182,7 @@ class Operations:
 
     async def _remove(self, resource: Resource) -> None:
         try:
+            await slow_operations.begin(resource.id.type, self._services)
             await removal.remove(resource, self._kinds, self._services, self._locks, self.cancel)
         except Exception:  # and not where the server is asked to end: the next one goes on
             resource.state = "Failed"

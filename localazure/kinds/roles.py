@@ -13,6 +13,7 @@ from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
 from localazure.services import SUBSCRIPTIONS, Services
+from localazure.weather import new_principals, role_delay
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
 _IMMUTABLE = ("principalId", "roleDefinitionId")
@@ -35,7 +36,7 @@ class RoleAssignments(Kind):
         _check_scope(change.id.scope, services.store)
         role = _known_role(str(change.properties["roleDefinitionId"]))
         principal = str(change.properties["principalId"])
-        _check_principal(principal, services)
+        _check_principal(principal, change.properties, services)
         if change.previous is not None:
             _check_unchanged(change)
             return
@@ -72,12 +73,14 @@ class RoleAssignments(Kind):
 
 def has_role(services: Services, principal_id: str, granted_by: Collection[str], resource_id: str) -> bool:
     """Whether the principal has one of the roles (GUIDs of catalog/roles.py) at the resource or above it."""
-    return any(
-        each.properties["principalId"] == principal_id
+    assigned = [
+        each
+        for each in services.store.of_type(RoleAssignments.azure_type.arm_type)
+        if each.properties["principalId"] == principal_id
         and _role_of(each.properties["roleDefinitionId"]) in granted_by
         and _covers(each.id.scope, resource_id.lower())
-        for each in services.store.of_type(RoleAssignments.azure_type.arm_type)
-    )
+    ]
+    return role_delay.work(assigned, (principal_id, frozenset(granted_by), resource_id.lower()), services)
 
 
 def _covers(scope: str, resource_key: str) -> bool:
@@ -110,17 +113,12 @@ def _role_of(definition_id: str) -> str:
     return definition_id.rsplit("/", 1)[-1].lower()
 
 
-def _check_principal(principal: str, services: Services) -> None:
+def _check_principal(principal: str, assignment: Body, services: Services) -> None:
     """Known are this folder's service principal, the identities, and the identities that other resources have of their own."""
-    if principal == services.settings.principal_id or any(
-        resource.service.get("properties", {}).get("principalId") == principal for resource in services.store.of_type(_IDENTITIES)
-    ):
+    if principal == services.settings.principal_id:
         return
-    if any(
-        resource.service.get("identity", {}).get("principalId") == principal
-        for subscription in SUBSCRIPTIONS
-        for resource in services.store.below(f"/subscriptions/{subscription}")
-    ):
+    owner = _owner_of(principal, services)
+    if owner is not None and new_principals.is_found(owner, assignment, services):
         return
     raise ArmError(
         400,
@@ -128,6 +126,15 @@ def _check_principal(principal: str, services: Services) -> None:
         f"Principal {principal.replace('-', '')} does not exist in the directory {services.settings.tenant_id}.",
         target="properties.principalId",
     )
+
+
+def _owner_of(principal: str, services: Services) -> Resource | None:
+    """The identity that a principal stands for, or the resource whose own it is."""
+    for resource in services.store.of_type(_IDENTITIES):
+        if resource.service.get("properties", {}).get("principalId") == principal:
+            return resource
+    everything = (each for subscription in SUBSCRIPTIONS for each in services.store.below(f"/subscriptions/{subscription}"))
+    return next((each for each in everything if each.service.get("identity", {}).get("principalId") == principal), None)
 
 
 def _check_unchanged(change: Change) -> None:
