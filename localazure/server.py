@@ -8,7 +8,7 @@ import socket
 import ssl
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -51,7 +51,7 @@ from localazure.machines.ml_jobs import JobRunner
 from localazure.ml.bodies import GONE
 from localazure.ml.service import OnlineEndpoints
 from localazure.services import Clock, Services, Settings
-from localazure.weather.state import CALM, Weather
+from localazure.weather.state import Weather
 
 HEADER = ("x-local-azure", "embedded")
 OPERATIONS_KEPT = timedelta(days=1)
@@ -66,7 +66,7 @@ class Start:
     checkout: Path
     port: int
     as_of: date | None
-    weather: str = CALM
+    weather: Weather = field(default_factory=Weather)
     clock: Clock | None = None  # of a test; else the real time
 
 
@@ -96,7 +96,7 @@ def application(start: Start) -> ASGIApp:
     tokens = Tokens(identity, url, clock.now)
     store = Store(start.folder.database)
     deviations = Deviations()
-    weather = Weather(start.weather)
+    weather = start.weather
     services = Services(
         store=store,
         settings=Settings(
@@ -159,6 +159,8 @@ def application(start: Start) -> ASGIApp:
         await arm.operations.resume()
         yield
         await arm.operations.stop()
+        for task in list(weather.tasks):
+            task.cancel()
         await services.ml_jobs.stopping()
         await services.machines.stopping()
         await services.endpoints.close()

@@ -10,7 +10,7 @@ from localazure.folder import LocalFolder, write_whole
 from localazure.lock import locked
 from localazure.process import this_process
 from localazure.server import Start
-from localazure.weather import state
+from localazure.weather.state import Weather, kept
 
 
 def serve(folder: LocalFolder, checkout: Path, as_of: date | None, weather: str | None) -> None:
@@ -25,5 +25,5 @@ def serve(folder: LocalFolder, checkout: Path, as_of: date | None, weather: str 
         endpoint.write(folder, Endpoint(port, this_process(), as_of.isoformat() if as_of else ""))
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
         logging.getLogger("uvicorn.access").setLevel(logging.WARNING)
-        weather = state.kept(folder.weather)
-        server.serve(Start(folder=folder, checkout=checkout, port=port, as_of=as_of, weather=weather), sockets)
+        kind = Weather(kept(folder.weather))
+        server.serve(Start(folder=folder, checkout=checkout, port=port, as_of=as_of, weather=kind), sockets)

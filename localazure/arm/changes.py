@@ -18,7 +18,7 @@ from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
-from localazure.weather import conflicts
+from localazure.weather import conflicts, policies
 
 
 class Changes:
@@ -83,6 +83,7 @@ class Changes:
         body = _without_nulls(body)
         checks.location(kind, body, resource_id, previous)
         checks.tags(body)
+        body = policies.apply(resource_id, body, self._services, taggable=kind.location != "none")
         body = checks.body_shape(kind, body, creating=previous is None)
         change = Change(
             id=resource_id,

@@ -18,6 +18,8 @@ from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
 from localazure.weather import slow_operations
+from localazure.weather.parts import TASK_RUN_ADDRESS
+from localazure.weather.task_runs import is_task_run, twice
 
 RETRY_AFTER_SECONDS = 1  # the smallest that clients honour: 0 counts as none, and then they wait 30 s
 API_VERSION = "2024-03-01"  # in the polling addresses; any is taken
@@ -127,6 +129,8 @@ class Operations:
         namespace = resource[6] if len(resource) > 6 else "Microsoft.Resources"
         base = f"{self._services.settings.url}/subscriptions/{resource[2]}/providers/{namespace}"
         statuses = f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"
+        if self._services.weather.holds(TASK_RUN_ADDRESS) and is_task_run(operation.resource_id):
+            statuses = f"{self._services.settings.url}{operation.resource_id}{twice(operation.id)}"
         results = f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"
         chosen = {"async": {"Azure-AsyncOperation": statuses}, "location": {"Location": results}}
         both = {"Azure-AsyncOperation": statuses, "Location": results}

@@ -19,6 +19,7 @@ from localazure.blobs.errors import BlobError, authentication_failed, permission
 from localazure.blobs.operations import RBAC, Operation
 from localazure.kinds.roles import has_role
 from localazure.services import Services
+from localazure.weather import reach
 from localazure.weather.parts import OWNER_WITHOUT_DATA
 
 AUDIENCE = "https://storage.azure.com"
@@ -96,6 +97,8 @@ class Access:
     async def grant(self, request: Incoming, operation: Operation) -> Grant:
         """BlobError where the request may not do the operation."""
         account = self.account(request.address.account)
+        if reach.is_shut(account, self._services):
+            raise BlobError(403, "AuthorizationFailure", "This request is not authorized to perform this operation.")
         authorization = request.headers.get("authorization", "")
         scheme = authorization.partition(" ")[0].lower()
         if authorization and sas.is_given(request.query) and "sduoid" not in request.query:

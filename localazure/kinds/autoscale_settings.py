@@ -10,6 +10,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
+from localazure.weather import own_acts
 
 MOST_PROFILES = 20  # this and the next: the REST reference, "profiles" and "rules"
 MOST_RULES = 10
@@ -45,6 +46,10 @@ class AutoscaleSettings(Kind):
                 "targetResourceLocation": change.body["location"],
             }
         }
+
+    async def provision(self, change: Change) -> Body:
+        own_acts.after_autoscale(change.id.key, change.services)
+        return {}
 
 
 def of_deployment(deployment_id: str, services: Services) -> Resource | None:

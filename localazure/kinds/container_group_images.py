@@ -16,6 +16,7 @@ from localazure.containers.images import Image
 from localazure.kinds import attached_identities, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
+from localazure.weather import reach, registry_limits
 
 # Microsoft Docs, container-instances-gpu.md, 2019-04-17: the two examples; and where each image moved to later.
 ARTICLE_IMAGES: Mapping[str, str] = {
@@ -39,11 +40,20 @@ def check_access(group: str, body: Body, services: Services) -> None:
             reason = image_reference.check(text, target)[0]
             # The service's own code isn't known.
             raise ArmError(400, "InvalidImageName", f"'{text}': {reason.message}.", target=target)
+        registry_limits.check_pull(reference.registry, services)
         if str(reference) in ARTICLE_IMAGES:
+            _check_way_out(text, group, target, properties, services)
             continue
         reason = _no_access(reference, body, services)
         if reason:
             raise inaccessible(text, group, target, reason)
+
+
+def _check_way_out(image: str, group: str, target: str, properties: Body, services: Services) -> None:
+    """ArmError 400 for an image of the internet, in a subnet that leads nowhere."""
+    subnet = reach.leads_nowhere(properties.get("subnetIds") or [], services)
+    if subnet:
+        raise inaccessible(image, group, target, f"The subnet {subnet} has no NAT gateway, so that nothing outside is reached.")
 
 
 def inaccessible(image: str, group: str, target: str, reason: str) -> ArmError:

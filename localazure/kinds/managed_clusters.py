@@ -25,6 +25,7 @@ from localazure.kinds.agent_pool_defaults import said
 from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import cluster_shape
 from localazure.services import Services
+from localazure.weather import own_acts
 
 # 2026-06-01: azure-cli 2.91; 2026-08-01: azure-mgmt-containerservice 41.8; the other between them.
 API_VERSIONS = frozenset({"2026-06-01", "2026-07-01", "2026-08-01"})
@@ -104,6 +105,7 @@ class ManagedClusters(Kind):
         made: Body = {"resourceUID": unique, "identityProfile": identity, **managed_cluster_defaults.names(cluster, unique)}
         if (properties.get("oidcIssuerProfile") or {}).get("enabled"):
             made["oidcIssuerProfile"] = {"issuerURL": services.clusters.issuer(cluster.key)}
+        own_acts.after_cluster(cluster.key, change.as_of, managed_cluster_pools.image_on, services)
         return merged(attached_identities.own(cluster, services), {"properties": made})
 
     async def remove(self, resource: Resource, services: Services) -> None:

@@ -233,8 +233,8 @@ _ALL = (
     ),
     Part(
         NO_WAY_OUT,
-        "A container group in a subnet without a NAT gateway reaches nothing outside: an image that isn't in a registry of this "
-        "Azure can't be pulled.",
+        "A container group in a subnet without a NAT gateway reaches nothing outside: an image of the internet can't be pulled, "
+        "and programs meet a proxy that isn't there. That images of a registry of Azure come all the same is assumed.",
         "always",
         "always",
         True,
@@ -282,7 +282,7 @@ _ALL = (
     ),
     Part(
         THROTTLING,
-        "Resource Manager takes so many requests at once, and then so many a second: beyond them 429 `TooManyRequests` with "
+        "Resource Manager takes so many requests at once, and then so many a second: beyond them 429 `SubscriptionRequestsThrottled` with "
         "`Retry-After`. Reads: 250, then 25 a second; writes and deletes: 200, then 10 a second.",
         "the same numbers",
         "the same numbers, for each subscription, region and principal",
@@ -295,9 +295,8 @@ _ALL = (
     ),
     Part(
         OWN_ACTS,
-        "Services change what they have: a cluster with an upgrade channel takes the newest patch of its version and its nodes a "
-        "newer image; an autoscale setting lifts a deployment to its least number of instances; storage accounts and clusters show "
-        "members and tags that nobody has sent.",
+        "Services change what they have: a cluster with an upgrade channel takes a newer patch of its version and its nodes a "
+        "newer image; an autoscale setting lifts a deployment to its least number of instances. That a newer patch is always there is assumed.",
         "3 s after a change",
         "minutes to a week",
         True,

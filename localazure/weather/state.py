@@ -4,6 +4,7 @@ In: the weather that the server was started in, and the faults that turn single 
 hold?" that costs nothing in calm weather, and what the parts remember for some seconds.
 """
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,6 +29,7 @@ class Weather:
     _seconds: dict[str, float] = field(default_factory=dict[str, float])
     _policies: "tuple[Fault, ...]" = ()
     refusals: dict[object, datetime] = field(default_factory=dict[object, datetime])  # until when a refusal is kept
+    tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])  # what services will do by themselves
     allowances: dict[object, tuple[float, datetime]] = field(default_factory=dict[object, tuple[float, datetime]])
 
     def __post_init__(self) -> None:
