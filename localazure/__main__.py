@@ -159,9 +159,7 @@ def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
 
 
 def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
-    started, fresh = lifecycle.start(
-        folder, checkout, options.as_of, options.engine_bin, options.kubernetes_bin, options.weather
-    )
+    started, fresh = lifecycle.start(folder, checkout, options.as_of, options.engine_bin, options.kubernetes_bin, options.weather)
     print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
     return 0
 

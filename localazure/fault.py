@@ -14,7 +14,16 @@ PATH = "/local/faults"
 AT_ONCE = ("evict",)  # happen when they are asked for, and are over
 WEATHER = ("weather", "calm")  # turn one part of the weather on, or off
 POLICIES = ("policy-deny", "policy-tag")  # assignments of Azure Policy
-STANDING = ("clock", "quota", "capacity", "provider", "restrict", "forbid", *WEATHER, *POLICIES)  # hold until they are cleared, whatever is asked
+STANDING = (
+    "clock",
+    "quota",
+    "capacity",
+    "provider",
+    "restrict",
+    "forbid",
+    *WEATHER,
+    *POLICIES,
+)  # hold until they are cleared, whatever is asked
 _REQUESTS = ("method", "path", "count")  # which requests a fault hits, and how many
 FIELDS = {  # by kind: what counts of a fault
     "fail": (*_REQUESTS, "status", "code", "message"),
@@ -54,11 +63,10 @@ class Fault:
     message: str = "A fault was asked for."  # fail
     seconds: float = 1  # delay: how long; throttle: Retry-After; weather: how long the part lasts
     date: str = ""  # clock: YYYY-MM-DD
-    name: str = (
-        ""  # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
-    )
-    # restrict: size; forbid: action; weather, calm: one of weather.parts.PARTS; policies: the assignment; evict: POOL or POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual
-    # machine, CLUSTER or CLUSTER/NODE of Azure ML
+    # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
+    # restrict: size; forbid: action; weather, calm: one of weather.parts.PARTS; policies: the assignment; evict: POOL or POOL/NODE of Batch,
+    # CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual machine, CLUSTER or CLUSTER/NODE of Azure ML
+    name: str = ""
     location: str = ""  # quota, capacity, restrict
     service: str = ""  # quota: one of QUOTA_SERVICES
     limit: int = 0  # quota

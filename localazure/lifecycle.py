@@ -49,7 +49,9 @@ def start(
         if weather is not None:
             kept = state.kept(folder.weather)
             if not fresh and weather != kept:
-                raise CommandError(f"the server runs already, in {kept} weather and not {weather}; `python -m localazure stop` first")
+                raise CommandError(
+                    f"the server runs already, in {kept} weather and not {weather}; `python -m localazure stop` first"
+                )
             write_whole(folder.weather, f"{weather}\n")
         child = _spawn(folder, checkout, as_of) if fresh else None
         answering = _wait_until_it_answers(folder, child)

@@ -75,7 +75,7 @@ class MlOnlineEndpoints(MlKind):
         endpoints.apply(resource)
         uris = {"scoringUri": endpoints.scoring_uri(resource), "swaggerUri": endpoints.scoring_uri(resource, "swagger.json")}
         own = attached_identities.own(resource, change.services)
-        endpoint_roles.assign(resource, own, workspace_of(resource.id.text, change.services), change.services)
+        endpoint_roles.assign(own, workspace_of(resource.id.text, change.services), change.services)
         return {"properties": uris, **own}
 
     async def remove(self, resource: Resource, services: Services) -> None:

@@ -72,8 +72,11 @@ class RoleAssignments(Kind):
         return [each for each in chosen if wanted in ("", each.properties["principalId"])]
 
 
-def has_role(services: Services, principal_id: str, granted_by: Collection[str], resource_id: str) -> bool:
-    """Whether the principal has one of the roles (GUIDs of catalog/roles.py) at the resource or above it."""
+def has_role(services: Services, principal_id: str, granted_by: Collection[str], resource_id: str, action: str = "") -> bool:
+    """Whether the principal has one of the roles (GUIDs of catalog/roles.py) at the resource or above it.
+
+    `action`: what it is for, where the same roles permit several things, and a refusal of one isn't remembered for the others.
+    """
     assigned = [
         each
         for each in services.store.of_type(RoleAssignments.azure_type.arm_type)
@@ -81,7 +84,7 @@ def has_role(services: Services, principal_id: str, granted_by: Collection[str],
         and _role_of(each.properties["roleDefinitionId"]) in granted_by
         and _covers(each.id.scope, resource_id.lower())
     ]
-    return role_delay.work(assigned, (principal_id, frozenset(granted_by), resource_id.lower()), services)
+    return role_delay.work(assigned, (principal_id, frozenset(granted_by), resource_id.lower(), action), services)
 
 
 def _covers(scope: str, resource_key: str) -> bool:

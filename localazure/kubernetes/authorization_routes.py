@@ -69,7 +69,7 @@ class ClusterRoutes:
         if self._services.weather.holds(WILDCARD_REVIEWS) and "*" in wish.action:
             return False
         granting = authorization.granting(wish.action)
-        return any(has_role(self._services, principal, granting, scope) for principal in (wish.user, *wish.groups))
+        return any(has_role(self._services, principal, granting, scope, wish.action) for principal in (wish.user, *wish.groups))
 
     async def mutate(self, request: Request) -> Response:
         """An AdmissionReview of a pod and its answer. Tells nothing but what an annotation of the cluster says."""

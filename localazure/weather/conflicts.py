@@ -14,8 +14,8 @@ from localazure.weather.parts import ENDPOINT_CONFLICTS, NETWORK_CONFLICTS, POOL
 _CLUSTER, _POOL = azure_types.MANAGED_CLUSTER.arm_type, azure_types.AGENT_POOL.arm_type
 _ENDPOINT, _DEPLOYMENT = azure_types.ML_ONLINE_ENDPOINT.arm_type, azure_types.ML_ONLINE_DEPLOYMENT.arm_type
 _INTERFACE = azure_types.NETWORK_INTERFACE.arm_type
-# What a network interface names, and how the service calls its change: Azure Service Operator, recording
-# Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01; PutSubnetOperation: hashicorp/terraform issue 7986; the last is assumed.
+# What a network interface names, and how the service calls its change: of an address by Azure Service Operator, recording
+# Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01; of a subnet by hashicorp/terraform issue 7986; the last is assumed.
 _OPERATIONS = {
     azure_types.PUBLIC_IP_ADDRESS.arm_type.lower(): "PutPublicIpAddressOperation",
     azure_types.SUBNET.arm_type.lower(): "PutSubnetOperation",
@@ -43,8 +43,9 @@ def _check_pools(cluster: str, key: str, services: Services) -> None:
             raise ArmError(
                 409,
                 "OperationNotAllowed",
-                f"Operation is not allowed: Another agentpool operation ({pool.id.name} - {pool.state}) is in progress, please wait "
-                "for it to finish before starting a new operation. See https://aka.ms/aks-pending-operation for more details",
+                f"Operation is not allowed: Another agentpool operation ({pool.id.name} - {pool.state}) is in progress, "
+                "please wait for it to finish before starting a new operation. "
+                "See https://aka.ms/aks-pending-operation for more details",
             )
 
 
@@ -56,7 +57,9 @@ def _check_endpoint(key: str, resource_id: ArmId, services: Services) -> None:
     name = key.rsplit("/", 1)[-1]
     if resource_id.is_type(_DEPLOYMENT):
         # Azure/azure-sdk-for-net issue 36961
-        raise ArmError(409, "Conflict", f"Cannot create a deployment in endpoint {name} because it is in Updating provisioning state.")
+        raise ArmError(
+            409, "Conflict", f"Cannot create a deployment in endpoint {name} because it is in Updating provisioning state."
+        )
     # The service's own sentence isn't known.
     raise ArmError(409, "Conflict", f"An operation is already in progress on the online endpoint '{name}'. Try again later.")
 

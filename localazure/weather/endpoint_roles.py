@@ -16,8 +16,8 @@ METRICS_WRITER = "635dd51f-9968-44d3-b7fb-6d9a6bd613ae"  # AzureML Metrics Write
 _NAMES = uuid.UUID("0b1f9e5e-6c52-5d39-9d5e-3a4b8f6f2c70")  # of the assignments; chosen once
 
 
-def assign(endpoint: Resource, identity: Body, workspace: Resource, services: Services) -> None:
-    """`identity`: what the service set of the endpoint's identity."""
+def assign(identity: Body, workspace: Resource, services: Services) -> None:
+    """`identity`: what the service set of an endpoint's identity."""
     principal = (identity.get("identity") or {}).get("principalId")
     if not principal or not services.weather.holds(ENDPOINT_ROLES):
         return

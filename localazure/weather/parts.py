@@ -61,14 +61,16 @@ _TROUBLESHOOTING = "Microsoft Learn, role-based-access-control/troubleshooting"
 _ALL = (
     Part(
         NEW_PRINCIPALS,
-        "The principal of a new identity isn't found by a role assignment at first, which is refused with 400 `PrincipalNotFound`, "
-        "unless the assignment says `principalType`.",
+        "The principal of a new identity isn't found by a role assignment at first, which is refused with 400 "
+        "`PrincipalNotFound`, unless the assignment says `principalType`.",
         "4 s",
         "up to some minutes; five refusals in a row were recorded",
         True,
         (
             Source(
-                "Azure Service Operator, recording Test_Authorization_RoleAssignment_OnResourceGroup_CRUD", "2024-06-11", "recorded"
+                "Azure Service Operator, recording Test_Authorization_RoleAssignment_OnResourceGroup_CRUD",
+                "2024-06-11",
+                "recorded",
             ),
             Source(_TROUBLESHOOTING, "2026-11-24", "documented"),
         ),
@@ -76,8 +78,9 @@ _ALL = (
     ),
     Part(
         ROLE_DELAY,
-        "A role assignment is there at once and works later: for data of blobs, for pulls of images, for scoring, and for reviews "
-        "of Azure RBAC for Kubernetes. A refusal meanwhile is remembered, and prolongs the delay for the same question.",
+        "A role assignment is there at once and works later: for data of blobs, for pulls of images, for scoring, and for "
+        "reviews of Azure RBAC for Kubernetes. A refusal meanwhile is remembered, and prolongs the delay for the same "
+        "question.",
         "5 s, and 3 s more from each refusal",
         "up to 10 minutes; a cluster remembers a refusal for 3 minutes in its webhook and 5 in its API server",
         True,
@@ -90,8 +93,8 @@ _ALL = (
     ),
     Part(
         WILDCARD_REVIEWS,
-        "A review of Azure RBAC for Kubernetes that asks for every verb, resource or group (`*`) is refused, whatever role one has. "
-        "That AKS has this switch of its webhook off, as it is by default, is assumed.",
+        "A review of Azure RBAC for Kubernetes that asks for every verb, resource or group (`*`) is refused, whatever role "
+        "one has. That AKS has this switch of its webhook off, as it is by default, is assumed.",
         "always",
         "always",
         True,
@@ -104,14 +107,16 @@ _ALL = (
         "always",
         True,
         (
-            Source("Microsoft Learn, role-based-access-control/built-in-roles (Owner has no dataActions)", "2026-04-09", "documented"),
+            Source(
+                "Microsoft Learn, role-based-access-control/built-in-roles (Owner has no dataActions)", "2026-04-09", "documented"
+            ),
         ),
     ),
     Part(
         ENDPOINT_ROLES,
-        "An online endpoint with an identity of its own gets three role assignments without anybody's doing: AcrPull and Storage "
-        "Blob Data Reader on what belongs to its workspace, AzureML Metrics Writer on the workspace. The same assignment by "
-        "somebody else is then 409 `RoleAssignmentExists`.",
+        "An online endpoint with an identity of its own gets three role assignments without anybody's doing: AcrPull and "
+        "Storage Blob Data Reader on what belongs to its workspace, AzureML Metrics Writer on the workspace. The same "
+        "assignment by somebody else is then 409 `RoleAssignmentExists`.",
         "at once",
         "at once",
         True,
@@ -125,14 +130,12 @@ _ALL = (
     ),
     Part(
         SLOW_OPERATIONS,
-        "A change of a cluster, of its pools, of an environment of Container Apps and of an online endpoint takes a while, so that "
-        "what depends on it meets one that isn't ready, such as `ManagedEnvironmentNotProvisioned`.",
+        "A change of a cluster, of its pools, of an environment of Container Apps and of an online endpoint takes a while, "
+        "so that what depends on it meets one that isn't ready, such as `ManagedEnvironmentNotProvisioned`.",
         "2 s",
         "2 to 20 minutes",
         True,
-        (
-            Source("Azure Service Operator, recording Test_App_v1api20250101_CreationAndDeletion", "2026-04-02", "recorded"),
-        ),
+        (Source("Azure Service Operator, recording Test_App_v1api20250101_CreationAndDeletion", "2026-04-02", "recorded"),),
         2.0,
     ),
     Part(
@@ -150,8 +153,8 @@ _ALL = (
     ),
     Part(
         ENDPOINT_CONFLICTS,
-        "While an online endpoint or one of its deployments is being changed, another change of either is refused with 409. The "
-        "sentence for a deployment is one that users quote; its status is assumed.",
+        "While an online endpoint or one of its deployments is being changed, another change of either is refused with 409. "
+        "The sentence for a deployment is one that users quote; its status is assumed.",
         "as long as the first operation",
         "as long as the first operation: 5 to 20 minutes",
         True,
@@ -162,8 +165,9 @@ _ALL = (
     ),
     Part(
         NETWORK_CONFLICTS,
-        "A network interface that names what is being changed is refused with 429 `RetryableError`, `ReferencedResourceNotProvisioned` "
-        "among its details. A network, a subnet or an address counts as being changed for a moment after each change.",
+        "A network interface that names what is being changed is refused with 429 `RetryableError`, "
+        "`ReferencedResourceNotProvisioned` among its details. A network, a subnet or an address counts as being changed "
+        "for a moment after each change.",
         "1 s",
         "some seconds",
         True,
@@ -175,8 +179,8 @@ _ALL = (
     ),
     Part(
         BATCH_QUOTA,
-        "A new Batch account has no vCPUs of families with GPUs. The quota belongs to the account and goes with it; a support "
-        "request (`Microsoft.Support/supportTickets`) raises it.",
+        "A new Batch account has no vCPUs of families with GPUs. The quota belongs to the account and goes with it; a "
+        "support request (`Microsoft.Support/supportTickets`) raises it.",
         "a request is granted after 5 s",
         "a request takes hours to days",
         True,
@@ -188,8 +192,8 @@ _ALL = (
     ),
     Part(
         ENVIRONMENT_QUOTA,
-        "A new environment of Container Apps has no GPUs on demand: replicas of its jobs wait. The quota belongs to the environment "
-        "and goes with it; a support request raises it. What the payload of that request says is assumed.",
+        "A new environment of Container Apps has no GPUs on demand: replicas of its jobs wait. The quota belongs to the "
+        "environment and goes with it; a support request raises it. What the payload of that request says is assumed.",
         "a request is granted after 5 s",
         "a request takes minutes to days; enterprise and pay-as-you-go subscriptions may have GPUs from the start",
         True,
@@ -201,13 +205,15 @@ _ALL = (
     ),
     Part(
         POOL_COUNT,
-        "A pool of a cluster whose body has no `count` gets one node, also where the autoscaler is on and its least is another: with "
-        "`minCount` 0 a node starts, with 2 the pool is refused.",
+        "A pool of a cluster whose body has no `count` gets one node, also where the autoscaler is on and its least is "
+        "another: with `minCount` 0 a node starts, with 2 the pool is refused.",
         "until the autoscaler takes the node away",
         "about 20 minutes until the autoscaler takes the node away",
         True,
         (
-            Source("Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, Agent Pools", "2026-11", "documented"),
+            Source(
+                "Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, Agent Pools", "2026-11", "documented"
+            ),
             Source("MicrosoftDocs/azure-aks-docs fb060abe, articles/aks/create-node-pools.md", "2026-08-21", "documented"),
         ),
     ),
@@ -221,20 +227,24 @@ _ALL = (
     ),
     Part(
         PRIVATE_ENDPOINTS,
-        "What has `publicNetworkAccess: Disabled` doesn't answer from outside: blobs with 403 `AuthorizationFailure`, an online "
-        "endpoint with 403. Inside is what runs on this Azure, which isn't told apart here, so nothing reaches it at all.",
+        "What has `publicNetworkAccess: Disabled` doesn't answer from outside: blobs with 403 `AuthorizationFailure`, an "
+        "online endpoint with 403. Inside is what runs on this Azure, which isn't told apart here, so nothing reaches it at "
+        "all.",
         "always",
         "always, for what isn't in the network",
         True,
         (
             Source("microsoft/AzureStorageExplorer issue 8769", "2025-10-02", "documented"),
-            Source("MicrosoftDocs/azure-docs, articles/machine-learning/how-to-secure-online-endpoint.md", "2023-09-28", "documented"),
+            Source(
+                "MicrosoftDocs/azure-docs, articles/machine-learning/how-to-secure-online-endpoint.md", "2023-09-28", "documented"
+            ),
         ),
     ),
     Part(
         NO_WAY_OUT,
-        "A container group in a subnet without a NAT gateway reaches nothing outside: an image of the internet can't be pulled, "
-        "and programs meet a proxy that isn't there. That images of a registry of Azure come all the same is assumed.",
+        "A container group in a subnet without a NAT gateway reaches nothing outside: an image of the internet can't be "
+        "pulled, and programs meet a proxy that isn't there. That images of a registry of Azure come all the same is "
+        "assumed.",
         "always",
         "always",
         True,
@@ -257,8 +267,9 @@ _ALL = (
     ),
     Part(
         UNREGISTERED_INSIGHTS,
-        "A diagnostic setting is refused with 409, in a body without ARM's envelope, until the subscription is registered with "
-        "`az provider register --namespace microsoft.insights`. Clients that register by themselves don't know this answer.",
+        "A diagnostic setting is refused with 409, in a body without ARM's envelope, until the subscription is registered "
+        "with `az provider register --namespace microsoft.insights`. Clients that register by themselves don't know this "
+        "answer.",
         "until it is registered",
         "until it is registered: a minute",
         True,
@@ -269,9 +280,9 @@ _ALL = (
     ),
     Part(
         DELETED_LOGS,
-        "A workspace of logs that was deleted keeps its name in its resource group for 14 days: one of that name in the same region "
-        "is the old one, recovered, and in another region is refused with 409. Deleted key vaults and workspaces of Azure ML keep "
-        "their names in calm weather too.",
+        "A workspace of logs that was deleted keeps its name in its resource group for 14 days: one of that name in the "
+        "same region is the old one, recovered, and in another region is refused with 409. Deleted key vaults and "
+        "workspaces of Azure ML keep their names in calm weather too.",
         "14 days of `fault clock`",
         "14 days",
         True,
@@ -282,21 +293,19 @@ _ALL = (
     ),
     Part(
         THROTTLING,
-        "Resource Manager takes so many requests at once, and then so many a second: beyond them 429 `SubscriptionRequestsThrottled` with "
-        "`Retry-After`. Reads: 250, then 25 a second; writes and deletes: 200, then 10 a second.",
+        "Resource Manager takes so many requests at once, and then so many a second: beyond them 429 "
+        "`SubscriptionRequestsThrottled` with `Retry-After`. Reads: 250, then 25 a second; writes and deletes: 200, then 10 "
+        "a second.",
         "the same numbers",
         "the same numbers, for each subscription, region and principal",
         True,
-        (
-            Source(
-                "Microsoft Learn, azure-resource-manager/management/request-limits-and-throttling", "2026-11-24", "documented"
-            ),
-        ),
+        (Source("Microsoft Learn, azure-resource-manager/management/request-limits-and-throttling", "2026-11-24", "documented"),),
     ),
     Part(
         OWN_ACTS,
-        "Services change what they have: a cluster with an upgrade channel takes a newer patch of its version and its nodes a "
-        "newer image; an autoscale setting lifts a deployment to its least number of instances. That a newer patch is always there is assumed.",
+        "Services change what they have: a cluster with an upgrade channel takes a newer patch of its version and its nodes "
+        "a newer image; an autoscale setting lifts a deployment to its least number of instances. That a newer patch is "
+        "always there is assumed.",
         "3 s after a change",
         "minutes to a week",
         True,
@@ -319,7 +328,8 @@ _ALL = (
     ),
     Part(
         DOCKER_HUB_LIMIT,
-        "A build of a registry that starts from an image of Docker Hub fails: `toomanyrequests`. Its address is shared with others.",
+        "A build of a registry that starts from an image of Docker Hub fails: `toomanyrequests`. Its address is shared with "
+        "others.",
         "until it is turned off",
         "up to 6 hours, now and then",
         False,
@@ -341,12 +351,18 @@ _ALL = (
     ),
     Part(
         ABAC_REGISTRIES,
-        "Every registry is in the mode `AbacRepositoryPermissions`, which honours AcrPull and AcrPush no more; Container Registry "
-        "Repository Reader is the role that may pull.",
+        "Every registry is in the mode `AbacRepositoryPermissions`, which honours AcrPull and AcrPush no more; Container "
+        "Registry Repository Reader is the role that may pull.",
         "until it is turned off",
         "for registries that were made so",
         False,
-        (Source("Microsoft Learn, container-registry/container-registry-rbac-abac-repository-permissions", "2026-11-24", "documented"),),
+        (
+            Source(
+                "Microsoft Learn, container-registry/container-registry-rbac-abac-repository-permissions",
+                "2026-11-24",
+                "documented",
+            ),
+        ),
     ),
 )
 PARTS: Mapping[str, Part] = {part.name: part for part in _ALL}

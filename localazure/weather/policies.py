@@ -1,8 +1,8 @@
 """Azure Policy: an assignment that denies a value of a property, and one that adds a tag. They are faults, assigned to the whole
 subscription.
 
-Order and codes: Microsoft Learn, azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy; that what a policy
-adds is looked at by one that denies: governance/policy/concepts/effect-basics, "Order of evaluation". Read 2026-11-24.
+Order and codes: Microsoft Learn, azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy; that what a
+policy adds is looked at by one that denies: governance/policy/concepts/effect-basics, "Order of evaluation". Read 2026-11-24.
 """
 
 import fnmatch

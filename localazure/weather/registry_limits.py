@@ -1,4 +1,5 @@
-"""What a registry doesn't do: builds that aren't permitted, builds from Docker Hub over its limit, pulls by roles of another mode."""
+"""What a registry doesn't do: builds that aren't permitted, builds from Docker Hub over its limit, pulls by roles of another
+mode."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -15,7 +15,12 @@ _SLOW = {
     )
 } | {
     kind.arm_type: NETWORK_CONFLICTS
-    for kind in (azure_types.VIRTUAL_NETWORK, azure_types.SUBNET, azure_types.PUBLIC_IP_ADDRESS, azure_types.NETWORK_SECURITY_GROUP)
+    for kind in (
+        azure_types.VIRTUAL_NETWORK,
+        azure_types.SUBNET,
+        azure_types.PUBLIC_IP_ADDRESS,
+        azure_types.NETWORK_SECURITY_GROUP,
+    )
 }
 
 

@@ -2,9 +2,9 @@
 
 `PUT /subscriptions/ID/providers/Microsoft.Support/supportTickets/NAME`, as `az support in-subscription tickets create` sends it.
 Form: REST reference of Microsoft.Support 2024-04-01, "Support Tickets - Create"; what `quotaTicketDetails` says for Batch:
-Microsoft Learn, rest/api/support/quota-payload, with the examples of the API's description (Dedicated, LowPriority, Pools, Jobs of
-an account). For an environment of Container Apps no payload is published: `ResourceId`, `Type` (the quota's name) and `NewLimit`
-are ours. Codes of refusals are assumed.
+Microsoft Learn, rest/api/support/quota-payload, with the examples of the API's description (Dedicated, LowPriority, Pools, Jobs
+of an account). For an environment of Container Apps no payload is published: `ResourceId`, `Type` (the quota's name) and
+`NewLimit` are ours. Codes of refusals are assumed.
 """
 
 import json
@@ -70,7 +70,9 @@ def _created(name: str, body: Body, services: Services) -> Body:
     missing = [each for each in _REQUIRED if not properties.get(each)]
     if missing:
         message = "; ".join(f"'properties.{each}' is required" for each in missing)
-        raise ArmError(400, "InvalidRequestContent", f"The request content was invalid: {message}.", target=f"properties.{missing[0]}")
+        raise ArmError(
+            400, "InvalidRequestContent", f"The request content was invalid: {message}.", target=f"properties.{missing[0]}"
+        )
     details: Body = properties.get("quotaTicketDetails") or {}
     grants = [grant for each in details.get("quotaChangeRequests") or [] for grant in _grants(each, services)]
     kept = {"name": name, "properties": properties, "grants": grants, "created": services.clock.stamp()}

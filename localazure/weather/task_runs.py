@@ -1,4 +1,5 @@
-"""The address that tells how a task run of a registry goes, as the service writes it: a part of it stands there twice, and is 404.
+"""The address that tells how a task run of a registry goes, as the service writes it: a part of it stands there twice, and is
+404.
 
 Azure/azure-rest-api-specs issue 19159 has the address, pulumi/pulumi-azure-native issue 1713 what clients make of it.
 """
