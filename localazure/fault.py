@@ -64,8 +64,8 @@ class Fault:
     seconds: float = 1  # delay: how long; throttle: Retry-After; weather: how long the part lasts
     date: str = ""  # clock: YYYY-MM-DD
     # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
-    # restrict: size; forbid: action; weather, calm: one of weather.parts.PARTS; policies: the assignment; evict: POOL or POOL/NODE of Batch,
-    # CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual machine, CLUSTER or CLUSTER/NODE of Azure ML
+    # restrict: size; forbid: action; weather, calm: one of weather.parts.PARTS; policies: the assignment; evict: POOL or
+    # POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual machine, CLUSTER or CLUSTER/NODE of Azure ML
     name: str = ""
     location: str = ""  # quota, capacity, restrict
     service: str = ""  # quota: one of QUOTA_SERVICES

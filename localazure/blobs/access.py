@@ -120,7 +120,7 @@ class Access:
         return self._public(request, operation, account)
 
     def principal_may(self, principal: str, action: str, account: Resource, container: str) -> bool:
-        """Whether a role lets the principal do it; in calm weather the folder's service principal may all but what faults forbid."""
+        """Whether a role lets the principal do it; in calm weather our service principal may all but what faults forbid."""
         if principal == self._services.settings.principal_id:
             forbidden = {name.lower() for name in self._services.deviations.forbidden()}
             if f"{RBAC}{action}".lower() in forbidden or not self._services.weather.holds(OWNER_WITHOUT_DATA):

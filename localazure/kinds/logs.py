@@ -12,7 +12,7 @@ from datetime import timedelta
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 from localazure.weather import deleted_logs
@@ -73,8 +73,11 @@ class LogWorkspaces(Kind):
 
     async def provision(self, change: Change) -> Body:
         now = change.services.clock.stamp()
-        if change.previous is not None or change.resource is None or deleted_logs.recovered(change.resource, change.services):
+        if change.previous is not None or change.resource is None:
             return {"properties": {"modifiedDate": now}}
+        back = deleted_logs.recovered(change.resource, change.services)
+        if back is not None:
+            return merged(back, {"properties": {"modifiedDate": now}})
         change.resource.private["keys"] = {
             name: base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
             for name in ("primarySharedKey", "secondarySharedKey")

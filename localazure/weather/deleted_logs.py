@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
-from localazure.arm.store import Resource
+from localazure.arm.store import Body, Resource
 from localazure.kinds.soft_deleted import Bin
 from localazure.services import Services
 from localazure.weather.parts import DELETED_LOGS
@@ -39,11 +39,11 @@ def check(change: Change) -> None:
         raise ArmError(409, "Conflict", f"The workspace name '{change.id.name}' is not unique.")
 
 
-def recovered(workspace: Resource, services: Services) -> bool:
-    """Whether a new workspace is the one that was deleted: it has its id and keys then."""
+def recovered(workspace: Resource, services: Services) -> Body | None:
+    """What the service had set of the workspace that was deleted and comes back as this new one, which has its keys then."""
     remains = _DELETED.find(workspace.key, services)
     if remains is None:
-        return False
-    workspace.service, workspace.private = remains.service, remains.private
+        return None
+    workspace.private = remains.private
     _DELETED.forget(workspace.key, services)
-    return True
+    return remains.service

@@ -133,8 +133,10 @@ class Sky:
         assert answer.status_code == 200, answer.text
 
     def turn(self, weather: str) -> None:
-        """Another weather, and no faults."""
+        """Another weather, no faults, and nothing remembered."""
         self.weather.kind = weather
+        self.weather.refusals.clear()
+        self.weather.allowances.clear()
         self.clear()
 
     def clear(self) -> None:

@@ -114,7 +114,9 @@ def test_a_network_interface_waits_for_what_it_names(arm: InProcessArm) -> None:
         conflicts.check(interface, body, arm.services)
     error = refused.value
     assert (error.status, error.code, error.details[0].code) == (429, "RetryableError", "ReferencedResourceNotProvisioned")
-    assert error.details[0].message.endswith("the last operation that updated/is updating the resource is PutPublicIpAddressOperation.")
+    assert error.details[0].message.endswith(
+        "the last operation that updated/is updating the resource is PutPublicIpAddressOperation."
+    )
 
 
 def test_an_autoscale_setting_lifts_a_deployment_to_its_least(
@@ -124,7 +126,7 @@ def test_an_autoscale_setting_lifts_a_deployment_to_its_least(
 ) -> None:
     asked: list[tuple[str, int]] = []
 
-    async def put(resource_id: str, version: str, body: Any, caller: object) -> int:  # noqa: ARG001
+    async def put(resource_id: str, version: str, body: Any, caller: object) -> int:
         if not asked:
             asked.append((resource_id, 0))
             raise ArmError(409, "Conflict", "An operation is in progress.")
