@@ -288,7 +288,7 @@ _ALL = (
         True,
         (
             Source("Microsoft Learn, rest/api/loganalytics/workspaces/delete", "2026-11-24", "documented"),
-            Source("MicrosoftDocs/azure-docs issue 41719", "2019-10", "documented"),
+            Source("MicrosoftDocs/azure-docs issue 41719", "2026-11-24", "documented"),
         ),
     ),
     Part(
@@ -346,7 +346,7 @@ _ALL = (
         False,
         (
             Source("Azure/azure-cli issue 29300", "2024-07-02", "documented"),
-            Source("alan-turing-institute/data-safe-haven issue 1984", "2024-07", "documented"),
+            Source("alan-turing-institute/data-safe-haven issue 1984", "2026-11", "documented"),
         ),
     ),
     Part(
