@@ -166,8 +166,8 @@ _ALL = (
     Part(
         NETWORK_CONFLICTS,
         "A network interface that names what is being changed is refused with 429 `RetryableError`, "
-        "`ReferencedResourceNotProvisioned` among its details. A network, a subnet or an address counts as being changed "
-        "for a moment after each change.",
+        "`ReferencedResourceNotProvisioned` among its details. Networks, subnets and addresses take a moment, where their "
+        "types are made in the background.",
         "1 s",
         "some seconds",
         True,
