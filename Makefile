@@ -1,6 +1,7 @@
 # The two commands: `make up` brings a stack up on this machine, `make test` sets up and proves it. `make help` lists the rest.
 #
 #   STACK=local       which Pulumi.<stack>.yaml (local, lite, documents, dev); lite has no cluster, and so needs no Kubernetes
+#   WEATHER=rough     with `make up`: in which weather the embedded Azure is started, rough or calm; kept until it is told otherwise
 #   ALL=1             with `make test`: the slow tests too, and property tests with all their examples
 #   TESTS=tests/...   with `make test`: only these
 #   TIMES=FILE        with `make test`: where the time went, written to FILE
@@ -73,11 +74,12 @@ lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pyright
 
-docs: .venv/ready ## write every generated page again: settings, components, catalog, the local stack's picture
+docs: .venv/ready ## write every generated page again: settings, components, catalog, weather, the local stack's picture
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
 	$(PYTHON) -m operations catalog > docs/catalog.md
+	$(PYTHON) -m localazure.weather.page > docs/weather.md
 	$(PYTHON) -m azure_gpu_operations.verbs README.md
 	$(PYTHON) -m operations graph --stack local --config-folder . --svg docs/local.svg
 
@@ -99,7 +101,7 @@ lock: .venv/ready ## renew the locked files after a change of versions in requir
 # The engine builds while the packages install; each shows its own progress.
 ready: prerequisites
 	@$(MAKE) -s --no-print-directory -j2 engine azurite $(needed)
-	@$(EMBEDDED) start --engine-bin "$$(cat $(STATE)/engine-bin)"
+	@$(EMBEDDED) start $(if $(WEATHER),--weather $(WEATHER)) --engine-bin "$$(cat $(STATE)/engine-bin)"
 
 engine: prerequisites
 	@mkdir -p $(STATE)

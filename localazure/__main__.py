@@ -16,6 +16,8 @@ from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
 from localazure.folder import LocalFolder
+from localazure.weather import state
+from localazure.weather.parts import PARTS
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 NOT_RUNNING = 3
@@ -49,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     serving = command("serve", _serve, "Serve in the foreground until interrupted.")
     starting = command("start", _start, "Start the server in the background and wait until it answers.")
     for each in (serving, starting):
+        each.add_argument("--weather", choices=state.KINDS, help="rough: as Azure is; kept for later starts; default: calm")
         each.add_argument("--as-of", type=_day, help="the date at which services judge; a tag goes before it; default: today")
     starting.add_argument("--engine-bin", type=Path, help="the folder of a `pulumi` that isn't on PATH")
     starting.add_argument("--kubernetes-bin", type=Path, help="the folder of Kubernetes' programs; kept for later starts")
@@ -107,6 +110,19 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
             fault.add_argument("location", help="such as westeurope")
             fault.add_argument("--zone", default="", help="1, 2 or 3; default: the whole region")
             fault.add_argument("--reason", choices=RESTRICTION_REASONS, default=RESTRICTION_REASONS[0])
+        case "weather" | "calm":
+            fault.add_argument("name", metavar="PART", choices=PARTS, help="one of docs/weather.md")
+            if kind == "weather":
+                fault.add_argument("--seconds", type=float, help="how long it lasts; default: the part's own")
+        case "policy-deny" | "policy-tag":
+            fault.add_argument("name", metavar="ASSIGNMENT", help="the name of the policy's assignment")
+            fault.add_argument("--path", default="*", help="glob over ids, such as '*/storageAccounts/*'; default: every one")
+            if kind == "policy-deny":
+                fault.add_argument("property", help="a path in the body, such as properties.publicNetworkAccess")
+                fault.add_argument("value", nargs="?", default="", help="the value that is denied; default: every one")
+            else:
+                fault.add_argument("tag", help="the tag that is added")
+                fault.add_argument("value", help="its value")
         case "evict":
             fault.add_argument("name", metavar="[CLUSTER/]POOL[/NODE]", help="whose Spot nodes go: a pool's, or one")
         case _:
@@ -124,6 +140,10 @@ _FAULT_HELP = {
     "provider": "change the registration of a resource provider",
     "restrict": "withhold a VM size from the subscription",
     "forbid": "take a right away from the caller",
+    "weather": "turn one part of rough weather on",
+    "calm": "turn one part of rough weather off",
+    "policy-deny": "assign a policy that denies a value of a property",
+    "policy-tag": "assign a policy that adds a tag",
     "evict": "take Spot nodes away from a Batch pool or a pool of a cluster",
 }
 
@@ -132,14 +152,14 @@ def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
     from localazure.serving import serve  # here, because every other command would wait for what a server needs
 
     try:
-        serve(folder, checkout, options.as_of)
+        serve(folder, checkout, options.as_of, options.weather)
     except KeyboardInterrupt:
         sys.stderr.write("localazure: interrupted\n")
     return 0
 
 
 def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
-    started, fresh = lifecycle.start(folder, checkout, options.as_of, options.engine_bin, options.kubernetes_bin)
+    started, fresh = lifecycle.start(folder, checkout, options.as_of, options.engine_bin, options.kubernetes_bin, options.weather)
     print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
     return 0
 
@@ -154,8 +174,9 @@ def _status(folder: LocalFolder, checkout: Path, options: argparse.Namespace) ->
     if last is None or not last.alive:
         print("embedded Azure is not running")
         return NOT_RUNNING
-    state = "answers" if endpoint.answers(folder, last) else "runs, but doesn't answer yet"
-    print(f"embedded Azure {state} at {last.url}, process {last.process.pid}, as of {last.as_of or 'today'}")
+    weather, answers = state.kept(folder.weather), endpoint.answers(folder, last)
+    how = "answers" if answers else "runs, but doesn't answer yet"
+    print(f"embedded Azure {how} at {last.url}, process {last.process.pid}, as of {last.as_of or 'today'}, in {weather} weather")
     return 0
 
 
@@ -175,7 +196,7 @@ def _connect(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -
 def _fault_add(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
     values: dict[str, Any] = {name: getattr(options, name) for name in FIELDS[options.kind]}
     fault = {name: value.isoformat() if isinstance(value, date) else value for name, value in values.items()}
-    fault["kind"] = options.kind
+    fault = {name: value for name, value in fault.items() if value is not None} | {"kind": options.kind}
     _print_faults([_control(folder, "PUT", fault)])
     return 0
 

@@ -8,10 +8,22 @@ from typing import Any
 from azure_gpu.catalog import regions
 from azure_gpu.formats import dates
 from localazure.arm.errors import ArmError
+from localazure.weather.parts import PARTS
 
 PATH = "/local/faults"
 AT_ONCE = ("evict",)  # happen when they are asked for, and are over
-STANDING = ("clock", "quota", "capacity", "provider", "restrict", "forbid")  # hold until they are cleared, whatever is asked
+WEATHER = ("weather", "calm")  # turn one part of the weather on, or off
+POLICIES = ("policy-deny", "policy-tag")  # assignments of Azure Policy
+STANDING = (
+    "clock",
+    "quota",
+    "capacity",
+    "provider",
+    "restrict",
+    "forbid",
+    *WEATHER,
+    *POLICIES,
+)  # hold until they are cleared, whatever is asked
 _REQUESTS = ("method", "path", "count")  # which requests a fault hits, and how many
 FIELDS = {  # by kind: what counts of a fault
     "fail": (*_REQUESTS, "status", "code", "message"),
@@ -24,6 +36,10 @@ FIELDS = {  # by kind: what counts of a fault
     "provider": ("name", "registration"),
     "restrict": ("name", "location", "zone", "reason"),
     "forbid": ("name",),
+    "weather": ("name", "seconds"),
+    "calm": ("name",),
+    "policy-deny": ("name", "path", "property", "value"),
+    "policy-tag": ("name", "path", "tag", "value"),
     "evict": ("name",),
 }
 KINDS = tuple(FIELDS)
@@ -45,13 +61,12 @@ class Fault:
     status: int = 500  # fail
     code: str = "InternalServerError"  # fail
     message: str = "A fault was asked for."  # fail
-    seconds: float = 1  # delay: how long; throttle: Retry-After
+    seconds: float = 1  # delay: how long; throttle: Retry-After; weather: how long the part lasts
     date: str = ""  # clock: YYYY-MM-DD
-    name: str = (
-        ""  # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
-    )
-    # restrict: size; forbid: action; evict: POOL or POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual
-    # machine, CLUSTER or CLUSTER/NODE of Azure ML
+    # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
+    # restrict: size; forbid: action; weather, calm: one of weather.parts.PARTS; policies: the assignment; evict: POOL or
+    # POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual machine, CLUSTER or CLUSTER/NODE of Azure ML
+    name: str = ""
     location: str = ""  # quota, capacity, restrict
     service: str = ""  # quota: one of QUOTA_SERVICES
     limit: int = 0  # quota
@@ -59,6 +74,9 @@ class Fault:
     registration: str = ""  # provider: one of REGISTRATION_STATES
     zone: str = ""  # restrict: "" is the whole region
     reason: str = RESTRICTION_REASONS[0]  # restrict
+    property: str = ""  # policy-deny: a path in the body, such as properties.publicNetworkAccess
+    tag: str = ""  # policy-tag
+    value: str = ""  # policy-deny: the value that is denied, "" every one; policy-tag: the tag's
 
     def fits(self, method: str, path: str) -> bool:
         return self.method.upper() in ("*", method) and fnmatch.fnmatchcase(path.lower(), self.path.lower())
@@ -76,6 +94,9 @@ def parse(given: dict[str, Any]) -> Fault:
         if not isinstance(value, _TYPES.get(name, str)) or isinstance(value, bool):
             raise _refusal(name, f"{json.dumps(value)} doesn't fit")
     fault = Fault(**given)
+    if fault.kind in WEATHER:
+        _check_weather(fault)
+        fault.seconds = given.get("seconds", PARTS[fault.name].seconds)
     if fault.kind == "clock" and dates.parse_day(fault.date) is None:
         raise _refusal("date", f"'{fault.date}' is not {dates.SPELLING}")
     if fault.count < 0 or not 400 <= fault.status <= 599 or not 0 <= fault.seconds <= LONGEST_DELAY_SECONDS:
@@ -98,8 +119,15 @@ def _check_standing(fault: Fault) -> None:
         raise _refusal("quota", f"service is one of {', '.join(QUOTA_SERVICES)}, limit and used are 0 or more")
     if fault.kind == "provider" and fault.registration not in REGISTRATION_STATES:
         raise _refusal("registration", f"'{fault.registration}' is none of {', '.join(REGISTRATION_STATES)}")
+    if (fault.kind == "policy-deny" and not fault.property) or (fault.kind == "policy-tag" and not fault.tag):
+        raise _refusal("property" if fault.kind == "policy-deny" else "tag", "it is missing")
     if fault.kind == "restrict" and fault.reason not in RESTRICTION_REASONS:
         raise _refusal("reason", f"'{fault.reason}' is none of {', '.join(RESTRICTION_REASONS)}")
+
+
+def _check_weather(fault: Fault) -> None:
+    if fault.name not in PARTS:
+        raise _refusal("name", f"'{fault.name}' is no part of the weather; its parts are {', '.join(PARTS)}")
 
 
 def _refusal(target: str, why: str) -> ArmError:

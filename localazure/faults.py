@@ -24,6 +24,7 @@ from localazure.arm.store import Store
 from localazure.fault import AT_ONCE, PATH, STANDING, Fault, parse
 from localazure.lists.deviations import Deviations
 from localazure.services import Clock
+from localazure.weather.state import Weather
 
 ABORT = "localazure.abort"  # key in the ASGI scope: closes the connection at once
 _DOCUMENT = "faults"
@@ -37,6 +38,7 @@ class Faults:
         store: Store,
         clock: Clock,
         deviations: Deviations,
+        weather: Weather,
         admin_token: str,
         told: Callable[[Scope, ArmError], None],
         evict: Callable[[str], Awaitable[list[str]]],
@@ -47,6 +49,7 @@ class Faults:
         self._store = store
         self._clock = clock
         self._deviations = deviations
+        self._weather = weather
         self._admin_token = admin_token
         stored = store.document(_DOCUMENT) or {"faults": []}
         self._faults = [Fault(**fault) for fault in stored["faults"]]
@@ -123,6 +126,7 @@ class Faults:
     def _apply(self) -> None:
         """Moves the clock and changes the subscription as the faults that hold say."""
         self._deviations.faults = [fault for fault in self._faults if fault.kind in STANDING]
+        self._weather.change(self._deviations.faults)
         forced = [fault.date for fault in self._faults if fault.kind == "clock"]
         self._clock.forced = date.fromisoformat(forced[-1]) if forced else None
 

@@ -73,6 +73,11 @@ class LocalFolder:
         return self.root / "identity.json"
 
     @property
+    def weather(self) -> Path:
+        """Names the weather that the server is started in; not there: calm."""
+        return self.root / "weather"
+
+    @property
     def start_lock(self) -> Path:
         """Held by whoever starts or stops the server."""
         return self.root / "start.lock"

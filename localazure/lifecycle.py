@@ -14,17 +14,24 @@ from localazure.errors import CommandError
 from localazure.folder import LocalFolder, write_whole
 from localazure.lock import locked
 from localazure.process import POLL_SECONDS
+from localazure.weather import state
 
 START_SECONDS = 60
 STOP_SECONDS = 15
 
 
 def start(
-    folder: LocalFolder, checkout: Path, as_of: date | None, engine_bin: Path | None, kubernetes_bin: Path | None = None
+    folder: LocalFolder,
+    checkout: Path,
+    as_of: date | None,
+    engine_bin: Path | None,
+    kubernetes_bin: Path | None = None,
+    weather: str | None = None,
 ) -> tuple[Endpoint, bool]:
     """Starts the server in the background, waits until it answers, and writes the environment. False: it ran already.
 
-    `kubernetes_bin`: where the programs of Kubernetes lie; remembered in the folder, for this server and those after it.
+    `kubernetes_bin`: where the programs of Kubernetes lie; `weather`: rough or calm. Both are remembered in the folder, for this
+    server and those after it.
     """
     from localazure import environment, kubernetes_plugin, plugin  # here, because only a start needs them
 
@@ -39,6 +46,13 @@ def start(
                 f"the server runs already, with the date {running.as_of or 'of today'} and not {as_of}; "
                 "`python -m localazure stop` first"
             )
+        if weather is not None:
+            kept = state.kept(folder.weather)
+            if not fresh and weather != kept:
+                raise CommandError(
+                    f"the server runs already, in {kept} weather and not {weather}; `python -m localazure stop` first"
+                )
+            write_whole(folder.weather, f"{weather}\n")
         child = _spawn(folder, checkout, as_of) if fresh else None
         answering = _wait_until_it_answers(folder, child)
         environment.write(folder, identities.load(folder), answering.url, engine_bin)

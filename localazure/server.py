@@ -8,7 +8,7 @@ import socket
 import ssl
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,7 @@ from localazure.machines.ml_jobs import JobRunner
 from localazure.ml.bodies import GONE
 from localazure.ml.service import OnlineEndpoints
 from localazure.services import Clock, Services, Settings
+from localazure.weather.state import Weather
 
 HEADER = ("x-local-azure", "embedded")
 OPERATIONS_KEPT = timedelta(days=1)
@@ -66,6 +67,8 @@ class Start:
     checkout: Path
     port: int
     as_of: date | None
+    weather: Weather = field(default_factory=Weather)
+    clock: Clock | None = None  # of a test; else the real time
 
 
 class AbortableProtocol(HttpToolsProtocol):
@@ -90,10 +93,11 @@ def application(start: Start) -> ASGIApp:
     """The whole application. Opens the store; closed again by the application's lifespan."""
     identity = identities.load(start.folder)
     url = f"https://localhost:{start.port}"
-    clock = Clock(given=start.as_of)
+    clock = start.clock or Clock(given=start.as_of)
     tokens = Tokens(identity, url, clock.now)
     store = Store(start.folder.database)
     deviations = Deviations()
+    weather = start.weather
     services = Services(
         store=store,
         settings=Settings(
@@ -110,6 +114,7 @@ def application(start: Start) -> ASGIApp:
         images=Images(default_cache(), store),
         runtime=Runtime(start.folder.containers),
         executions=Executions(store, Runtime(start.folder.replicas), clock.now, clock.stamp),
+        weather=weather,
     )
     services.blobs = Blobs(services)
     services.batch_work = Work(start.folder.batch_database, clock.now)
@@ -138,7 +143,7 @@ def application(start: Start) -> ASGIApp:
         of_pools = [*await services.batch_pools.evict(name), *await services.cluster_pools.evict(name)]
         return [*of_pools, *await services.machines.evict(name), *await services.ml_jobs.evict(name)]
 
-    faults = Faults(store, clock, deviations, identity.admin_token, told, evict)
+    faults = Faults(store, clock, deviations, weather, identity.admin_token, told, evict)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -155,6 +160,8 @@ def application(start: Start) -> ASGIApp:
         await arm.operations.resume()
         yield
         await arm.operations.stop()
+        for task in list(weather.tasks):
+            task.cancel()
         await services.ml_jobs.stopping()
         await services.machines.stopping()
         await services.endpoints.close()

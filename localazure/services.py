@@ -3,13 +3,15 @@
 One object, made once by the server and handed to each kind, so that nothing in localazure holds global state.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localazure.arm.store import Store
+from localazure.weather.state import Weather
 
 if TYPE_CHECKING:
     from localazure.apps.executions import Executions
@@ -55,6 +57,7 @@ class Clock:
     given: date | None = None  # `--as-of`
     forced: date | None = None  # a clock fault, until it is cleared
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # until `now` is so many seconds later
 
     @property
     def as_of(self) -> date:
@@ -77,6 +80,7 @@ class Services:
     images: "Images"
     runtime: "Runtime"  # of container groups
     executions: "Executions"  # of Container Apps jobs
+    weather: Weather = field(default_factory=Weather)
     # Set right after the rest, which they use themselves.
     blobs: "Blobs" = field(init=False)
     batch_work: "Work" = field(init=False)  # jobs and tasks

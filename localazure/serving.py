@@ -6,20 +6,24 @@ from pathlib import Path
 
 from localazure import endpoint, server, tls
 from localazure.endpoint import Endpoint
-from localazure.folder import LocalFolder
+from localazure.folder import LocalFolder, write_whole
 from localazure.lock import locked
 from localazure.process import this_process
 from localazure.server import Start
+from localazure.weather.state import Weather, kept
 
 
-def serve(folder: LocalFolder, checkout: Path, as_of: date | None) -> None:
+def serve(folder: LocalFolder, checkout: Path, as_of: date | None, weather: str | None) -> None:
     """Serves in this process until it is asked to end. CommandError where the folder has a server already."""
     folder.create()
     with locked(folder.server_lock, wait=False):
+        if weather is not None:
+            write_whole(folder.weather, f"{weather}\n")
         last = endpoint.read(folder)
         port, sockets = endpoint.bind(last.port if last else 0)
         tls.write_bundle(folder)
         endpoint.write(folder, Endpoint(port, this_process(), as_of.isoformat() if as_of else ""))
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
         logging.getLogger("uvicorn.access").setLevel(logging.WARNING)
-        server.serve(Start(folder=folder, checkout=checkout, port=port, as_of=as_of), sockets)
+        kind = Weather(kept(folder.weather))
+        server.serve(Start(folder=folder, checkout=checkout, port=port, as_of=as_of, weather=kind), sockets)

@@ -7,7 +7,7 @@ begun at once.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -60,12 +60,12 @@ class Executions:
             return one["containers"]
         return replica.containers_of(self.runtime.states(records.group_of(job_key, record, one)))
 
-    def gpus(self, profile: str, location: str) -> int:
-        """How many GPUs of a profile replicas have in a region."""
+    def gpus(self, profile: str, location: str, jobs: Collection[str] | None = None) -> int:
+        """How many GPUs of a profile replicas have in a region: those of all jobs, or of those with these keys."""
         return sum(
             record["gpus"]
-            for record in self._running.values()
-            if (record["profile"], record["location"]) == (profile, location)
+            for (job, _), record in self._running.items()
+            if (record["profile"], record["location"]) == (profile, location) and (jobs is None or job in jobs)
             for one in record["replicas"]
             if one["placed"] and not one["outcome"]
         )

@@ -19,6 +19,7 @@ from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
+from localazure.weather import conflicts, policies
 
 
 class Changes:
@@ -83,6 +84,7 @@ class Changes:
         body = _without_nulls(body)
         checks.location(kind, body, resource_id, previous)
         checks.tags(body)
+        body = policies.apply(resource_id, body, self._services, taggable=kind.location != "none")
         body = checks.body_shape(kind, body, creating=previous is None)
         change = Change(
             id=resource_id,
@@ -103,6 +105,7 @@ class Changes:
         if previous is not None:
             checks.group_of(resource_id, self._store)
             self.refuse_while_busy(kind, previous)
+        conflicts.check(resource_id, body, self._services)
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
         status = kind.created_status if previous is None else updated_status or kind.updated_status
@@ -138,6 +141,7 @@ class Changes:
             if running is not None and running.kind == "delete":
                 return self._accepted(kind, resource, running)
             kind.check_removal(resource, self._services)
+            conflicts.check(resource.id, None, self._services)
             await self._operations.cancel(resource.key)
             if kind.long_running_delete:
                 as_of = request_date(None, resource, group, self._services.clock)

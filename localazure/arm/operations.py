@@ -17,6 +17,9 @@ from localazure.arm.kind import Change, Kind, Polling, merged
 from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
+from localazure.weather import slow_operations
+from localazure.weather.parts import TASK_RUN_ADDRESS
+from localazure.weather.task_runs import is_task_run, twice
 
 RETRY_AFTER_SECONDS = 1  # the smallest that clients honour: 0 counts as none, and then they wait 30 s
 API_VERSION = "2024-03-01"  # in the polling addresses; any is taken
@@ -127,10 +130,13 @@ class Operations:
         resource = operation.resource_id.split("/")
         namespace = resource[6] if len(resource) > 6 else "Microsoft.Resources"
         base = f"{self._services.settings.url}/subscriptions/{resource[2]}/providers/{namespace}"
-        statuses = {"Azure-AsyncOperation": f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"}
-        results = {"Location": f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"}
-        told = (statuses if final != "location" else {}) | (results if final != "async" else {})
-        return {**told, "Retry-After": str(RETRY_AFTER_SECONDS)}
+        statuses = f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"
+        if self._services.weather.holds(TASK_RUN_ADDRESS) and is_task_run(operation.resource_id):
+            statuses = f"{self._services.settings.url}{operation.resource_id}{twice(operation.id)}"
+        results = f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"
+        chosen = {"async": {"Azure-AsyncOperation": statuses}, "location": {"Location": results}}
+        both = {"Azure-AsyncOperation": statuses, "Location": results}
+        return {**chosen.get(final, both), "Retry-After": str(RETRY_AFTER_SECONDS)}
 
     def find(self, operation_id: str) -> Operation:
         operation = self._services.store.get_operation(operation_id)
@@ -170,8 +176,9 @@ class Operations:
 
     async def _provision(self, kind: Kind, change: Change, *, resumed: bool) -> None:
         resource = change.stored
-        resource.state = "Failed"  # unless the next line returns
+        resource.state = "Failed"  # unless the next lines return
         try:
+            await slow_operations.begin(kind.arm_type, self._services)
             resource.service = merged(resource.service, await (kind.resume if resumed else kind.provision)(change))
             resource.state = "Succeeded"
         finally:
@@ -181,6 +188,7 @@ class Operations:
 
     async def _remove(self, resource: Resource) -> None:
         try:
+            await slow_operations.begin(resource.id.type, self._services)
             await removal.remove(resource, self._kinds, self._services, self._locks, self.cancel)
         except Exception:  # and not where the server is asked to end: the next one goes on
             resource.state = "Failed"

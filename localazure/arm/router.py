@@ -27,6 +27,7 @@ from localazure.arm.subscriptions import Subscriptions
 from localazure.deployments.routes import DeploymentRoutes, path_of
 from localazure.lists import deleted_vaults, served, vm_extensions, vm_images
 from localazure.services import SUBSCRIPTIONS, Services
+from localazure.weather import registrations, support_tickets, throttling
 
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
 log = logging.getLogger(__name__)
@@ -98,6 +99,7 @@ class Arm:
             case ["subscriptions", subscription, *below]:
                 if subscription not in SUBSCRIPTIONS:
                     raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
+                throttling.check(arrived.method, subscription, self._services)
                 return await self._in_subscription_logged(arrived, below)
             case _:
                 raise not_implemented(f"the path '{request.scope['path']}'")
@@ -127,6 +129,15 @@ class Arm:
                 _only(arrived, "GET")
                 checks.listed_api_version("eventtypes/values", activity_log.API_VERSIONS, arrived.query("api-version"))
                 return answers.listed(activity_log.listed(arrived.query("$filter"), arrived.query("$select"), self._services))
+            case _ if registrations.is_registration(arrived.method, below):
+                self._subscriptions.api_version(arrived.query("api-version"))
+                registrations.register(below[1], self._services, registered=below[2] == "register")
+                return self._subscriptions.provider(arrived.segments[3])
+            case _ if support_tickets.is_path(below):
+                body = await body_of(arrived.request) if arrived.method == "PUT" else {}
+                return support_tickets.answered(
+                    arrived.method, arrived.segments, arrived.query("api-version"), body, self._services
+                )
             case ["providers", namespace, "checknameavailability"] if arrived.method == "POST":
                 return self._subscriptions.name_availability(
                     namespace, await body_of(arrived.request), arrived.query("api-version")

@@ -12,6 +12,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
 from localazure.services import SUBSCRIPTION, SUBSCRIPTIONS, Services
+from localazure.weather import registrations
 
 NAME = "embedded Azure (local)"
 # What azure-mgmt-resource, azure-mgmt-subscription and azure-cli 2.91 send here, beside the versions of resource groups.
@@ -137,7 +138,7 @@ class Subscriptions:
         return {
             "id": f"/subscriptions/{SUBSCRIPTION}/providers/{namespace}",
             "namespace": namespace,
-            "registrationState": self._services.deviations.registration(namespace),
+            "registrationState": registrations.state(namespace, self._services),
             "registrationPolicy": "RegistrationRequired",
             "resourceTypes": [_resource_type(kind) for kind in kinds],
         }

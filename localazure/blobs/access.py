@@ -19,6 +19,8 @@ from localazure.blobs.errors import BlobError, authentication_failed, permission
 from localazure.blobs.operations import RBAC, Operation
 from localazure.kinds.roles import has_role
 from localazure.services import Services
+from localazure.weather import reach
+from localazure.weather.parts import OWNER_WITHOUT_DATA
 
 AUDIENCE = "https://storage.azure.com"
 _OLDEST_WITH_TOKENS = "2017-11-09"
@@ -95,6 +97,8 @@ class Access:
     async def grant(self, request: Incoming, operation: Operation) -> Grant:
         """BlobError where the request may not do the operation."""
         account = self.account(request.address.account)
+        if reach.is_shut(account, self._services):
+            raise BlobError(403, "AuthorizationFailure", "This request is not authorized to perform this operation.")
         authorization = request.headers.get("authorization", "")
         scheme = authorization.partition(" ")[0].lower()
         if authorization and sas.is_given(request.query) and "sduoid" not in request.query:
@@ -116,10 +120,11 @@ class Access:
         return self._public(request, operation, account)
 
     def principal_may(self, principal: str, action: str, account: Resource, container: str) -> bool:
-        """Whether a role lets the principal do it. This folder's service principal may all that no fault forbids."""
+        """Whether a role lets the principal do it; in calm weather our service principal may all but what faults forbid."""
         if principal == self._services.settings.principal_id:
             forbidden = {name.lower() for name in self._services.deviations.forbidden()}
-            return f"{RBAC}{action}".lower() not in forbidden
+            if f"{RBAC}{action}".lower() in forbidden or not self._services.weather.holds(OWNER_WITHOUT_DATA):
+                return f"{RBAC}{action}".lower() not in forbidden
         granting = [role for role, actions in _GRANTED.items() if action in actions]
         scope = container_key(account, container) if container else account.key
         return has_role(self._services, principal, granting, scope)

@@ -32,11 +32,12 @@ KEPT = (
 )
 
 
-def completed(given: Body, before: Body | None, cluster: Body, as_of: date) -> Body:
-    """The pool's whole properties. `before`: as stored; None for a new pool. `cluster`: the cluster's whole properties."""
+def completed(given: Body, before: Body | None, cluster: Body, as_of: date, *, starts_with_one: bool = False) -> Body:
+    """The pool's whole properties. `before`: as stored; None for a new pool. `cluster`: the cluster's whole properties.
+    `starts_with_one`: a pool without a number of nodes has one, whatever its autoscaler may have."""
     kept = {name: before[name] for name in KEPT if before and name in before}
     whole = merged(kept, said(given))
-    whole = merged(_defaults(whole, cluster, as_of), whole)
+    whole = merged(_defaults(whole, cluster, as_of), {**({"count": 1} if starts_with_one else {}), **whole})
     if whole.get("scaleSetPriority") == "Spot":
         whole = merged({"scaleSetEvictionPolicy": spot.EVICTION_POLICIES[0], "spotMaxPrice": spot_price.ANY_PRICE}, whole)
         whole["nodeLabels"] = {**(whole.get("nodeLabels") or {}), spot.LABEL[0]: spot.LABEL[1]}

@@ -10,6 +10,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
+from localazure.weather import own_acts
 
 MOST_PROFILES = 20  # this and the next: the REST reference, "profiles" and "rules"
 MOST_RULES = 10
@@ -47,6 +48,10 @@ class AutoscaleSettings(Kind):
                 "targetResourceLocation": change.body["location"],
             }
         }
+
+    async def provision(self, change: Change) -> Body:
+        own_acts.after_autoscale(change.id.key, change.services)
+        return {}
 
     def view(self, resource: Resource, services: Services) -> Body:
         """With what the service fills into each rule: Test_Insights_Autoscalesetting_v20221001_CRUD (2025-07-17)."""

@@ -13,6 +13,7 @@ from localazure.kinds.batch_families import FAMILIES
 from localazure.lists.asked import Asked
 from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.services import Services
+from localazure.weather import granted_quotas
 
 POOLS = 100  # this and the next: Microsoft Learn, batch/batch-quota-limit, the most of the default ranges
 ACTIVE_JOBS = 300
@@ -76,6 +77,7 @@ def pools_of(account_key: str, services: Services) -> list[Resource]:
 
 def _limit(account: Resource, name: str, default: int, services: Services) -> int:
     """What is left of a quota of this name: a fault's limit without what the fault says is used."""
+    default = granted_quotas.of_account(account, name, default, services)
     limit, used = services.deviations.quota("batch", account.location, name, default)
     return max(limit - used, 0)
 

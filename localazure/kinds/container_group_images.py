@@ -13,6 +13,7 @@ from localazure.containers.images import Image
 from localazure.kinds import attached_identities, public_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.services import Services
+from localazure.weather import reach, registry_limits
 
 _LISTS = ("initContainers", "containers")
 
@@ -29,11 +30,20 @@ def check_access(group: str, body: Body, services: Services) -> None:
             reason = image_reference.check(text, target)[0]
             # The service's own code isn't known.
             raise ArmError(400, "InvalidImageName", f"'{text}': {reason.message}.", target=target)
+        registry_limits.check_pull(reference.registry, services)
         if public_images.is_public(reference):
+            _check_way_out(text, group, target, properties, services)
             continue
         reason = _no_access(reference, body, services)
         if reason:
             raise inaccessible(text, group, target, reason)
+
+
+def _check_way_out(image: str, group: str, target: str, properties: Body, services: Services) -> None:
+    """ArmError 400 for an image of the internet, in a subnet that leads nowhere."""
+    subnet = reach.leads_nowhere(properties.get("subnetIds") or [], services)
+    if subnet:
+        raise inaccessible(image, group, target, f"The subnet {subnet} has no NAT gateway, so that nothing outside is reached.")
 
 
 def inaccessible(image: str, group: str, target: str, reason: str) -> ArmError:

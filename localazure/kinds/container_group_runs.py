@@ -20,6 +20,7 @@ from localazure.kinds import (
     container_group_volumes as volumes,
 )
 from localazure.services import Services
+from localazure.weather import reach
 
 RUN, STOPPED, FAILURES, EVENTS = "run", "stopped", "failures", "events"
 INIT_SECONDS = 30 * 60  # after which a deployment has failed: Microsoft Learn, container-instances/container-state
@@ -45,8 +46,9 @@ async def run(resource: Resource, services: Services) -> None:
     run_id = resource.private[RUN]
     pulled = {one["name"]: await _pulled(resource, one, services) for one in specs.all_containers(resource.body)}
     try:
+        around = reach.proxies() if reach.leads_nowhere(resource.properties.get("subnetIds") or [], services) else {}
         made = volumes.made_of(resource.id.name, run_id, resource.body, services)
-        await services.runtime.start(resource.key, specs.specs(resource, run_id, pulled), made)
+        await services.runtime.start(resource.key, specs.specs(resource, run_id, pulled, around), made)
     except MountFailedError as error:
         name, message = volumes.FAILED_MOUNT
         resource.private[EVENTS] = [event(name, message, services, "Warning")]

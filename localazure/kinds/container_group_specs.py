@@ -1,6 +1,7 @@
 """What the runtime runs of a container group: one spec for each container, init containers first."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec, Http, Probe
@@ -31,10 +32,13 @@ def init_names(body: Body) -> tuple[str, ...]:
     return tuple(container["name"] for container in body["properties"].get("initContainers") or [])
 
 
-def specs(resource: Resource, run: str, pulled: Mapping[str, tuple[Image, Events]]) -> list[ContainerSpec]:
-    """`pulled`: image and events by the container's name."""
-    init = init_names(resource.body)
-    return [_spec(resource, container, init, run, *pulled[container["name"]]) for container in all_containers(resource.body)]
+def specs(
+    resource: Resource, run: str, pulled: Mapping[str, tuple[Image, Events]], surroundings: Mapping[str, str]
+) -> list[ContainerSpec]:
+    """`pulled`: image and events by the container's name; `surroundings`: variables that come from where the group is."""
+    init, found = init_names(resource.body), all_containers(resource.body)
+    made = [_spec(resource, container, init, run, *pulled[container["name"]]) for container in found]
+    return [replace(each, env={**surroundings, **each.env}) for each in made] if surroundings else made
 
 
 def _spec(resource: Resource, container: Body, init: tuple[str, ...], run: str, image: Image, events: Events) -> ContainerSpec:

@@ -16,6 +16,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
+from localazure.weather import registrations
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     azure_types.MANAGED_ENVIRONMENT.arm_type.lower(): (
@@ -109,6 +110,7 @@ class DiagnosticSettings(Kind):
     shows_state = False
 
     def check(self, change: Change) -> None:
+        registrations.check_insights(change.services)
         scope = parse(change.id.scope)
         resource = change.services.store.get(change.id.scope)
         if scope is None or resource is None:

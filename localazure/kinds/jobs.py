@@ -24,6 +24,7 @@ from localazure.kinds import attached_identities, job_images, job_rules, job_vie
 from localazure.kinds.managed_environments import API_VERSIONS, EVENTS, shown_location
 from localazure.services import Services
 from localazure.shapes import ObjectShape
+from localazure.weather import granted_quotas
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -262,6 +263,16 @@ def _without_nothing(template: Body) -> Body:
     return {kind: template[kind] for kind in ("containers", "initContainers") if template.get(kind)}
 
 
+def _without_quota(job_key: str, record: Body, services: Services) -> str:
+    """Why the job's environment has no GPU for a further replica, or ""."""
+    job = services.store.get(job_key)
+    environment = granted_quotas.environment_of(job, services) if job is not None else None
+    if environment is None:
+        return ""
+    used = services.executions.gpus(record["profile"], record["location"], granted_quotas.jobs_of(environment, services))
+    return granted_quotas.shortage(environment, record["profile"], record["gpus"], used, services)
+
+
 def _work(job_key: str, services: Services) -> Work:
     """What makes a replica's containers, from what the job is when the replica begins."""
 
@@ -283,7 +294,7 @@ def _work(job_key: str, services: Services) -> Work:
             )
         return found[0], found[1]
 
-    return Work(make, lambda record: room.shortage(record, services))
+    return Work(make, lambda record: room.shortage(record, services) or _without_quota(job_key, record, services))
 
 
 def _spec(job: Resource, record: Body, replica: Body, container: Body, image: Image, identity: dict[str, str]) -> ContainerSpec:

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.etags import cosmos_etag
 from localazure.services import Services
+from localazure.weather import deleted_logs
 
 KEY_BYTES = 64
 RETENTION_DAYS = 30
@@ -47,7 +49,14 @@ class LogWorkspaces(Kind):
             own["properties"] = {name: value for name, value in properties.items() if name != "Application_Type"}
         return own
 
+    def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
+        deleted_logs.before_delete(resource_id, query, services)
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        deleted_logs.keep(resource, services)
+
     def check(self, change: Change) -> None:
+        deleted_logs.check(change)
         days = change.properties.get("retentionInDays", RETENTION_DAYS)
         if not SHORTEST_RETENTION_DAYS <= days <= LONGEST_RETENTION_DAYS:
             raise ArmError(
@@ -74,6 +83,9 @@ class LogWorkspaces(Kind):
         now = change.services.clock.stamp()
         if change.previous is not None or change.resource is None:
             return {"properties": {"modifiedDate": now}}
+        back = deleted_logs.recovered(change.resource, change.services)
+        if back is not None:
+            return merged(back, {"properties": {"modifiedDate": now}})
         change.resource.private["keys"] = {
             name: base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
             for name in ("primarySharedKey", "secondarySharedKey")

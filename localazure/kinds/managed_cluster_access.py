@@ -12,6 +12,7 @@ from localazure.arm.kind import Answer, Call
 from localazure.arm.store import Body, Resource
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid
 from localazure.services import Services
+from localazure.weather import reach
 
 # Sentence and code: Azure/caf-terraform-landingzones issue 416.
 STATIC = "Getting static credential is not allowed because this cluster is set to disable local accounts."
@@ -61,5 +62,6 @@ def _encoded(resource: Resource, who: str, form: str, services: Services) -> str
         raise bad_request(STATIC)
     if not services.clusters.exists(resource.key):
         raise bad_request(f"The cluster '{resource.id.name}' has no control plane: its creation failed or is under way.")
-    text = services.clusters.kubeconfig(resource.key, who, form=form)
+    clusters = services.clusters
+    text = reach.kubeconfig(resource, clusters.kubeconfig(resource.key, who, form=form), clusters.server(resource.key), services)
     return base64.b64encode(text.encode("utf-8")).decode("ascii")

@@ -20,6 +20,7 @@ from localazure.kinds.managed_cluster_requests import pool_shape, shape_of, vers
 from localazure.kubernetes import pool_quotas
 from localazure.kubernetes.model import PoolShape
 from localazure.services import Services
+from localazure.weather.parts import POOL_COUNT
 
 MOST_POOLS = 100  # Microsoft Learn, articles/aks/quotas-skus-regions.md
 _NEW = (
@@ -81,7 +82,8 @@ def planned(
 
 def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, services: Services) -> Body:
     """A pool's whole properties. An autoscaled pool keeps the nodes that it has, as far as its new limits allow."""
-    whole = agent_pool_defaults.completed(given, before.properties if before else None, cluster, as_of)
+    one = services.weather.holds(POOL_COUNT)
+    whole = agent_pool_defaults.completed(given, before.properties if before else None, cluster, as_of, starts_with_one=one)
     keeps = before is not None and (before.properties.get("enableAutoScaling") or given.get("count") is None)
     if before is not None and keeps and whole.get("enableAutoScaling"):
         count = current_count(before, services)
@@ -170,6 +172,11 @@ def node_image(shape: PoolShape, as_of: date) -> str:
     release = "2404" if versions.numbers(shape.kubernetes_version) >= (1, 35) else "2204"
     system = f"AKSUbuntu-{release}gen2containerd" if shape.os_sku.startswith("Ubuntu") else "AKSAzureLinux-V3gen2"
     return f"{system}-{as_of:%Y%m.%d}.0"
+
+
+def image_on(pool: Resource, day: date) -> str:
+    """The node image that a pool would get on a day."""
+    return node_image(pool_shape(pool, day), day)
 
 
 def shown_of(cluster: Resource, named: Sequence[Body], services: Services) -> list[Body]:

@@ -25,6 +25,7 @@ from localazure.kinds.agent_pool_defaults import said
 from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import cluster_shape, version_of
 from localazure.services import Services
+from localazure.weather import own_acts
 
 # 2026-06-01: azure-cli 2.91; 2026-08-01: azure-mgmt-containerservice 41.8; the other between them.
 API_VERSIONS = frozenset({"2026-06-01", "2026-07-01", "2026-08-01"})
@@ -124,6 +125,7 @@ class ManagedClusters(Kind):
         if managed_cluster_defaults.has_balancer(properties["networkProfile"]):
             outbound = managed_cluster_node_group.outbound(change, properties["nodeResourceGroup"])
             made["networkProfile"] = {"loadBalancerProfile": {"effectiveOutboundIPs": outbound}}
+        own_acts.after_cluster(cluster.key, change.as_of, managed_cluster_pools.image_on, services)
         return {"properties": made}
 
     async def remove(self, resource: Resource, services: Services) -> None:

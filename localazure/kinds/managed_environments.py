@@ -19,6 +19,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, environment_profiles
 from localazure.services import Services
+from localazure.weather import granted_quotas
 
 # 2026-07-01: azure-mgmt-appcontainers 5.1.
 API_VERSIONS = frozenset({"2026-07-01"})
@@ -49,7 +50,7 @@ class ManagedEnvironments(Kind):
 
     @property
     def reads(self) -> Mapping[str, Action]:
-        return {"workloadProfileStates": self.profile_states}
+        return {"workloadProfileStates": self.profile_states, "usages": self.usages}
 
     def busy(self, resource: Resource) -> ArmError:
         # The service's own code and sentence aren't known.
@@ -119,6 +120,12 @@ class ManagedEnvironments(Kind):
             "properties": properties,
             "systemData": system_data.of(resource, services),
         }
+
+    async def usages(self, resource: Resource, call: Call) -> Answer:
+        """The environment's quotas of GPUs, where it has some of its own, as `az containerapp env list-usages` asks for them."""
+        executions, jobs = call.services.executions, granted_quotas.jobs_of(resource, call.services)
+        used = {one: executions.gpus(one, resource.location, jobs) for one in granted_quotas.ENVIRONMENT_QUOTAS}
+        return Answer(body={"value": granted_quotas.usages(resource, used, call.services)})
 
     async def profile_states(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """How many nodes of each profile there are: as many as its least count says, and none of a serverless one."""

@@ -15,8 +15,9 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_online_refusals as refusals
-from localazure.kinds.ml_kind import MlKind
+from localazure.kinds.ml_kind import MlKind, workspace_of
 from localazure.services import SUBSCRIPTION, Services
+from localazure.weather import endpoint_roles
 
 MOST_ENDPOINTS = 100  # in a region. Microsoft Learn, machine-learning/how-to-manage-quotas
 _PATCHED = ("tags", "identity", "kind", "sku")  # what a PATCH may name: the rest changes by PUT
@@ -73,7 +74,9 @@ class MlOnlineEndpoints(MlKind):
         resource.service = {**resource.service, **attached_identities.own(resource, change.services)}
         endpoints.apply(resource)
         uris = {"scoringUri": endpoints.scoring_uri(resource), "swaggerUri": endpoints.scoring_uri(resource, "swagger.json")}
-        return {"properties": uris, **attached_identities.own(resource, change.services)}
+        own = attached_identities.own(resource, change.services)
+        endpoint_roles.assign(own, workspace_of(resource.id.text, change.services), change.services)
+        return {"properties": uris, **own}
 
     async def remove(self, resource: Resource, services: Services) -> None:
         services.endpoints.forget(resource)

@@ -25,6 +25,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources
 from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
 from localazure.shapes import ObjectShape
+from localazure.weather import registry_limits
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -161,6 +162,7 @@ class Registries(Kind):
         if problems:
             message = "The request content was invalid: " + "; ".join(problem.message for problem in problems) + "."
             raise ArmError(400, "InvalidRequestContent", message, target=problems[0].path.removeprefix("runRequest."))
+        registry_limits.check_tasks(resource.id.name, resource.id.subscription, call.services)
         registry_builds.check(request, resource.id.name, "")
         services, login = call.services, login_server(resource.id.name)
         record = registry_runs.begin(services.store, login, services.settings.state / "logs", services.clock.stamp())

@@ -6,6 +6,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
 from localazure.kinds.roles import has_role
 from localazure.services import Services
+from localazure.weather import registry_limits
 
 # Microsoft Learn, container-registry/container-registry-roles, read 2026-11-20: the roles that may pull an image.
 MAY_PULL = frozenset({roles.OWNER, roles.CONTRIBUTOR, roles.READER, roles.ACR_PUSH, roles.ACR_PULL})
@@ -20,7 +21,7 @@ def registry_at(login: str, services: Services) -> Resource | None:
 
 
 def principal_may_pull(principal: str, registry: Resource, services: Services) -> bool:
-    return has_role(services, principal, MAY_PULL, registry.key)
+    return has_role(services, principal, registry_limits.pulling_roles(registry, MAY_PULL, services), registry.key)
 
 
 def is_admin(registry: Resource, username: str, password: str) -> bool:

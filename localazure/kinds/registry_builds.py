@@ -16,6 +16,7 @@ from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
 from localazure.kinds import build_sources, registry_runs, uploaded_sources
 from localazure.services import Services
+from localazure.weather import registry_limits
 
 TIMEOUT_SECONDS = 3600  # the service's default; `timeout` changes it
 RUN_ID = "{{.Run.ID}}"  # in an image's name, the run's id
@@ -78,11 +79,13 @@ async def _built(request: Body, registry: str, record: Body, services: Services)
     unpacked = services.settings.state / "sources" / f"{registry.lower()}-{record['runId']}"
     try:
         context = await asyncio.to_thread(_context, request["sourceLocation"], registry, unpacked, services)
+        arguments = {argument["name"]: argument["value"] for argument in request.get("arguments") or []}
+        registry_limits.check_bases(context, request["dockerFilePath"], arguments, services)
         async with asyncio.timeout(seconds):
             image = await services.images.build(
                 context,
                 request["dockerFilePath"],
-                {argument["name"]: argument["value"] for argument in request.get("arguments") or []},
+                arguments,
                 [str(reference) for reference in references],
                 log,
                 target=request.get("target") or "",

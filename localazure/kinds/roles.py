@@ -13,6 +13,8 @@ from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
 from localazure.services import SUBSCRIPTIONS, Services
+from localazure.weather import new_principals, role_delay
+from localazure.weather.registry_limits import REPOSITORY_ROLES
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
 _IMMUTABLE = ("principalId", "roleDefinitionId")
@@ -39,7 +41,7 @@ class RoleAssignments(Kind):
         _check_scope(change.id.scope, services.store)
         role = _known_role(str(change.properties["roleDefinitionId"]))
         principal = str(change.properties["principalId"])
-        _check_principal(principal, services)
+        _check_principal(principal, change.properties, services)
         if change.previous is not None:
             _check_unchanged(change)
             return
@@ -74,14 +76,19 @@ class RoleAssignments(Kind):
         return [each for each in chosen if wanted in ("", each.properties["principalId"])]
 
 
-def has_role(services: Services, principal_id: str, granted_by: Collection[str], resource_id: str) -> bool:
-    """Whether the principal has one of the roles (GUIDs of catalog/roles.py) at the resource or above it."""
-    return any(
-        each.properties["principalId"] == principal_id
+def has_role(services: Services, principal_id: str, granted_by: Collection[str], resource_id: str, action: str = "") -> bool:
+    """Whether the principal has one of the roles (GUIDs of catalog/roles.py) at the resource or above it.
+
+    `action`: what it is for, where the same roles permit several things, and a refusal of one isn't remembered for the others.
+    """
+    assigned = [
+        each
+        for each in services.store.of_type(RoleAssignments.azure_type.arm_type)
+        if each.properties["principalId"] == principal_id
         and _role_of(each.properties["roleDefinitionId"]) in granted_by
         and _covers(each.id.scope, resource_id.lower())
-        for each in services.store.of_type(RoleAssignments.azure_type.arm_type)
-    )
+    ]
+    return role_delay.work(assigned, (principal_id, frozenset(granted_by), resource_id.lower(), action), services)
 
 
 def _covers(scope: str, resource_key: str) -> bool:
@@ -99,7 +106,7 @@ def _check_scope(text: str, store: Store) -> None:
 
 def _known_role(definition_id: str) -> str:
     role = _role_of(definition_id)
-    if role not in roles.NAMES or not definition_id.lower().endswith(f"/roledefinitions/{role}"):
+    if role not in {**roles.NAMES, **REPOSITORY_ROLES} or not definition_id.lower().endswith(f"/roledefinitions/{role}"):
         raise ArmError(
             400,
             "RoleDefinitionDoesNotExist",
@@ -114,17 +121,12 @@ def _role_of(definition_id: str) -> str:
     return definition_id.rsplit("/", 1)[-1].lower()
 
 
-def _check_principal(principal: str, services: Services) -> None:
+def _check_principal(principal: str, assignment: Body, services: Services) -> None:
     """Known are this folder's service principal, the identities, and the identities that other resources have of their own."""
-    if principal == services.settings.principal_id or any(
-        resource.service.get("properties", {}).get("principalId") == principal for resource in services.store.of_type(_IDENTITIES)
-    ):
+    if principal == services.settings.principal_id:
         return
-    if any(
-        resource.service.get("identity", {}).get("principalId") == principal
-        for subscription in SUBSCRIPTIONS
-        for resource in services.store.below(f"/subscriptions/{subscription}")
-    ):
+    owner = _owner_of(principal, services)
+    if owner is not None and new_principals.is_found(owner, assignment, services):
         return
     raise ArmError(
         400,
@@ -135,6 +137,15 @@ def _check_principal(principal: str, services: Services) -> None:
         "as ServicePrincipal, User, or Group.  See https://aka.ms/docs-principaltype",
         target="properties.principalId",
     )
+
+
+def _owner_of(principal: str, services: Services) -> Resource | None:
+    """The identity that a principal stands for, or the resource whose own it is."""
+    for resource in services.store.of_type(_IDENTITIES):
+        if resource.service.get("properties", {}).get("principalId") == principal:
+            return resource
+    everything = (each for subscription in SUBSCRIPTIONS for each in services.store.below(f"/subscriptions/{subscription}"))
+    return next((each for each in everything if each.service.get("identity", {}).get("principalId") == principal), None)
 
 
 def _check_unchanged(change: Change) -> None:

@@ -13,6 +13,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_runs
 from localazure.kinds.registry_builds import login_server
+from localazure.weather import registry_limits
 
 
 class TaskRuns(Kind):
@@ -27,12 +28,18 @@ class TaskRuns(Kind):
     def actions(self) -> Mapping[str, Action]:
         return {"listDetails": self.list_details}
 
+    @property
+    def reads(self) -> Mapping[str, Action]:
+        return {"operationStatuses/{run}/operationStatuses/{again}": self.no_status}
+
     def check(self, change: Change) -> None:
         # The service's own codes for a bad request aren't known: InvalidRunRequest and InvalidImageName are ours.
         request = change.properties.get("runRequest")
         if not request:
             raise ArmError(400, "InvalidRunRequest", "A task run needs a runRequest.", target="properties.runRequest")
-        registry_builds.check(request, change.id.scope.rsplit("/", 1)[-1], "properties.runRequest.")
+        registry = change.id.scope.rsplit("/", 1)[-1]
+        registry_limits.check_tasks(registry, change.id.subscription, change.services)
+        registry_builds.check(request, registry, "properties.runRequest.")
 
     async def provision(self, change: Change) -> Body:
         previous = change.previous
@@ -64,6 +71,10 @@ class TaskRuns(Kind):
             for argument in request["arguments"]
         ]
         return {**body, "properties": {**properties, "runRequest": {**request, "arguments": told}}}
+
+    async def no_status(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        """What the broken address of rough weather answers: pulumi/pulumi-azure-native issue 1713."""
+        return Answer(status=404, body={"status": "Creating"})
 
     async def list_details(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         body = merged(resource.body, resource.service)

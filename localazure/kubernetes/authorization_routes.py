@@ -25,6 +25,7 @@ from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.pki import Pki
 from localazure.kubernetes.workload_identity import WebhookError
+from localazure.weather.parts import WILDCARD_REVIEWS
 
 if TYPE_CHECKING:
     from localazure.services import Services
@@ -65,8 +66,10 @@ class ClusterRoutes:
 
     def _allowed(self, cluster: str, wish: authorization.Wish) -> bool:
         scope = f"{cluster}/namespaces/{wish.namespace}" if wish.namespace else cluster
+        if self._services.weather.holds(WILDCARD_REVIEWS) and "*" in wish.action:
+            return False
         granting = authorization.granting(wish.action)
-        return any(has_role(self._services, principal, granting, scope) for principal in (wish.user, *wish.groups))
+        return any(has_role(self._services, principal, granting, scope, wish.action) for principal in (wish.user, *wish.groups))
 
     async def mutate(self, request: Request) -> Response:
         """An AdmissionReview of a pod and its answer. Tells nothing but what an annotation of the cluster says."""

@@ -17,6 +17,7 @@ from localazure.kinds.roles import has_role
 from localazure.ml import refusals
 from localazure.ml.live import LiveEndpoint
 from localazure.services import Services
+from localazure.weather.parts import PRIVATE_ENDPOINTS
 
 SCORE = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/score/action"
 RESOURCE = "https://ml.azure.com"
@@ -38,7 +39,9 @@ class Gate:
         self._judged: dict[tuple[str, str], tuple[float, bool]] = {}
 
     def check(self, endpoint: LiveEndpoint, authorization: bytes) -> None:
-        """RefusedError 401."""
+        """RefusedError 401, or 403 from outside of a private endpoint's network."""
+        if endpoint.private and self._services.weather.holds(PRIVATE_ENDPOINTS):
+            raise refusals.not_public(endpoint.name)
         scheme, _, given = authorization.partition(b" ")
         given = given.strip()
         if scheme.lower() != b"bearer" or not given:

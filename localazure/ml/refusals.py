@@ -37,6 +37,12 @@ def access_denied(why: str) -> RefusedError:
     return RefusedError(401, "key_auth_access_denied", message, ((b"www-authenticate", b"Bearer"),))
 
 
+def not_public(name: str) -> RefusedError:
+    # That the service answers so, and not by a name that leads nowhere, is assumed.
+    message = f"The endpoint '{name}' doesn't allow public network access. Please check this guide: {GUIDE}"
+    return RefusedError(403, "PublicNetworkAccessDenied", message)
+
+
 def no_endpoint(name: str) -> RefusedError:
     return RefusedError(404, "EndpointNotFound", f"There is no online endpoint '{name}' in this region.")
 

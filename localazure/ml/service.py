@@ -98,6 +98,7 @@ class OnlineEndpoints:
         live.keys = tuple(each.encode() for each in endpoint.private[KEYS].values())
         live.secret = endpoint.private[SECRET]
         live.kubernetes = bool(endpoint.properties.get("compute"))
+        live.private = endpoint.properties.get("publicNetworkAccess") == "Disabled"
         self._share(endpoint)
 
     def forget(self, endpoint: Resource) -> None:

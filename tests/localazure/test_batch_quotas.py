@@ -10,6 +10,7 @@ from localazure.fault import Fault
 from localazure.kinds import batch_quotas
 from localazure.lists.deviations import Deviations
 from localazure.services import Services
+from localazure.weather.state import Weather
 
 T4 = "Standard_NC16as_T4_v3"  # 16 vCPUs
 FAMILY = "Standard NCASv3_T4 Family"
@@ -19,7 +20,7 @@ class OnlyDeviations:
     """As much of the services as quotas ask."""
 
     def __init__(self, *faults: Fault) -> None:
-        self.deviations = Deviations(list(faults))
+        self.deviations, self.weather = Deviations(list(faults)), Weather()
 
 
 def shortage(limit: Fault | None, dedicated: int, spot: int, *others: tuple[str, int, int], size: str = T4) -> Any:

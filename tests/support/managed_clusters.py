@@ -68,6 +68,9 @@ class Written:
     def kubeconfig(self, key: str, who: str, form: str = "") -> str:
         return f"{who} of {key.rsplit('/', 1)[1]} {form}".strip()
 
+    def server(self, key: str) -> str:
+        return f"https://127.0.0.1:{len(key)}"
+
     # Pools
 
     async def _apply_pool(self, key: str, shape: PoolShape) -> None:

@@ -19,6 +19,7 @@ from localazure.ml import conda, durations, service
 from localazure.ml.gate import Gate, own_token
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import RefusedError
+from localazure.weather.state import Weather
 
 WORKSPACE = "/subscriptions/s/resourcegroups/g/providers/microsoft.machinelearningservices/workspaces/w"
 ENDPOINT = f"{WORKSPACE}/onlineendpoints/e"
@@ -36,6 +37,7 @@ class Scene:
         services = SimpleNamespace(
             store=self.store,
             deviations=Deviations(),
+            weather=Weather(),
             settings=SimpleNamespace(principal_id=OURS),
             clock=SimpleNamespace(now=lambda: self.now),
             tokens=SimpleNamespace(check=lambda authorization, audiences: self.caller),

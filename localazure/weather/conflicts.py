@@ -1,0 +1,89 @@
+"""What can't be changed while something beside it is being changed: pools of one cluster, an endpoint and its deployments, and
+network interfaces whose network isn't ready.
+
+In: what is to be changed. Out: nothing, or ArmError in the service's words.
+"""
+
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Body, Resource
+from localazure.services import Services
+from localazure.weather.parts import ENDPOINT_CONFLICTS, NETWORK_CONFLICTS, POOL_CONFLICTS
+
+_CLUSTER, _POOL = azure_types.MANAGED_CLUSTER.arm_type, azure_types.AGENT_POOL.arm_type
+_ENDPOINT, _DEPLOYMENT = azure_types.ML_ONLINE_ENDPOINT.arm_type, azure_types.ML_ONLINE_DEPLOYMENT.arm_type
+_INTERFACE = azure_types.NETWORK_INTERFACE.arm_type
+# What a network interface names, and how the service calls its change: of an address by Azure Service Operator, recording
+# Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01; of a subnet by hashicorp/terraform issue 7986; the last is assumed.
+_OPERATIONS = {
+    azure_types.PUBLIC_IP_ADDRESS.arm_type.lower(): "PutPublicIpAddressOperation",
+    azure_types.SUBNET.arm_type.lower(): "PutSubnetOperation",
+    azure_types.VIRTUAL_NETWORK.arm_type.lower(): "PutVirtualNetworkOperation",
+}
+
+
+def check(resource_id: ArmId, body: Body | None, services: Services) -> None:
+    """ArmError for a change of the resource, or its removal where there is no `body`, while something beside it is at work."""
+    weather = services.weather
+    if weather.holds(POOL_CONFLICTS) and (resource_id.is_type(_POOL) or resource_id.is_type(_CLUSTER)):
+        cluster = resource_id.scope if resource_id.is_type(_POOL) else resource_id.key
+        _check_pools(cluster, resource_id.key, services)
+    elif weather.holds(ENDPOINT_CONFLICTS) and (resource_id.is_type(_DEPLOYMENT) or resource_id.is_type(_ENDPOINT)):
+        endpoint = resource_id.scope if resource_id.is_type(_DEPLOYMENT) else resource_id.key
+        _check_endpoint(endpoint, resource_id, services)
+    elif weather.holds(NETWORK_CONFLICTS) and resource_id.is_type(_INTERFACE) and body is not None:
+        _check_references(resource_id, body, services)
+
+
+def _check_pools(cluster: str, key: str, services: Services) -> None:
+    for pool in services.store.of_type(_POOL, cluster):
+        if pool.key != key and _is_busy(pool, services):
+            # cilium/cilium issue 25944
+            raise ArmError(
+                409,
+                "OperationNotAllowed",
+                f"Operation is not allowed: Another agentpool operation ({pool.id.name} - {pool.state}) is in progress, "
+                "please wait for it to finish before starting a new operation. "
+                "See https://aka.ms/aks-pending-operation for more details",
+            )
+
+
+def _check_endpoint(key: str, resource_id: ArmId, services: Services) -> None:
+    endpoint = services.store.get(key)
+    others = [*([endpoint] if endpoint else []), *services.store.of_type(_DEPLOYMENT, key)]
+    if not any(each.key != resource_id.key and _is_busy(each, services) for each in others):
+        return
+    name = key.rsplit("/", 1)[-1]
+    if resource_id.is_type(_DEPLOYMENT):
+        # Azure/azure-sdk-for-net issue 36961
+        raise ArmError(
+            409, "Conflict", f"Cannot create a deployment in endpoint {name} because it is in Updating provisioning state."
+        )
+    # The service's own sentence isn't known.
+    raise ArmError(409, "Conflict", f"An operation is already in progress on the online endpoint '{name}'. Try again later.")
+
+
+def _check_references(interface: ArmId, body: Body, services: Services) -> None:
+    for configuration in (body.get("properties") or {}).get("ipConfigurations") or ():
+        properties = configuration.get("properties") or {}
+        for name in ("subnet", "publicIPAddress"):
+            parsed = parse(str((properties.get(name) or {}).get("id") or ""))
+            for key in (parsed.key, parsed.scope) if parsed is not None else ():
+                found = services.store.get(key)
+                if found is not None and found.id.type.lower() in _OPERATIONS and _is_busy(found, services):
+                    raise _not_ready(found, interface)
+
+
+def _not_ready(referenced: Resource, user: ArmId) -> ArmError:
+    message = (
+        f"Cannot proceed with operation because resource {referenced.id.text} used by resource {user.text} is not in Succeeded "
+        f"state. Resource is in Updating state and the last operation that updated/is updating the resource is "
+        f"{_OPERATIONS[referenced.id.type.lower()]}."
+    )
+    details = [ArmError(429, "ReferencedResourceNotProvisioned", message)]
+    return ArmError(429, "RetryableError", "A retryable error occurred.", details=details)
+
+
+def _is_busy(resource: Resource, services: Services) -> bool:
+    return services.store.operation_in_progress(resource.key) is not None

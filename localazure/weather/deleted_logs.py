@@ -1,0 +1,49 @@
+"""Workspaces of logs that were deleted: their names are kept for 14 days, and the same workspace comes back under its name.
+
+Microsoft Learn, rest/api/loganalytics/workspaces/delete, read 2026-11-24; the sentence: MicrosoftDocs/azure-docs issue 41719.
+"""
+
+from collections.abc import Mapping
+
+from azure_gpu.formats.arm_ids import ArmId
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Change
+from localazure.arm.store import Body, Resource
+from localazure.kinds.soft_deleted import Bin
+from localazure.services import Services
+from localazure.weather.parts import DELETED_LOGS
+
+DAYS = 14
+_DELETED = Bin("log-workspaces")
+_FORCE = "force"
+
+
+def before_delete(resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
+    """`?force=true` frees the name."""
+    workspace = services.store.get(resource_id.key)
+    if workspace is not None and query.get(_FORCE, "").lower() == "true":
+        workspace.private[_FORCE] = True
+        services.store.put(workspace)
+
+
+def keep(workspace: Resource, services: Services) -> None:
+    """A workspace goes."""
+    if services.weather.holds(DELETED_LOGS) and not workspace.private.get(_FORCE):
+        _DELETED.keep(workspace.key, workspace, DAYS, services)
+
+
+def check(change: Change) -> None:
+    """ArmError 409 for a new workspace with the name of one that was deleted elsewhere."""
+    remains = _DELETED.find(change.id.key, change.services) if change.creating else None
+    if remains is not None and remains.location != change.body["location"]:
+        raise ArmError(409, "Conflict", f"The workspace name '{change.id.name}' is not unique.")
+
+
+def recovered(workspace: Resource, services: Services) -> Body | None:
+    """What the service had set of the workspace that was deleted and comes back as this new one, which has its keys then."""
+    remains = _DELETED.find(workspace.key, services)
+    if remains is None:
+        return None
+    workspace.private = remains.private
+    _DELETED.forget(workspace.key, services)
+    return remains.service

@@ -1,0 +1,45 @@
+"""The three roles that an online endpoint's own identity gets without anybody's doing.
+
+In: an endpoint, with the principal that it has of its own. Out: role assignments in the store, as anybody's are.
+"""
+
+import uuid
+
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
+from localazure.arm.store import Body, Resource
+from localazure.services import Services
+from localazure.weather.parts import ENDPOINT_ROLES
+
+METRICS_WRITER = "635dd51f-9968-44d3-b7fb-6d9a6bd613ae"  # AzureML Metrics Writer (preview): Microsoft Learn, built-in-roles
+_NAMES = uuid.UUID("0b1f9e5e-6c52-5d39-9d5e-3a4b8f6f2c70")  # of the assignments; chosen once
+
+
+def assign(identity: Body, workspace: Resource, services: Services) -> None:
+    """`identity`: what the service set of an endpoint's identity."""
+    principal = (identity.get("identity") or {}).get("principalId")
+    if not principal or not services.weather.holds(ENDPOINT_ROLES):
+        return
+    properties = workspace.properties
+    wanted = (
+        (str(properties.get("containerRegistry") or ""), roles.ACR_PULL),
+        (str(properties.get("storageAccount") or ""), roles.STORAGE_BLOB_DATA_READER),
+        (workspace.id.text, METRICS_WRITER),
+    )
+    for scope, role in wanted:
+        target = services.store.get(scope) if scope else None
+        if target is not None:
+            _assign(target, str(principal), role, services)
+
+
+def _assign(target: Resource, principal: str, role: str, services: Services) -> None:
+    name = uuid.uuid5(_NAMES, f"{target.key}{principal}{role}")
+    parsed = parse(f"{target.id.text}/providers/{azure_types.ROLE_ASSIGNMENT.arm_type}/{name}")
+    if parsed is None or services.store.get(parsed.key) is not None:
+        return
+    definition = f"/subscriptions/{target.id.subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"
+    now = services.clock.stamp()
+    body: Body = {"properties": {"roleDefinitionId": definition, "principalId": principal, "principalType": "ServicePrincipal"}}
+    told: Body = {"properties": {"scope": target.id.text, "createdOn": now, "createdBy": "", "updatedOn": now, "updatedBy": ""}}
+    services.store.put(Resource(id=parsed, body=body, service=told, created_at=now, changed_at=now))

@@ -1,0 +1,105 @@
+"""What services do by themselves some time after a change: upgrades of clusters and of their nodes' images, and the least number
+of instances that an autoscale setting asks for.
+
+In: what was changed. Out: nothing at once; later the store, or a change as ARM makes it. What was to come when a server ends
+isn't done by the next one. Channels: MicrosoftDocs/azure-aks-docs, articles/aks/auto-upgrade-cluster.md and
+auto-upgrade-node-os-image.md.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import date, timedelta
+
+from azure_gpu.formats import azure_types
+from localazure import shapes
+from localazure.arm.errors import ArmError
+from localazure.arm.kind import Caller
+from localazure.arm.store import Resource
+from localazure.services import Services
+from localazure.weather.parts import OWN_ACTS
+
+_UPGRADING = ("patch", "stable", "rapid")  # of `upgradeChannel`
+_NEWER_BY = timedelta(days=7)  # node images come weekly
+_TRIES = 10
+log = logging.getLogger(__name__)
+
+
+def after_cluster(cluster: str, as_of: date, image: Callable[[Resource, date], str], services: Services) -> None:
+    """A cluster was changed. `image`: the node image of a pool on a day."""
+
+    async def act() -> None:
+        found = services.store.get(cluster)
+        if found is not None and services.store.operation_in_progress(cluster) is None:
+            _upgrade(found, as_of, image, services)
+
+    _later(act, services)
+
+
+def after_autoscale(setting: str, services: Services) -> None:
+    """An autoscale setting was changed: its target gets at least the instances that it asks for, and not more than it allows."""
+
+    async def act() -> None:
+        for _ in range(_TRIES):
+            try:
+                return await _scale(setting, services)
+            except ArmError as error:
+                log.info("autoscale %s: %s", setting, error)
+                await services.clock.sleep(services.weather.seconds(OWN_ACTS))
+        return None
+
+    _later(act, services)
+
+
+def _later(act: Callable[[], Awaitable[None]], services: Services) -> None:
+    if not services.weather.holds(OWN_ACTS):
+        return
+
+    async def wait() -> None:
+        await services.clock.sleep(services.weather.seconds(OWN_ACTS))
+        await act()
+
+    task = asyncio.create_task(wait())
+    services.weather.tasks.add(task)
+    task.add_done_callback(services.weather.tasks.discard)
+
+
+def _upgrade(cluster: Resource, as_of: date, image: Callable[[Resource, date], str], services: Services) -> None:
+    profile = cluster.properties.get("autoUpgradeProfile") or {}
+    version = ""
+    if profile.get("upgradeChannel") in _UPGRADING and cluster.private.get("version"):
+        version = cluster.private["version"] = _next_patch(str(cluster.private["version"]))
+        if str(cluster.properties.get("kubernetesVersion") or "").count(".") == 2:
+            cluster.body["properties"]["kubernetesVersion"] = version
+        cluster.changed_at = services.clock.stamp()
+        services.store.put(cluster)
+    for pool in services.store.of_type(azure_types.AGENT_POOL.arm_type, cluster.key):
+        if services.store.operation_in_progress(pool.key) is not None:
+            continue
+        if version:
+            pool.private["version"] = version
+            if str(pool.properties.get("orchestratorVersion") or "").count(".") == 2:
+                pool.body["properties"]["orchestratorVersion"] = version
+        if profile.get("nodeOSUpgradeChannel", "NodeImage") == "NodeImage":
+            pool.private["nodeImage"] = image(pool, as_of + _NEWER_BY)
+        services.store.put(pool)
+
+
+def _next_patch(version: str) -> str:
+    major, minor, patch = version.split(".")
+    return f"{major}.{minor}.{int(patch) + 1}"
+
+
+async def _scale(setting: str, services: Services) -> None:
+    found = services.store.get(setting)
+    target = services.store.get(str(found.properties.get("targetResourceUri") or "")) if found is not None else None
+    if found is None or target is None or not found.properties.get("enabled"):
+        return
+    capacity = found.properties["profiles"][0]["capacity"]
+    has = int(target.body["sku"]["capacity"])
+    shall = max(int(capacity["minimum"]), min(has, int(capacity["maximum"])))
+    if shall == has:
+        return
+    body = {**target.body, "sku": {**target.body["sku"], "capacity": shall}}
+    version = shapes.default_api_version(azure_types.ML_ONLINE_DEPLOYMENT)
+    await services.door.put(target.id.text, version, body, Caller("", ""))

@@ -1,0 +1,65 @@
+"""What a registry doesn't do: builds that aren't permitted, builds from Docker Hub over its limit, pulls by roles of another
+mode."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from azure_gpu.formats import dockerfile as dockerfiles, image_reference
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Resource
+from localazure.containers.build_log import BuildFailedError
+from localazure.services import Services
+from localazure.weather.parts import ABAC_REGISTRIES, DOCKER_HUB_LIMIT, REGISTRY_ERROR, TASKS_NOT_ALLOWED
+
+DOCKER_HUB = "docker.io"
+# Roles that may pull in the mode AbacRepositoryPermissions, by GUID: Microsoft Learn,
+# container-registry/container-registry-rbac-built-in-roles-directory-reference, read 2026-11-24.
+REPOSITORY_ROLES = {
+    "b93aa761-3e63-49ed-ac28-beffa264f7ac": "Container Registry Repository Reader",
+    "2a1e307c-b015-4ebd-883e-5b7698a07328": "Container Registry Repository Writer",
+    "2efddaa5-3f1f-4df3-97df-af3f13818f4c": "Container Registry Repository Contributor",
+}
+_ABAC = "AbacRepositoryPermissions"
+
+
+def check_tasks(registry: str, subscription: str, services: Services) -> None:
+    """ArmError 400 where the registry isn't permitted to build."""
+    if services.weather.holds(TASKS_NOT_ALLOWED):
+        # Azure-Samples/azure-search-openai-demo issue 2220
+        message = (
+            f"ACR Tasks requests for the registry {registry} and {subscription} are not permitted. Please file an Azure support "
+            "request at http://aka.ms/azuresupport for assistance."
+        )
+        raise ArmError(400, "TasksOperationsNotAllowed", message, target="request")
+
+
+def check_bases(context: Path, dockerfile: str, arguments: dict[str, str], services: Services) -> None:
+    """BuildFailedError where a stage starts from an image of Docker Hub, whose limit is reached."""
+    if not services.weather.holds(DOCKER_HUB_LIMIT):
+        return
+    file = context / dockerfile
+    parsed, problems = dockerfiles.parse(file.read_text(encoding="utf-8") if file.is_file() else "", dockerfile)
+    known = {one.name: arguments.get(one.name, one.default or "") for one in parsed.arguments} if not problems else {}
+    for stage in parsed.stages if not problems else ():
+        image = image_reference.parse(dockerfiles.substitute(stage.start.image, known))
+        if image is not None and image.registry == DOCKER_HUB and image.name not in ("docker.io/library/scratch",):
+            # MicrosoftLearning/mslearn-azure-ai issue 125
+            raise BuildFailedError(
+                f"line {stage.start.line}: FROM {stage.start.image}",
+                "toomanyrequests: You have reached your unauthenticated pull rate limit. "
+                "https://www.docker.com/increase-rate-limit",
+            )
+
+
+def check_pull(registry: str, services: Services) -> None:
+    """ArmError 409 for a container group whose image is in Docker Hub."""
+    if registry == DOCKER_HUB and services.weather.holds(REGISTRY_ERROR):
+        # Azure/azure-cli issue 29300
+        message = "An error response is received from the docker registry 'index.docker.io'. Please retry later."
+        raise ArmError(409, "RegistryErrorResponse", message)
+
+
+def pulling_roles(registry: Resource, ordinary: Collection[str], services: Services) -> Collection[str]:
+    """The roles that let pull from a registry: `ordinary`, unless it is in the mode with conditions for repositories."""
+    abac = registry.properties.get("roleAssignmentMode") == _ABAC or services.weather.holds(ABAC_REGISTRIES)
+    return REPOSITORY_ROLES if abac else ordinary

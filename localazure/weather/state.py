@@ -1,0 +1,65 @@
+"""The weather of a server: which of its parts hold at the moment, and for how long each lasts.
+
+In: the weather that the server was started in, and the faults that turn single parts on or off. Out: an answer to "does this
+hold?" that costs nothing in calm weather, and what the parts remember for some seconds.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localazure.weather.parts import PARTS
+
+if TYPE_CHECKING:
+    from localazure.fault import Fault
+
+ROUGH, CALM = "rough", "calm"
+KINDS = (ROUGH, CALM)
+ON, OFF = "weather", "calm"  # the kinds of faults that turn one part on, or off
+
+
+@dataclass(slots=True)
+class Weather:
+    """Made once by the server; `Faults` keeps it up to date."""
+
+    kind: str = CALM
+    _seconds: dict[str, float] = field(default_factory=dict[str, float])
+    _policies: "tuple[Fault, ...]" = ()
+    refusals: dict[object, datetime] = field(default_factory=dict[object, datetime])  # until when a refusal is kept
+    tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])  # what services will do by themselves
+    allowances: dict[object, tuple[float, datetime]] = field(default_factory=dict[object, tuple[float, datetime]])
+
+    def __post_init__(self) -> None:
+        self.change(())
+
+    def holds(self, part: str) -> bool:
+        return part in self._seconds
+
+    def seconds(self, part: str) -> float:
+        """How long a part lasts; 0 where it doesn't hold, or lasts until it is turned off."""
+        return self._seconds.get(part, 0.0)
+
+    @property
+    def policies(self) -> "tuple[Fault, ...]":
+        """The assignments of Azure Policy, as faults."""
+        return self._policies
+
+    def change(self, faults: "Iterable[Fault]") -> None:
+        """Takes the faults that hold; of two about the same part the later one counts."""
+        self._seconds = {part.name: part.seconds for part in PARTS.values() if part.rough and self.kind == ROUGH}
+        faults = tuple(faults)
+        for fault in faults:
+            if fault.kind == ON:
+                self._seconds[fault.name] = fault.seconds
+            elif fault.kind == OFF:
+                self._seconds.pop(fault.name, None)
+        self._policies = tuple(fault for fault in faults if fault.kind.startswith("policy-"))
+
+
+def kept(path: Path) -> str:
+    """The weather that a state folder names."""
+    text = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    return text if text in KINDS else CALM

@@ -1,0 +1,127 @@
+"""Support requests for quota: Microsoft.Support/supportTickets, which this Azure reads by itself and grants.
+
+`PUT /subscriptions/ID/providers/Microsoft.Support/supportTickets/NAME`, as `az support in-subscription tickets create` sends it.
+Form: REST reference of Microsoft.Support 2024-04-01, "Support Tickets - Create"; what `quotaTicketDetails` says for Batch:
+Microsoft Learn, rest/api/support/quota-payload, with the examples of the API's description (Dedicated, LowPriority, Pools, Jobs
+of an account). For an environment of Container Apps no payload is published: `ResourceId`, `Type` (the quota's name) and
+`NewLimit` are ours. Codes of refusals are assumed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from azure_gpu.catalog import regions
+from azure_gpu.formats import azure_types
+from localazure.arm import answers, checks
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.store import Body, Resource
+from localazure.services import SUBSCRIPTION, Services
+from localazure.weather import times
+from localazure.weather.parts import BATCH_QUOTA, ENVIRONMENT_QUOTA
+
+API_VERSIONS = frozenset({"2020-04-01", "2022-09-01-preview", "2023-06-01-preview", "2024-04-01"})
+_NAMESPACE = "microsoft.support"
+_TYPE = "Microsoft.Support/supportTickets"
+_DOCUMENTS = "support-tickets/"
+_REQUIRED = ("contactDetails", "description", "problemClassificationId", "serviceId", "severity", "title")
+_TYPES: Mapping[str, str] = {"LowPriority": "lowPriorityCores", "Pools": "pools", "Jobs": "jobs"}  # of Batch; Dedicated: a family
+
+
+def is_path(below: Sequence[str]) -> bool:
+    """Whether a path is about support tickets: what follows the subscription, in lower case."""
+    return list(below[:3]) == ["providers", _NAMESPACE, "supporttickets"] and len(below) <= 4
+
+
+def answered(method: str, segments: Sequence[str], version: str, body: Body, services: Services) -> Response:
+    """`segments` is the whole path as it was sent."""
+    checks.listed_api_version("supportTickets", API_VERSIONS, version)
+    name = segments[5] if len(segments) > 5 else ""
+    if method == "GET" and not name:
+        return answers.listed(_document(kept, services) for kept in services.store.documents(_DOCUMENTS).values())
+    if method == "PUT" and name:
+        return answers.respond(200, _document(_created(name, body, services), services))
+    kept = services.store.document(_DOCUMENTS + name.lower()) if method == "GET" else None
+    if method != "GET":
+        raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
+    if kept is None:
+        raise ArmError(404, "NotFound", f"The support ticket '{name}' was not found.")
+    return answers.respond(200, _document(kept, services))
+
+
+def granted(resource: Resource, delay: float, services: Services) -> list[tuple[str, int]]:
+    """Quotas of a resource that were asked for and are granted by now: name and limit, the last at the end."""
+    tickets = sorted(services.store.documents(_DOCUMENTS).values(), key=lambda one: one["created"])
+    return [
+        (grant["name"], grant["limit"])
+        for ticket in tickets
+        if times.age(ticket["created"], services) >= delay
+        for grant in ticket["grants"]
+        if grant["key"] == resource.key and grant["made"] == resource.created_at
+    ]
+
+
+def _created(name: str, body: Body, services: Services) -> Body:
+    if services.store.document(_DOCUMENTS + name.lower()) is not None:
+        raise ArmError(409, "SupportTicketAlreadyExists", f"A support ticket with the name '{name}' exists already.")
+    properties: Body = body.get("properties") or {}
+    missing = [each for each in _REQUIRED if not properties.get(each)]
+    if missing:
+        message = "; ".join(f"'properties.{each}' is required" for each in missing)
+        raise ArmError(
+            400, "InvalidRequestContent", f"The request content was invalid: {message}.", target=f"properties.{missing[0]}"
+        )
+    details: Body = properties.get("quotaTicketDetails") or {}
+    grants = [grant for each in details.get("quotaChangeRequests") or [] for grant in _grants(each, services)]
+    kept = {"name": name, "properties": properties, "grants": grants, "created": services.clock.stamp()}
+    services.store.put_document(_DOCUMENTS + name.lower(), kept)
+    return kept
+
+
+def _grants(request: Body, services: Services) -> Iterator[Body]:
+    """What one change request leads to; nothing, where it is about no resource that is here."""
+    try:
+        payload: Any = json.loads(str(request.get("payload")))
+    except ValueError:
+        payload = None
+    if not isinstance(payload, dict) or not isinstance(payload.get("NewLimit"), int):
+        target = "properties.quotaTicketDetails.quotaChangeRequests.payload"
+        message = "The payload of a quota change request is an object in JSON, with the number NewLimit."
+        raise ArmError(400, "InvalidRequestContent", message, target=target)
+    name = _quota(payload)
+    region = regions.normalise(str(request.get("region") or ""))
+    for resource in _resources(payload, region, services):
+        yield {"key": resource.key, "made": resource.created_at, "name": name, "limit": payload["NewLimit"]}
+
+
+def _quota(payload: Body) -> str:
+    kind = str(payload.get("Type") or "")
+    return str(payload.get("VMFamily") or "") if kind == "Dedicated" else _TYPES.get(kind, kind)
+
+
+def _resources(payload: Body, region: str, services: Services) -> list[Resource]:
+    if payload.get("ResourceId"):
+        found = services.store.get(str(payload["ResourceId"]))
+        return [found] if found is not None else []
+    accounts = services.store.named(azure_types.BATCH_ACCOUNT.arm_type, str(payload.get("AccountName") or ""))
+    return [account for account in accounts if account.location == region]
+
+
+def _document(kept: Body, services: Services) -> Body:
+    weather = services.weather
+    over = times.age(kept["created"], services) >= max(weather.seconds(BATCH_QUOTA), weather.seconds(ENVIRONMENT_QUOTA))
+    properties = {
+        **kept["properties"],
+        "supportTicketId": kept["created"].replace("-", "")[:8] + "0010001",
+        "createdDate": kept["created"],
+        "modifiedDate": kept["created"],
+        "status": "Closed" if over else "Open",
+    }
+    return {
+        "id": f"/subscriptions/{SUBSCRIPTION}/providers/{_TYPE}/{kept['name']}",
+        "name": kept["name"],
+        "type": _TYPE,
+        "properties": properties,
+    }

@@ -1,0 +1,152 @@
+"""Clusters of AKS: operations that collide, pools that begin with a node, reviews that are refused, addresses that lead nowhere,
+and what AKS does by itself."""
+
+import asyncio
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from azure_gpu.catalog import roles
+from azure_gpu.formats import arm_ids
+from localazure.arm.store import Resource
+from localazure.fault import Fault
+from localazure.kubernetes.authorization_routes import ClusterRoutes
+from localazure.weather.parts import PARTS
+from tests.support.embedded import SUBSCRIPTION
+from tests.support.managed_clusters import CLUSTER, InProcessArm, cluster, pool
+from tests.support.sky import Time
+
+T4, A100 = f"{CLUSTER}/agentPools/t4", f"{CLUSTER}/agentPools/a100"
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def arm(tmp_path: Path, time: Time) -> Iterator[InProcessArm]:
+    """With a cluster, in calm weather; time stands still."""
+    found = InProcessArm(tmp_path)
+    found.succeeded(found.put(CLUSTER, cluster()))
+    found.services.clock.now, found.services.clock.sleep = time.now, time.sleep
+    yield found
+    found.close()
+
+
+def on(arm: InProcessArm, *parts: str) -> None:
+    arm.services.weather.change(Fault(kind="weather", name=part, seconds=PARTS[part].seconds) for part in parts)
+
+
+def test_two_pools_of_one_cluster_are_not_changed_at_a_time(arm: InProcessArm, time: Time) -> None:
+    on(arm, "slow-operations", "pool-conflicts")
+    first = arm.put(T4, pool())
+    assert first.status_code == 201
+    refused = arm.put(A100, pool())
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "OperationNotAllowed")
+    assert "Another agentpool operation (t4 - Creating) is in progress" in refused.json()["error"]["message"]
+    assert arm.put(CLUSTER, cluster()).status_code == 409
+    assert arm.delete(f"{CLUSTER}/agentPools/system").status_code in (400, 409)
+    time.move(2)
+    arm.succeeded(first)
+    assert arm.put(A100, pool()).status_code == 201
+    time.move(2)
+
+
+def test_in_calm_weather_they_are(arm: InProcessArm) -> None:
+    assert [arm.put(path, pool()).status_code for path in (T4, A100)] == [201, 201]
+
+
+def test_a_pool_without_a_count_begins_with_one_node_whatever_its_least_is(arm: InProcessArm) -> None:
+    def of(least: int) -> dict[str, Any]:
+        body = pool(enableAutoScaling=True, minCount=least, maxCount=4, type="VirtualMachineScaleSets")
+        del body["properties"]["count"]
+        return body
+
+    arm.succeeded(arm.put(A100, of(0)))
+    assert arm.get(A100).json()["properties"]["count"] == 0
+    on(arm, "pool-count")
+    arm.succeeded(arm.put(T4, of(0)))
+    assert arm.get(T4).json()["properties"]["count"] == 1
+    refused = arm.put(f"{CLUSTER}/agentPools/two", of(2))
+    assert refused.status_code == 400
+    assert "count was 1. It must be greater or equal to minCount:2" in refused.json()["error"]["message"]
+
+
+def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: InProcessArm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arm.written, "kubeconfig", lambda key, who, form="": f"server: {arm.written.server(key)}")
+    private = f"{CLUSTER}-private"
+    arm.succeeded(arm.put(private, cluster(apiServerAccessProfile={"enablePrivateCluster": True})))
+
+    def told(path: str) -> str:
+        answer = arm.post(f"{path}/listClusterUserCredential").json()
+        return base64.b64decode(answer["kubeconfigs"][0]["value"]).decode()
+
+    assert "127.0.0.1" in told(private)
+    on(arm, "private-clusters")
+    name = arm.get(private).json()["properties"]["privateFQDN"]
+    assert told(private) == f"server: https://{name}:443"
+    assert "127.0.0.1" in told(CLUSTER)
+
+
+def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: InProcessArm, time: Time) -> None:
+    on(arm, "own-acts")
+    arm.succeeded(arm.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"}, kubernetesVersion="1.35.0")))
+    before = arm.get(CLUSTER).json()["properties"]
+    time.move(PARTS["own-acts"].seconds)
+    arm.run(asyncio.sleep(0))
+    after = arm.get(CLUSTER).json()["properties"]
+    assert (before["currentKubernetesVersion"], after["currentKubernetesVersion"]) == ("1.35.0", "1.35.1")
+    assert after["kubernetesVersion"] == "1.35.1"
+    [was], [is_now] = before["agentPoolProfiles"], after["agentPoolProfiles"]
+    assert is_now["currentOrchestratorVersion"] == "1.35.1"
+    assert is_now["nodeImageVersion"] > was["nodeImageVersion"]
+
+
+def review(arm: InProcessArm, verb: str, resource: str) -> bool:
+    """Whether Azure RBAC permits it in the namespace `lab`."""
+    arm.written.__dict__["key_of_webhook"] = lambda identifier, secret: CLUSTER.lower()
+    attributes = {"namespace": "lab", "verb": verb, "group": "apps" if resource != "*" else "*", "resource": resource}
+    body = {"spec": {"user": "somebody", "resourceAttributes": attributes}}
+
+    async def ask() -> httpx.Response:
+        app = Starlette(routes=ClusterRoutes(arm.services).routes())
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(cast(Any, app)), base_url="https://localhost:1") as client:
+            return await client.post("/kubernetes/authorization/x", json=body, headers={"authorization": "Bearer s"})
+
+    return bool(arm.run(ask()).json()["status"]["allowed"])
+
+
+def give(arm: InProcessArm, role: str) -> None:
+    name = "11111111-2222-3333-4444-555555555555"
+    parsed = arm_ids.parse(f"{CLUSTER}/providers/Microsoft.Authorization/roleAssignments/{name}")
+    assert parsed is not None
+    definition = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{role}"
+    now = arm.services.clock.stamp()
+    properties = {"principalId": "somebody", "roleDefinitionId": definition}
+    arm.store.put(Resource(id=parsed, body={"properties": properties}, created_at=now, changed_at=now))
+
+
+def test_a_wildcard_review_is_refused_whatever_role_one_has(arm: InProcessArm) -> None:
+    give(arm, roles.AKS_RBAC_CLUSTER_ADMIN)
+    assert review(arm, "*", "*")
+    on(arm, "wildcard-reviews")
+    assert not review(arm, "*", "*")
+    assert review(arm, "create", "daemonsets")
+
+
+def test_a_review_is_permitted_some_time_after_the_role_was_given(arm: InProcessArm, time: Time) -> None:
+    on(arm, "role-delay")
+    give(arm, roles.AKS_RBAC_CLUSTER_ADMIN)
+    time.move(4)
+    assert not review(arm, "create", "daemonsets")
+    time.move(1)
+    assert not review(arm, "create", "daemonsets")  # remembered
+    assert review(arm, "create", "deployments")  # another question
+    time.move(2)
+    assert review(arm, "create", "daemonsets")

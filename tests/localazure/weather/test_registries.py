@@ -1,0 +1,132 @@
+"""Registries: builds that aren't permitted or meet a limit, an address that is broken, pulls that a role doesn't permit, and
+images that can't be reached."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azure_gpu.catalog import roles
+from localazure.arm.errors import ArmError
+from localazure.arm.store import Resource
+from localazure.containers.build_log import BuildFailedError
+from localazure.kinds import container_group_images, registry_access
+from localazure.weather import reach, registry_limits
+from tests.localazure.weather.test_clusters import InProcessArm, arm, on, time  # noqa: F401 - fixtures
+from tests.localazure.weather.test_endpoints import GROUP, REGISTRY, kept
+from tests.localazure.weather.test_principals_and_roles import ROLES, assignment, body
+from tests.support.sky import Sky
+
+REGISTRIES, RUNS, GROUPS = "2023-01-01-preview", "2019-06-01-preview", "2024-05-01-preview"
+NETWORK = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/net"
+READER = next(iter(registry_limits.REPOSITORY_ROLES))
+
+
+def registry(server: Sky, group: str) -> str:
+    path = f"{group}/providers/Microsoft.ContainerRegistry/registries/acr{uuid.uuid4().hex[:10]}"
+    return server.made(path, REGISTRIES, {"location": "westeurope", "sku": {"name": "Basic"}})["id"]
+
+
+def build() -> dict[str, Any]:
+    return {
+        "type": "DockerBuildRequest",
+        "sourceLocation": "https://localhost:1/nowhere.git#1234567:x",
+        "dockerFilePath": "Dockerfile",
+        "platform": {"os": "Linux"},
+        "imageNames": ["x:1"],
+    }
+
+
+def test_a_registry_that_may_not_build_says_so_to_both_ways(calm: Sky) -> None:
+    path = registry(calm, calm.group())
+    calm.fault("weather", "tasks-not-allowed")
+    answers = [
+        calm.post(f"{path}/scheduleRun", RUNS, build()),
+        calm.put(f"{path}/taskRuns/build-x", RUNS, {"properties": {"runRequest": build()}}),
+    ]
+    for answer in answers:
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "TasksOperationsNotAllowed")
+        assert "are not permitted. Please file an Azure support request" in answer.json()["error"]["message"]
+
+
+def test_the_address_of_a_task_run_is_broken(rough: Sky) -> None:
+    path = registry(rough, rough.group())
+    begun = rough.put(f"{path}/taskRuns/build-x", RUNS, {"properties": {"runRequest": build()}})
+    address = begun.headers["azure-asyncoperation"]
+    assert address.count("/operationStatuses/") == 2
+    told = rough.client.get(address)
+    assert (told.status_code, told.json()) == (404, {"status": "Creating"})
+    rough.fault("calm", "task-run-address")
+    begun = rough.put(f"{path}/taskRuns/build-y", RUNS, {"properties": {"runRequest": build()}})
+    assert rough.client.get(begun.headers["azure-asyncoperation"]).status_code == 200
+
+
+def test_a_build_from_docker_hub_meets_the_limit_of_pulls(arm: InProcessArm, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "Hub").write_text("ARG BASE=python:3.11\nFROM mcr.microsoft.com/x:1 AS first\nFROM ${BASE}\n")
+    (tmp_path / "Own").write_text("FROM mcr.microsoft.com/x:1 AS first\nFROM scratch\n")
+    registry_limits.check_bases(tmp_path, "Hub", {}, arm.services)
+    on(arm, "docker-hub-limit")
+    registry_limits.check_bases(tmp_path, "Own", {}, arm.services)
+    registry_limits.check_bases(tmp_path, "Hub", {"BASE": "mcr.microsoft.com/python:3.11"}, arm.services)
+    with pytest.raises(BuildFailedError, match=r"line 3: FROM \$\{BASE\}: toomanyrequests: You have reached"):
+        registry_limits.check_bases(tmp_path, "Hub", {}, arm.services)
+
+
+def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: InProcessArm) -> None:  # noqa: F811
+    principal = arm.services.settings.principal_id
+    ordinary, other = (
+        kept(arm, REGISTRY),
+        kept(arm, f"{REGISTRY}2", properties={"roleAssignmentMode": "AbacRepositoryPermissions"}),
+    )
+
+    def give(role: str, scope: str) -> None:
+        assert arm.put(assignment(scope), body(principal, role), ROLES).status_code == 201
+
+    def may(registry: Resource) -> bool:
+        return registry_access.principal_may_pull(principal, registry, arm.services)
+
+    for each in (ordinary, other):
+        give(roles.ACR_PULL, each.id.text)
+    assert (may(ordinary), may(other)) == (True, False)
+    on(arm, "abac-registries")
+    assert not may(ordinary)
+    for each in (ordinary, other):
+        give(READER, each.id.text)
+    assert (may(ordinary), may(other)) == (True, True)
+
+
+def container_group(image: str, **properties: Any) -> dict[str, Any]:
+    resources = {"requests": {"cpu": 1, "memoryInGB": 1}}
+    containers = [{"name": "main", "properties": {"image": image, "resources": resources}}]
+    return {"location": "westeurope", "properties": {"osType": "Linux", "containers": containers, **properties}}
+
+
+def test_an_image_of_docker_hub_meets_its_registry_s_error(calm: Sky) -> None:
+    path = f"{calm.group()}/providers/Microsoft.ContainerInstance/containerGroups/one"
+    calm.fault("weather", "registry-error")
+    refused = calm.put(path, GROUPS, container_group("nginx:1"))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "RegistryErrorResponse")
+    other = calm.put(path, GROUPS, container_group("mcr.microsoft.com/x:1"))
+    assert other.json()["error"]["code"] == "InaccessibleImage"  # which nobody built
+
+
+def test_a_group_in_a_subnet_without_a_nat_gateway_reaches_nothing(arm: InProcessArm) -> None:  # noqa: F811
+    subnet = f"{NETWORK}/subnets/one"
+    kept(arm, subnet, properties={})
+    asked = container_group("mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu", subnetIds=[{"id": subnet}])
+    container_group_images.check_access("one", asked, arm.services)
+    on(arm, "no-way-out")
+    with pytest.raises(ArmError, match="InaccessibleImage") as refused:
+        container_group_images.check_access("one", asked, arm.services)
+    assert "The subnet one has no NAT gateway" in refused.value.details[0].message
+
+
+def test_a_subnet_with_a_nat_gateway_leads_out(arm: InProcessArm) -> None:  # noqa: F811
+    path = f"{NETWORK}/subnets/one"
+    on(arm, "no-way-out")
+    kept(arm, path, properties={"natGateway": {"id": "/subscriptions/x"}})
+    assert reach.leads_nowhere([{"id": path}], arm.services) == ""
+    kept(arm, path, properties={})
+    assert reach.leads_nowhere([{"id": path}], arm.services) == "one"
+    assert reach.leads_nowhere([{"id": f"{path}-elsewhere"}], arm.services) == ""

@@ -1,0 +1,128 @@
+"""The subscription: a provider that isn't registered, policies, throttling, and names that deleted workspaces keep."""
+
+import uuid
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+
+from localazure.weather import throttling
+from localazure.weather.deleted_logs import DAYS
+from tests.support.embedded import SUBSCRIPTION
+from tests.support.sky import Sky
+
+LOGS, SETTINGS, VAULTS, PROVIDERS, GROUPS = "2023-09-01", "2021-05-01-preview", "2024-11-01", "2022-12-01", "2024-03-01"
+STORAGE = "2024-01-01"
+INSIGHTS = f"/subscriptions/{SUBSCRIPTION}/providers/microsoft.insights"
+
+
+def logs(server: Sky, group: str, location: str = "westeurope") -> httpx.Response:
+    path = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs"
+    return server.put(path, LOGS, {"location": location, "properties": {}})
+
+
+def setting(server: Sky, group: str) -> httpx.Response:
+    workspace = logs(server, group).json()["id"]
+    vault = f"{group}/providers/Microsoft.KeyVault/vaults/kv{uuid.uuid4().hex[:12]}"
+    properties = {
+        "tenantId": server.identity.tenant_id,
+        "sku": {"family": "A", "name": "standard"},
+        "enableRbacAuthorization": True,
+    }
+    made = server.made(vault, VAULTS, {"location": "westeurope", "properties": properties})["id"]
+    body = {"properties": {"workspaceId": workspace, "logs": [{"category": "AuditEvent", "enabled": True}]}}
+    return server.put(f"{made}/providers/microsoft.insights/diagnosticSettings/all", SETTINGS, body)
+
+
+def test_diagnostic_settings_want_a_registered_provider(rough: Sky) -> None:
+    group = rough.group()
+    refused = setting(rough, group)
+    assert refused.status_code == 409
+    message = f"The subscription '{SUBSCRIPTION}' is not registered to use microsoft.insights."
+    assert refused.json() == {"code": "Conflict", "message": message}  # no envelope, so that clients don't know the code
+    assert rough.get(INSIGHTS, PROVIDERS).json()["registrationState"] == "NotRegistered"
+    registered = rough.post(f"{INSIGHTS}/register", PROVIDERS)
+    assert (registered.status_code, registered.json()["registrationState"]) == (200, "Registered")
+    assert setting(rough, group).status_code == 200
+    rough.post(f"{INSIGHTS}/unregister", PROVIDERS)
+    assert setting(rough, group).status_code == 409
+
+
+def test_in_calm_weather_every_provider_is_registered(calm: Sky) -> None:
+    calm.post(f"{INSIGHTS}/register", PROVIDERS)
+    assert calm.get(INSIGHTS, PROVIDERS).json()["registrationState"] == "Registered"
+    assert setting(calm, calm.group()).status_code == 200
+
+
+def account(server: Sky, group: str, **properties: Any) -> httpx.Response:
+    path = f"{group}/providers/Microsoft.Storage/storageAccounts/st{uuid.uuid4().hex[:12]}"
+    given = {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2", "properties": properties}
+    return server.put(path, STORAGE, given)
+
+
+def test_a_policy_denies_a_value_and_says_which_assignment_it_was(calm: Sky) -> None:
+    group = calm.group()
+    denied = {"path": "*/storageAccounts/*", "property": "properties.allowSharedKeyAccess", "value": "true"}
+    calm.fault("policy-deny", "no-keys", **denied)
+    refused = account(calm, group, allowSharedKeyAccess=True)
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"]) == (403, "RequestDisallowedByPolicy")
+    assert "was disallowed by policy. Policy identifiers: '" in error["message"]
+    assert "policyAssignments/no-keys" in error["message"]
+    [violation] = error["additionalInfo"]
+    [evaluated] = violation["info"]["evaluationDetails"]["evaluatedExpressions"]
+    assert violation["info"]["policyAssignmentName"] == "no-keys"
+    assert (evaluated["path"], evaluated["expressionValue"]) == ("properties.allowSharedKeyAccess", True)
+    assert account(calm, group, allowSharedKeyAccess=False).is_success
+    assert account(calm, group).is_success
+
+
+def test_a_policy_without_a_value_denies_every_one(calm: Sky) -> None:
+    group = calm.group()
+    calm.fault("policy-deny", "no-keys", property="properties.allowSharedKeyAccess")
+    assert account(calm, group, allowSharedKeyAccess=False).status_code == 403
+
+
+def test_a_policy_adds_a_tag_that_is_not_there(calm: Sky) -> None:
+    calm.fault("policy-tag", "cost", tag="cost-center", value="42")
+    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{uuid.uuid4().hex[:12]}"
+    made = calm.made(path, GROUPS, {"location": "westeurope", "tags": {"team": "vision"}})
+    assert made["tags"] == {"team": "vision", "cost-center": "42"}
+    again = calm.made(path, GROUPS, {"location": "westeurope", "tags": {"Cost-Center": "7"}})
+    assert again["tags"] == {"Cost-Center": "7"}
+
+
+def test_requests_beyond_a_bucket_are_throttled_until_it_fills_again(calm: Sky) -> None:
+    group = calm.group()
+    path = f"{group}?api-version={GROUPS}"
+    calm.fault("weather", "throttling")
+    calm.weather.allowances.clear()
+    services: Any = SimpleNamespace(weather=calm.weather, clock=calm.time)
+    for _ in range(250):
+        throttling.check("GET", SUBSCRIPTION, services)
+    refused = calm.client.get(path)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert refused.json()["error"]["code"] == "SubscriptionRequestsThrottled"
+    assert calm.put(group, GROUPS, {"location": "westeurope"}).status_code == 200  # writes have a bucket of their own
+    calm.time.move(1)
+    assert [calm.client.get(path).status_code for _ in range(26)] == [200] * 25 + [429]
+
+
+def test_a_deleted_workspace_of_logs_keeps_its_name_and_comes_back(rough: Sky) -> None:
+    group = rough.group()
+    first = logs(rough, group).json()
+    rough.delete(first["id"], LOGS)
+    elsewhere = logs(rough, group, "northeurope")
+    assert (elsewhere.status_code, elsewhere.json()["error"]["message"]) == (409, "The workspace name 'logs' is not unique.")
+    again = logs(rough, group).json()
+    assert again["properties"]["customerId"] == first["properties"]["customerId"]
+    rough.delete(first["id"], LOGS, force="true")
+    assert logs(rough, group, "northeurope").json()["properties"]["customerId"] != first["properties"]["customerId"]
+    assert DAYS == 14
+
+
+def test_in_calm_weather_it_is_gone(calm: Sky) -> None:
+    group = calm.group()
+    first = logs(calm, group).json()
+    calm.delete(first["id"], LOGS)
+    assert logs(calm, group, "northeurope").json()["properties"]["customerId"] != first["properties"]["customerId"]
