@@ -30,15 +30,6 @@ __all__ = ["DEFAULT_RESTART_POLICY", "DEFAULT_SKU", "INVALID", "check", "group_r
 DEFAULT_SKU = container_instances.STANDARD
 ZONES = ("1", "2", "3")
 
-_GROUP_LEFT_OUT = (
-    "confidentialComputeProperties",
-    "containerGroupProfile",
-    "encryptionProperties",
-    "extensions",
-    "standbyPoolProfile",
-)
-_CONTAINER_LEFT_OUT = ("configMap", "securityContext")
-
 
 def check(change: Change) -> None:
     """All that can be said from the request, and from what was there before."""
@@ -145,20 +136,13 @@ def _fixed(properties: Body) -> list[tuple[str, str, Any]]:
 
 
 def _check_left_out(body: Body) -> None:
-    """Properties that this server has no behaviour for are refused, so that nobody relies on what doesn't happen."""
+    """What nobody could use without its behaviour. Other parts without one are kept and shown: docs/limits.md."""
     properties = body["properties"]
     if properties["osType"] == "Windows":
         raise not_implemented("Windows containers")
-    for name in _GROUP_LEFT_OUT:
-        if properties.get(name):
-            raise not_implemented(f"'properties.{name}' of a container group")
-    if properties.get("sku") == container_instances.CONFIDENTIAL:
-        raise not_implemented(f"container groups whose sku is '{properties['sku']}'")
+    if properties.get("containerGroupProfile"):
+        raise not_implemented("'properties.containerGroupProfile' of a container group, which holds its containers")
     for container in all_containers(body):
-        for name in _CONTAINER_LEFT_OUT:
-            # With nothing in it where the user gave nothing: the Azure CLI always sends a configMap.
-            if any((container["properties"].get(name) or {}).values()):
-                raise not_implemented(f"'{name}' of a container")
         paths = [mount["mountPath"].rstrip("/") for mount in container["properties"].get("volumeMounts") or []]
         if any(one.startswith(f"{other}/") for one in paths for other in paths):
             raise not_implemented("a volume that is mounted below another volume")

@@ -83,7 +83,7 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
 CATEGORY_GROUPS = ("allLogs", "audit")
 METRICS = ("AllMetrics",)
 MOST = 5  # Microsoft Learn, azure-monitor/essentials/diagnostic-settings: settings of one resource
-_LEFT_OUT = ("eventHubAuthorizationRuleId", "eventHubName", "marketplacePartnerId", "serviceBusRuleId", "storageAccountId")
+SINKS = ("workspaceId", "storageAccountId", "eventHubAuthorizationRuleId", "marketplacePartnerId", "serviceBusRuleId")
 
 
 class DiagnosticSettings(Kind):
@@ -112,8 +112,9 @@ class DiagnosticSettings(Kind):
             raise ArmError(409, "Conflict", message)
         same = [one for one in others if _same_sink(one.properties, change.properties)]
         if same:
+            sink = _same_sink(same[0].properties, change.properties)
             message = (
-                f"Data sink '{change.properties['workspaceId']}' is already used in diagnostic setting '{same[0].id.name}' for "
+                f"Data sink '{sink}' is already used in diagnostic setting '{same[0].id.name}' for "
                 f"category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be reused in different settings "
                 "on the same category for the same resource."
             )
@@ -140,14 +141,13 @@ def _of(scope: str, services: Services) -> list[Resource]:
 
 def _check_destination(change: Change) -> None:
     properties = change.body.setdefault("properties", {})
-    for name in _LEFT_OUT:
-        if properties.get(name):
-            raise not_implemented(f"'properties.{name}' of a diagnostic setting")
     given = properties.get("workspaceId")
     target = "properties.workspaceId"
-    if not given:
+    if not any(properties.get(name) for name in SINKS):
         message = "At least one data sink needs to be specified."
         raise ArmError(400, "BadRequest", message, target=target)
+    if not given:
+        return  # storage accounts, event hubs and partners are kept by their ids
     parsed = parse(given)
     is_one = parsed is not None and parsed.is_type(azure_types.LOG_WORKSPACE.arm_type)
     if parsed is None or not is_one or change.services.store.get(parsed.key) is None:
@@ -176,8 +176,12 @@ def _enabled(properties: Body) -> set[str]:
     return {str(log.get("category") or log.get("categoryGroup")) for log in properties.get("logs") or [] if log.get("enabled")}
 
 
-def _same_sink(one: Body, other: Body) -> bool:
-    return str(one.get("workspaceId")).lower() == str(other.get("workspaceId")).lower() and bool(_enabled(one) & _enabled(other))
+def _same_sink(one: Body, other: Body) -> str:
+    """The sink that two settings have in common for a category; "" where there is none."""
+    if not _enabled(one) & _enabled(other):
+        return ""
+    shared = (str(one[name]) for name in SINKS if one.get(name) and str(one[name]).lower() == str(other.get(name)).lower())
+    return next(shared, "")
 
 
 def _shared(one: Body, other: Body) -> str:

@@ -201,9 +201,8 @@ def _check_container(container: Body, path: str, secrets: set[str | None], seen:
     if not container.get("image"):
         message = f"Container with name '{name}' must have an 'Image' property specified."
         raise ArmError(400, "ContainerAppImageRequired", message, target=f"{path}.image")
-    for left_out in ("volumeMounts", "probes"):
-        if container.get(left_out):
-            raise not_implemented(f"'{left_out}' of a job's container")
+    if container.get("volumeMounts"):
+        raise not_implemented("'volumeMounts' of a job's container")
     for word in [*(container.get("command") or []), *(container.get("args") or [])]:
         if "\0" in word:
             raise _bad(f"The command of container '{name}' holds a null character.", f"{path}.command")

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, environment_profiles
@@ -20,16 +20,6 @@ DOMAIN_SUFFIX = "azurecontainerapps.local"
 EVENTS = "container-apps"  # first part of the paths that event streams and logs are read at
 LOG_DESTINATIONS = ("log-analytics", "azure-monitor", "none", "")
 STATES = {"Creating": "Waiting", "Updating": "Waiting", "Deleting": "ScheduledForDelete"}  # ours -> the service's
-_LEFT_OUT = (
-    "appInsightsConfiguration",
-    "customDomainConfiguration",
-    "daprAIConnectionString",
-    "daprAIInstrumentationKey",
-    "diskEncryptionConfiguration",
-    "ingressConfiguration",
-    "openTelemetryConfiguration",
-    "vnetConfiguration",
-)
 
 
 class ManagedEnvironments(Kind):
@@ -58,12 +48,7 @@ class ManagedEnvironments(Kind):
             )
 
     def check(self, change: Change) -> None:
-        properties = change.body.setdefault("properties", {})
-        for name in _LEFT_OUT:
-            if properties.get(name):
-                raise not_implemented(f"'properties.{name}' of a managed environment")
-        if properties.get("zoneRedundant"):
-            raise not_implemented("zone-redundant managed environments: they need a virtual network")
+        change.body.setdefault("properties", {})
         environment_profiles.check(change.body, change.previous, change.as_of)
         attached_identities.check(change)
         _check_logs(change)

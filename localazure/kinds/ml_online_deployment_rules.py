@@ -16,7 +16,6 @@ from azure_gpu.catalog.services.machine_learning.traffic import MOST_DEPLOYMENTS
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_quotas, ml_online_refusals as refusals
@@ -35,7 +34,6 @@ def check(change: Change) -> None:
     properties = change.properties
     kind = KUBERNETES if endpoint.properties.get("compute") else catalog.MANAGED
     _check_kind(change, endpoint, kind)
-    _refuse_unserved(properties)
     _check_durations(properties)
     instances = _instances(change.body)
     found = [*errors(catalog.deployment_problems(_request(change, kind, instances), change.as_of)), *_numbers(properties, kind)]
@@ -62,14 +60,6 @@ def _check_kind(change: Change, endpoint: Resource, kind: str) -> None:
         raise refusals.invalid(f"A deployment lies where its endpoint does, in {endpoint.location}.", "location")
     if endpoint.state not in ("Succeeded", "Updating"):
         raise refusals.invalid(f"The endpoint '{endpoint.id.name}' is {endpoint.state}.", "name")
-
-
-def _refuse_unserved(properties: Body) -> None:
-    for name in ("dataCollector", "startupProbe"):
-        if properties.get(name):
-            raise not_implemented(f"'{name}' of an online deployment")
-    if properties.get("appInsightsEnabled"):
-        raise not_implemented("'appInsightsEnabled' of an online deployment, whose logs are read with getLogs")
 
 
 def _check_durations(properties: Body) -> None:

@@ -7,7 +7,6 @@ import ipaddress
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals
@@ -16,7 +15,6 @@ from localazure.kinds.network_virtual import prefixes
 from localazure.services import Services
 
 _FIRST = 4  # the first address of a subnet that Azure gives out
-_LEFT_OUT = ("applicationGatewayBackendAddressPools", "loadBalancerBackendAddressPools", "loadBalancerInboundNatRules")
 
 
 class NetworkInterfaces(NetworkKind):
@@ -36,9 +34,6 @@ class NetworkInterfaces(NetworkKind):
         properties = each.get("properties") or {}
         if not each.get("name"):
             raise refusals.invalid("An IP configuration needs a name.", "properties.ipConfigurations.name")
-        for name in _LEFT_OUT:
-            if properties.get(name):
-                raise not_implemented(f"'{name}' of a network interface")
         subnet_id = check_reference(properties.get("subnet"), change, azure_types.SUBNET.arm_type)
         if not subnet_id:
             raise refusals.invalid("An IP configuration names its subnet.", "properties.ipConfigurations.properties.subnet")

@@ -20,7 +20,6 @@ from localazure.services import Services
 TIMEOUT_SECONDS = 3600  # the service's default; `timeout` changes it
 RUN_ID = "{{.Run.ID}}"  # in an image's name, the run's id
 LOGIN_SUFFIX = ".azurecr.local"
-_LEFT_OUT = ("agentPoolName", "logTemplate")
 
 
 def login_server(registry: str) -> str:
@@ -35,12 +34,6 @@ def check(request: Body, registry: str, where: str) -> None:
     platform = request["platform"]
     if platform["os"].lower() != "linux" or (platform.get("architecture") or "amd64").lower() != "amd64":
         raise not_implemented("builds for a platform other than Linux on amd64")
-    for name in _LEFT_OUT:
-        if request.get(name):
-            raise not_implemented(f"'{name}' of a run request")
-    for name in ("noCache", "isArchiveEnabled"):
-        if request.get(name):
-            raise not_implemented(f"'{name}: true' of a run request")
     if (request.get("credentials") or {}).get("customRegistries"):
         raise not_implemented("credentials of other registries in a run request")
     if not request.get("sourceLocation"):

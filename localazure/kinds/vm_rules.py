@@ -25,18 +25,6 @@ from localazure.kinds.network_refusals import missing_reference
 from localazure.machines import cloud_init, model
 from localazure.services import SUBSCRIPTION
 
-_LEFT_OUT = (
-    "additionalCapabilities",
-    "applicationProfile",
-    "availabilitySet",
-    "capacityReservation",
-    "extensionsTimeBudget",
-    "host",
-    "hostGroup",
-    "placement",
-    "proximityPlacementGroup",
-    "virtualMachineScaleSet",
-)
 _SIZE = re.compile(r"(?:Standard|Basic)_[A-Z]+\d[A-Za-z0-9_-]*")
 _NOT_ADMINS = frozenset(
     {
@@ -80,9 +68,6 @@ def _resized(change: Change) -> bool:
 
 
 def _check_imitated(properties: Body) -> None:
-    for name in _LEFT_OUT:
-        if properties.get(name):
-            raise not_implemented(f"'{name}' of a virtual machine")
     network: Body = properties.get("networkProfile") or {}
     if network.get("networkInterfaceConfigurations"):
         raise not_implemented("network interfaces that a virtual machine makes itself (networkInterfaceConfigurations)")
@@ -90,13 +75,11 @@ def _check_imitated(properties: Body) -> None:
     disk: Body = storage.get("osDisk") or {}
     if _spelt(disk, "FromImage") not in ("FromImage", ""):
         raise not_implemented(f"an operating system's disk with the createOption '{disk['createOption']}'")
-    if disk.get("vhd") or disk.get("encryptionSettings"):
-        raise not_implemented("unmanaged disks, and Azure Disk Encryption")
+    if disk.get("vhd"):
+        raise not_implemented("unmanaged disks")
     for each in storage.get("dataDisks") or ():
         if _spelt(each, "Empty", "Attach") not in ("Empty", "Attach"):
             raise not_implemented(f"a data disk with the createOption '{each.get('createOption')}'")
-    if (properties.get("osProfile") or {}).get("secrets"):
-        raise not_implemented("'osProfile.secrets' of a virtual machine")
 
 
 def _spelt(disk: Body, *known: str) -> str:
@@ -292,8 +275,6 @@ def _check_own_image(change: Change, given: str, boots: tuple[str, ...]) -> None
 def _check_security(change: Change) -> None:
     security: Body = change.properties.get("securityProfile") or {}
     kind = str(security.get("securityType") or "")
-    if kind == "ConfidentialVM":
-        raise not_implemented("confidential virtual machines")
     if security.get("uefiSettings") and kind != "TrustedLaunch":
         raise refusals.bad_request(
             "Use of UEFI settings is not supported without the security type TrustedLaunch.", "securityProfile"

@@ -151,18 +151,7 @@ def test_a_request_without_memory_is_refused_with_the_services_code(azure: Embed
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
-        ({"confidentialComputeProperties": {"ccePolicy": "eyJ9"}}, "'properties.confidentialComputeProperties'"),
-        (
-            {"encryptionProperties": {"keyName": "k", "keyVersion": "1", "vaultBaseUrl": "https://v"}},
-            "'properties.encryptionProperties'",
-        ),
-        (
-            {"extensions": [{"name": "e", "properties": {"extensionType": "kube-proxy", "version": "1"}}]},
-            "'properties.extensions'",
-        ),
         ({"containerGroupProfile": {"id": "/p"}}, "'properties.containerGroupProfile'"),
-        ({"standbyPoolProfile": {"id": "/p"}}, "'properties.standbyPoolProfile'"),
-        ({"sku": "Confidential"}, "sku is 'Confidential'"),
         ({"osType": "Windows"}, "Windows containers"),
     ],
 )

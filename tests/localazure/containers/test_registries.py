@@ -174,8 +174,7 @@ def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: Embed
     ("request_part", "said"),
     [
         ({"platform": {"os": "Windows"}}, "Linux"),
-        ({"noCache": True}, "noCache"),
-        ({"agentPoolName": "pool"}, "agentPoolName"),
+        ({"credentials": {"customRegistries": {"docker.io": {}}}}, "credentials of other registries"),
     ],
 )
 def test_what_is_not_imitated_of_a_run_is_refused_by_name(

@@ -72,7 +72,6 @@ WRONG: list[tuple[str, dict[str, Any], int, str, str]] = [
         "BadRequest",
         "UEFI",
     ),
-    ("an availability set", {"availabilitySet": {"id": "/x"}}, 501, "NotImplemented", "'availabilitySet' of a virtual machine"),
 ]
 
 
