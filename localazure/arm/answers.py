@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from localazure import shapes
+from localazure.arm import asked_version
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
@@ -18,7 +19,14 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
     body = without_secrets(kind, kind.view(resource, services))
     if kind.shows_state:
         body["properties"] = {"provisioningState": resource.state, **body.get("properties", {})}
-    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
+    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **_of_asked_version(kind, body)}
+
+
+def _of_asked_version(kind: Kind, body: Body) -> Body:
+    version = asked_version.asked()
+    if version in ("", shapes.default_api_version(kind.azure_type)):
+        return body
+    return shapes.without_other_versions(shapes.arm_shape(kind.azure_type), body, version)
 
 
 def without_secrets(kind: Kind, body: Body) -> Body:

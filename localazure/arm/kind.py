@@ -157,10 +157,6 @@ class Kind:
         """The service's refusal of a name. `allowed` says the rule in words."""
         return ArmError(400, "InvalidResourceName", f"Resource name {name} is invalid. It takes {allowed}.", target="name")
 
-    def read(self, body: Body) -> Body:
-        """`body` as the service reads it, where it takes more than its description says. Asked before the shape is judged."""
-        return body
-
     def normalise(self, body: Body) -> Body:
         """Spellings that the service takes beside its own, turned into its own.
 

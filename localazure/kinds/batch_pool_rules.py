@@ -12,7 +12,6 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.autoscale_formula import formula_problems
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
@@ -28,8 +27,6 @@ _WAYS_TO_MOUNT = (
     "cifsMountConfiguration",
     "nfsMountConfiguration",
 )
-# Of API version 2025-06-01, which azure-mgmt-batch 19 sends; the shapes here are those of 2024-07-01.
-_LATER = ("jobDefaultOrder", "diskEncryptionSet", "customerManagedKey", "ipTags", "ipFamilies", "proxyAgentSettings")
 
 
 def check(change: Change, defaults: Body) -> None:
@@ -57,8 +54,8 @@ def check(change: Change, defaults: Body) -> None:
             raise refusal(409, "PoolQuotaReached", "Pool quota for the account has been reached.")
 
 
-def refuse_other_versions(body: Body) -> None:
-    """ArmError for what other API versions have, in a body whose properties this one doesn't know."""
+def refuse_cloud_services(body: Body) -> None:
+    """ArmError for pools of cloud services, which earlier API versions have."""
     properties = body.get("properties")
     deployment = properties.get("deploymentConfiguration") if isinstance(properties, dict) else None
     if isinstance(deployment, dict) and "cloudServiceConfiguration" in deployment:
@@ -66,15 +63,6 @@ def refuse_other_versions(body: Body) -> None:
         end = feature.lifecycle.end
         reason = f"{feature.what[0].upper()}{feature.what[1:]} ended{f' on {end.day}' if end else ''}: {feature.fix}."
         raise invalid_value(path, reason)
-    found = next((name for name in _LATER if _holds(properties, name)), None)
-    if found is not None:
-        raise not_implemented(f"'{found}' of a Batch pool, which API version 2025-06-01 has")
-
-
-def _holds(value: object, name: str) -> bool:
-    if isinstance(value, dict):
-        return name in value or any(_holds(each, name) for each in value.values())
-    return isinstance(value, list) and any(_holds(each, name) for each in value)
 
 
 def _check_required(properties: Body) -> None:
