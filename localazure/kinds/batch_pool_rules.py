@@ -6,7 +6,6 @@ its code alone.
 
 import re
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.batch import pools, service as batch
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
@@ -18,6 +17,7 @@ from localazure.kinds import attached_identities, batch_packages, batch_pool_cha
 from localazure.kinds.batch_pool_requests import AUTO, MACHINE, request_of, system_of
 from localazure.kinds.batch_refusals import invalid_value, missing, of_problems, refusal
 from localazure.kinds.gallery_images import image_at
+from localazure.kinds.problem_refusals import of_service
 from localazure.services import SUBSCRIPTION
 
 _SIZE_NAME = re.compile(r"[A-Za-z]+_[A-Za-z0-9_-]+")
@@ -92,9 +92,9 @@ def _check_catalog(change: Change, account: Resource) -> None:
     """Every error of the catalog. Of a pool that is there, only those about what can change: images and sizes end later."""
     request = request_of(change.body, account)
     if change.previous is None:
-        found = errors(pools.problems(request, change.as_of))
+        found = of_service(pools.problems(request, change.as_of))
     else:
-        about_all = errors(pools.check(request, change.as_of))
+        about_all = of_service(pools.check(request, change.as_of))
         found = [each for each in about_all if each.path.split(".")[1] in batch_pool_changes.UPDATABLE]
     if found:
         raise of_problems(found)
@@ -102,7 +102,7 @@ def _check_catalog(change: Change, account: Resource) -> None:
 
 def _check_formula(properties: Body) -> None:
     auto = (properties.get("scaleSettings") or {}).get("autoScale")
-    found = errors(formula_problems(auto["formula"], f"{AUTO}.formula")) if auto else []
+    found = of_service(formula_problems(auto["formula"], f"{AUTO}.formula")) if auto else []
     if found:
         details = {"Reason": " ".join(f"{each.message[0].upper()}{each.message[1:]}." for each in found)}
         message = "The specified autoscaling formula has a syntax error."

@@ -9,7 +9,7 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 
 from typing import Any
 
-from azure_gpu.catalog.problems import Code, errors
+from azure_gpu.catalog.problems import Code
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
 from localazure.arm.errors import ArmError, not_implemented
@@ -24,6 +24,7 @@ from localazure.kinds import (
 )
 from localazure.kinds.container_group_form import DEFAULT_RESTART_POLICY, INVALID
 from localazure.kinds.container_group_specs import all_containers
+from localazure.kinds.problem_refusals import of_service
 
 __all__ = ["DEFAULT_RESTART_POLICY", "DEFAULT_SKU", "INVALID", "check", "group_request"]
 
@@ -60,7 +61,7 @@ def _refuse(refusals: list[ArmError]) -> None:
 
 def _service_refusal(change: Change, request: GroupRequest) -> ArmError | None:
     """What the service doesn't sell at the request's date: `catalog.services.container_instances`."""
-    problems = errors(container_instances.check(request, change.as_of))
+    problems = of_service(container_instances.check(request, change.as_of))
     if not problems:
         return None
     refused = problem_refusals.refusal(problems, INVALID)

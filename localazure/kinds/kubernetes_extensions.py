@@ -4,7 +4,6 @@ What it would put into the cluster (a router, controllers, a scheduler) doesn't 
 Rules: the catalog's. Codes are assumed.
 """
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.machine_learning import extension
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE, ExtensionRequest
 from azure_gpu.catalog.sizes import SIZES
@@ -15,7 +14,7 @@ from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_pools
 from localazure.kinds.ml_kind import system_data
-from localazure.kinds.problem_refusals import refusal
+from localazure.kinds.problem_refusals import of_service, refusal
 from localazure.services import Services
 
 VERSION = "1.1"  # of what isn't installed: the line of versions that is current
@@ -52,7 +51,7 @@ class KubernetesExtensions(Kind):
         if change.creating and others:
             message = f"An extension of the type {EXTENSION_TYPE} is installed on the cluster as '{others[0].id.name}'."
             raise ArmError(409, "ExtensionAlreadyExists", message)
-        found = errors(extension.extension_problems(_request(change, cluster), change.as_of))
+        found = of_service(extension.extension_problems(_request(change, cluster), change.as_of))
         if found:
             raise refusal(found, "BadRequest")
 

@@ -28,7 +28,6 @@ def login_server(registry: str) -> str:
 
 def check(request: Body, registry: str, where: str) -> None:
     """ArmError for what can't be built. `where`: the request's own path in the body, "" for the whole body."""
-    # The service's own codes for a bad request aren't known: InvalidRunRequest and InvalidImageName are ours.
     if request["type"] != "DockerBuildRequest":
         raise not_implemented(f"runs of type '{request['type']}'; DockerBuildRequest is")
     platform = request["platform"]
@@ -39,7 +38,7 @@ def check(request: Body, registry: str, where: str) -> None:
     if not request.get("sourceLocation"):
         raise ArmError(
             400,
-            "InvalidRunRequest",
+            "BadRequest",
             "A Docker build needs a sourceLocation: a git URL with commit and folder, <url>#<commit>:<folder>, or the "
             "relativePath of an uploaded context.",
             target=f"{where}sourceLocation",
@@ -113,7 +112,7 @@ def _reference(registry: str, name: str, run_id: str, where: str) -> ImageRefere
     parsed = image_reference.parse(f"{login}/{relative}")
     if parsed is None or parsed.digest:
         reason = problems[0].message if problems else "an image that is built has a tag, not a digest"
-        raise ArmError(400, "InvalidImageName", f"'{name}' in imageNames: {reason}.", target=f"{where}imageNames")
+        raise ArmError(400, "BadRequest", f"'{name}' in imageNames: {reason}.", target=f"{where}imageNames")
     return parsed
 
 

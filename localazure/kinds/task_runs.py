@@ -28,10 +28,9 @@ class TaskRuns(Kind):
         return {"listDetails": self.list_details}
 
     def check(self, change: Change) -> None:
-        # The service's own codes for a bad request aren't known: InvalidRunRequest and InvalidImageName are ours.
         request = change.properties.get("runRequest")
         if not request:
-            raise ArmError(400, "InvalidRunRequest", "A task run needs a runRequest.", target="properties.runRequest")
+            raise ArmError(400, "BadRequest", "A task run needs a runRequest.", target="properties.runRequest")
         registry_builds.check(request, change.id.scope.rsplit("/", 1)[-1], "properties.runRequest.")
 
     async def provision(self, change: Change) -> Body:

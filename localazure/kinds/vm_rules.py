@@ -8,7 +8,6 @@ import re
 
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
@@ -22,6 +21,7 @@ from localazure.kinds import attached_identities, vm_quotas, vm_refusals as refu
 from localazure.kinds.gallery_images import image_at
 from localazure.kinds.network_interfaces import machine_of
 from localazure.kinds.network_refusals import missing_reference
+from localazure.kinds.problem_refusals import of_service
 from localazure.machines import cloud_init, model
 from localazure.services import SUBSCRIPTION
 
@@ -213,7 +213,7 @@ def _check_size(change: Change, system: OperatingSystem) -> None:
         spot=vm_quotas.is_spot(change.properties),
         operating_system=system,
     )
-    found = errors(offers.check(use, change.as_of, prices=packaged()))
+    found = of_service(offers.check(use, change.as_of, prices=packaged()))
     if found:
         raise refusals.of_size(found, name, region)
 
@@ -236,7 +236,7 @@ def _check_image(change: Change) -> None:
     version = str(change.properties["storageProfile"]["imageReference"].get("version") or "latest")
     urn = f"{str(reference).replace('/', ':')}:{version}"
     path = "properties.storageProfile.imageReference"
-    found = errors(vm_images.image_problems(reference, change.as_of, path, IMAGES, size=size))
+    found = of_service(vm_images.image_problems(reference, change.as_of, path, IMAGES, size=size))
     if found:
         raise refusals.image_not_found(urn, found)
     plan: Body = change.body.get("plan") or {}

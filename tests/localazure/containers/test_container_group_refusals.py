@@ -120,7 +120,7 @@ def test_what_the_service_never_sold_or_sells_no_more_is_refused(
 ) -> None:
     status, error = refusal(azure, group, body)
     assert status == 400
-    assert said in error["message"]
+    assert said in f"{error['code']}: {error['message']}"
     assert azure.get(group_path(group, "one"), GROUP).status_code == 404
 
 
