@@ -1,8 +1,8 @@
 """What is known of Azure's answers, and from where: each refusal's code, each type's operations, and what runs for them here.
 
 A rank is the best that is known: *recorded* (a session with Azure shows it; name and date), *documented* (a page, an official
-example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` and `types.tsv` hold the rows that
-the code can't tell, `recorded.tsv` which operations the sessions show.
+example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` has the codes of refusals,
+`recorded.tsv` which operations the sessions show, and `runs.tsv` what runs for a type; `coverage` makes the page of them.
 """
 
 import functools
@@ -66,6 +66,14 @@ _SERVICES = {
 }
 
 
+class Session(NamedTuple):
+    """The last recorded session that shows an operation."""
+
+    name: str
+    date: str
+    api_version: str
+
+
 class Refusal(NamedTuple):
     service: str
     code: str
@@ -84,6 +92,18 @@ def refusals() -> Mapping[tuple[str, str], Refusal]:
     """By service and code."""
     rows = [Refusal(service, code, cast(Rank, rank), source) for service, code, rank, source in read("refusals.tsv")]
     return {(row.service, row.code): row for row in rows}
+
+
+@functools.cache
+def recorded() -> Mapping[tuple[str, str], Session]:
+    """By ARM type and operation: `PUT`, `GET list`, `POST listKeys`."""
+    return {(arm_type, operation): Session(*rest) for arm_type, operation, *rest in read("recorded.tsv")}
+
+
+@functools.cache
+def runs() -> Mapping[str, str]:
+    """By ARM type: what runs for it. Of a type without a row everything is kept and shown."""
+    return {arm_type: words for arm_type, words in read("runs.tsv")}
 
 
 def read(name: str) -> Sequence[Sequence[str]]:

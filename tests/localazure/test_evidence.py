@@ -1,7 +1,11 @@
 """Each refusal of the embedded Azure has its evidence, and none is in words of the program's own."""
 
+from pathlib import Path
+
 from azure_gpu.catalog.problems import Code
 from localazure import evidence
+from localazure.evidence import coverage
+from localazure.kinds import ALL
 from tests.support.refusal_codes import all_of
 
 NOT_IMITATED = "NotImplemented"  # 501, by name: no refusal of Azure's
@@ -27,3 +31,14 @@ def test_a_row_is_complete_and_a_recorded_one_names_a_session() -> None:
 def test_no_code_of_the_program_is_answered() -> None:
     ours = {code.value for code in Code}
     assert {each for each in all_of() if each.code in ours} == set()
+
+
+def test_the_page_is_current() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text(encoding="utf-8")
+    assert page == coverage.page(), "make docs"
+
+
+def test_what_is_recorded_or_runs_is_served() -> None:
+    served = {(kind.arm_type, operation) for kind in ALL for operation in coverage.operations(kind)}
+    assert set(evidence.recorded()) - served == set()
+    assert set(evidence.runs()) <= {kind.arm_type for kind in ALL}

@@ -27,6 +27,7 @@ class Found(NamedTuple):
     line: int
 
 
+@cache
 def all_of() -> list[Found]:
     return [each for path in sorted(ROOT.rglob("*.py")) for each in _of_module(path)]
 
@@ -121,10 +122,10 @@ def _named(name: str, function: ast.AST, path: Path) -> Iterator[str]:
     tree = _tree(path)
     for scope in (function, ast.Module([each for each in tree.body if isinstance(each, ast.Assign | ast.AnnAssign)], [])):
         for node in ast.walk(scope):
-            if (isinstance(node, ast.Assign) and any(name in _names(target) for target in node.targets)) or (
-                isinstance(node, ast.AnnAssign) and name in _names(node.target) and node.value is not None
-            ):
-                yield from _texts(node.value)
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            if any(name in _names(target) for target in targets):
+                value = getattr(node, "value", None)
+                yield from _texts(value) if value is not None else ()
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("localazure"):
             for alias in node.names:
