@@ -74,12 +74,13 @@ lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pyright
 
-docs: .venv/ready ## write every generated page again: settings, components, catalog, weather, the local stack's picture
+docs: .venv/ready ## write every generated page again: settings, components, catalog, coverage, weather, the stack's picture
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
 	$(PYTHON) -m operations catalog > docs/catalog.md
 	$(PYTHON) -m localazure.weather.page > docs/weather.md
+	$(PYTHON) -m localazure.evidence.coverage > docs/coverage.md
 	$(PYTHON) -m azure_gpu_operations.verbs README.md
 	$(PYTHON) -m operations graph --stack local --config-folder . --svg docs/local.svg
 

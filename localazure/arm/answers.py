@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from localazure import shapes
-from localazure.arm import system_data
+from localazure.arm import asked_version, system_data
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
@@ -22,7 +22,14 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
         body["properties"] = {"provisioningState": state, **body.get("properties", {})}
     if kind.has_system_data:
         body["systemData"] = system_data.of(resource, services)
-    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
+    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **_of_asked_version(kind, body)}
+
+
+def _of_asked_version(kind: Kind, body: Body) -> Body:
+    version = asked_version.asked()
+    if version in ("", shapes.default_api_version(kind.azure_type)):
+        return body
+    return shapes.without_other_versions(shapes.arm_shape(kind.azure_type), body, version)
 
 
 def without_secrets(kind: Kind, body: Body) -> Body:

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
-from localazure.arm import answers, checks, removal
+from localazure.arm import answers, asked_version, checks, removal
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Caller, Change, Kind, merged
@@ -50,9 +50,10 @@ class Changes:
             previous = checks.stored(kind, resource_id, self._store)
             if kind.patches_tags_alone:
                 return self._patch_tags(kind, previous, body)
-            whole = kind.patched(previous.body, body)
+            whole = kind.patched(previous.body, checks.known(kind, body))
             if "tags" in body:
                 whole["tags"] = body["tags"]
+            asked_version.forget()  # what is there may be of other versions
             return await self._put(kind, resource_id, whole, caller, kind.patched_status)
 
     def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:
@@ -63,7 +64,7 @@ class Changes:
         if changed:
             raise not_implemented(f"PATCH of '{changed[0]}' on '{kind.arm_type}', whose service changes tags by it")
         checks.tags(body)
-        checks.body_shape(kind, {**resource.body, "tags": body.get("tags", {})}, creating=False)
+        checks.body_shape(kind, {"tags": body.get("tags", {})}, creating=False)
         if "tags" in body:
             resource.body["tags"] = body["tags"]
             resource.changed_at = self._services.clock.stamp()
@@ -85,7 +86,7 @@ class Changes:
         checks.location(kind, body, resource_id, previous)
         checks.tags(body)
         body = policies.apply(resource_id, body, self._services, taggable=kind.location != "none")
-        body = checks.body_shape(kind, body, creating=previous is None)
+        body = checks.body_shape(kind, body)
         change = Change(
             id=resource_id,
             body=body,

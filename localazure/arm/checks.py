@@ -9,6 +9,7 @@ from azure_gpu.catalog import names, regions
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
+from localazure.arm import asked_version, unknown_members
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource, Store
@@ -168,18 +169,30 @@ def tags(body: Body) -> None:
             )
 
 
-def body_shape(kind: Kind, body: Body, *, creating: bool) -> Body:
-    """The body without what only the service may set. ArmError 400 with every problem and its path.
+def known(kind: Kind, body: Body) -> Body:
+    """A PATCH's body without what the service doesn't know. ArmError 400 where it refuses that."""
+    shape, version = shapes.arm_shape(kind.azure_type), asked_version.asked()
+    body = shapes.respelled(shape, body)
+    return _without_unknown(
+        kind, body, _unknown(shapes.body_problems(shape, body, creating=False, version=_other(kind))), version
+    )
 
-    Read-only properties are refused when creating and left out when updating, because clients PUT back what they GET.
+
+def body_shape(kind: Kind, body: Body, *, creating: bool = True) -> Body:
+    """The body without what only the service may set, and without what it doesn't know. ArmError 400 with every other problem.
+
+    Clients PUT back what they GET, so that read-only properties are left out, whether the resource is there or not.
     """
-    shape = shapes.arm_shape(kind.azure_type)
+    shape, version = shapes.arm_shape(kind.azure_type), asked_version.asked()
+    other = _other(kind)
     body = kind.read(_without(body, kind.shown_only))
-    checked = body if creating else shapes.without_read_only(shape, body)
-    problems = shapes.body_problems(shape, checked, creating=True)
+    checked = shapes.without_read_only(shape, body)
+    problems = shapes.body_problems(shape, checked, creating=creating, version=other)
     if problems and all(problem.kind != "type" for problem in problems):
-        checked = kind.normalise(shapes.respelled(shape, checked))
-        problems = shapes.body_problems(shape, checked, creating=True)
+        checked = kind.normalise(shapes.without_read_only(shape, shapes.respelled(shape, checked)))
+        problems = shapes.body_problems(shape, checked, creating=creating, version=other)
+    checked = _without_unknown(kind, checked, _unknown(problems), version)
+    problems = [problem for problem in problems if problem.kind != "unknown"]
     if problems:
         details = [ArmError(400, "InvalidRequestContent", problem.message, target=problem.path) for problem in problems]
         raise ArmError(
@@ -202,6 +215,25 @@ def _without(body: Body, paths: Collection[str]) -> Body:
         elif not below:
             result.pop(name, None)
     return result
+
+
+def _other(kind: Kind) -> str:
+    """The version that was sent, where it isn't the shape's own; else ""."""
+    version = asked_version.asked()
+    return "" if version == shapes.default_api_version(kind.azure_type) else version
+
+
+def _unknown(problems: list[shapes.BodyProblem]) -> list[shapes.BodyProblem]:
+    return [problem for problem in problems if problem.kind == "unknown"]
+
+
+def _without_unknown(kind: Kind, body: Body, unknown: list[shapes.BodyProblem], version: str) -> Body:
+    if version and unknown_members.may_know_more(kind, version):
+        return body
+    foreign = [problem for problem in unknown if not (version and unknown_members.of_another_version(problem, version))]
+    if foreign:
+        unknown_members.refuse(kind, foreign, version or shapes.default_api_version(kind.azure_type))
+    return unknown_members.without(body, foreign) if foreign else body
 
 
 def scope(text: str, store: Store) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
-from localazure.arm import answers, checks, paths
+from localazure.arm import answers, asked_version, checks, paths
 from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
 from localazure.arm.errors import ArmError, not_implemented
@@ -45,6 +45,7 @@ class Door:
         """A PUT that isn't done: ArmError where it would be refused now."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
+        asked_version.remember(version)
         self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
         return self._changes.prepared(kind, parsed, body, caller)
 
@@ -52,18 +53,20 @@ class Door:
         """What can be judged of a PUT before what it depends on is there: version, name, and shape of a known body."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
+        asked_version.remember(version)
         checks.name(kind, parsed)
         if body is None:
             return
         body = dict(body)
         checks.location(kind, body, parsed, self._services.store.get(parsed.key))
-        checks.body_shape(kind, body, creating=self._services.store.get(parsed.key) is None)
+        checks.body_shape(kind, body)
 
     async def put(self, resource_id: str, version: str, body: Body, caller: Caller) -> int:
         """Creates or changes a resource and waits until that has ended. The status that was answered; ArmError as it failed."""
         try:
             kind, parsed = self.target(resource_id)
             checks.api_version(kind, version)
+            asked_version.remember(version)
             self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
             status = (await self._changes.put(kind, parsed, body, caller)).status_code
         except ArmError as error:
@@ -89,6 +92,7 @@ class Door:
         """What an action answers."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
+        asked_version.remember(version)
         response = await self._calls.act(kind, parsed, action, {}, body, caller)
         return json.loads(bytes(response.body) or b"{}")
 
@@ -96,6 +100,7 @@ class Door:
         """What GET answers."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
+        asked_version.remember(version)
         return answers.document(kind, checks.stored(kind, parsed, self._services.store), self._services)
 
     def listed_in(self, group_id: str) -> list[Resource]:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
-from localazure.arm import answers, checks, paths, role_definitions
+from localazure.arm import answers, asked_version, checks, paths, role_definitions
 from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
 from localazure.arm.door import Door
@@ -201,6 +201,7 @@ class Arm:
         if target.tail:
             self._calls.refuse_unknown(kind, arrived.method, target.tail)
         checks.api_version(kind, arrived.query("api-version"))
+        asked_version.remember(arrived.query("api-version"))
         if target.id is None:
             return self._list(arrived, kind, target.scope)
         self._services.deviations.check_change(arrived.method, kind.arm_type, target.id.scope, arrived.caller)

@@ -53,16 +53,6 @@ FIXED = (
     "type",
     "vnetSubnetID",
 )
-_LEFT_OUT = (
-    "capacityReservationGroupID",
-    "creationData",
-    "gatewayProfile",
-    "hostGroupID",
-    "kubeletConfig",
-    "linuxOSConfig",
-    "virtualMachinesProfile",
-    "virtualMachineNodesStatus",
-)
 
 
 class Asked(NamedTuple):
@@ -97,9 +87,6 @@ def check(asked: Asked, as_of: date) -> None:
 
 
 def _check_imitated(pool: Body) -> None:
-    for name in _LEFT_OUT:
-        if pool.get(name):
-            raise not_implemented(f"'{name}' of an agent pool")
     if pool.get("type") != "VirtualMachineScaleSets":
         raise not_implemented(f"agent pools of the type '{pool.get('type')}'")
     if pool.get("mode") not in ("System", "User"):

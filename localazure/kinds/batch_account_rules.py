@@ -67,10 +67,6 @@ def _check_name(change: Change) -> None:
 def _check_imitated(properties: Body) -> None:
     if properties.get("poolAllocationMode") == "UserSubscription":
         raise not_implemented("Batch accounts whose pools lie in the user's subscription")
-    if properties.get("keyVaultReference"):
-        raise not_implemented("'properties.keyVaultReference' of a Batch account")
-    if (properties.get("encryption") or {}).get("keySource") == "Microsoft.KeyVault":
-        raise not_implemented("Batch accounts that are encrypted with a key of one's own")
 
 
 def _check_storage(given: Body, identity: Body, services: Services) -> None:

@@ -6,19 +6,18 @@ its code alone.
 
 import re
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.batch import pools, service as batch
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.autoscale_formula import formula_problems
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
 from localazure.kinds.batch_pool_requests import AUTO, MACHINE, request_of, system_of
 from localazure.kinds.batch_refusals import invalid_value, missing, of_problems, refusal
 from localazure.kinds.gallery_images import image_at
+from localazure.kinds.problem_refusals import of_service
 from localazure.services import SUBSCRIPTION
 
 _SIZE_NAME = re.compile(r"[A-Za-z]+_[A-Za-z0-9_-]+")
@@ -28,8 +27,6 @@ _WAYS_TO_MOUNT = (
     "cifsMountConfiguration",
     "nfsMountConfiguration",
 )
-# Of API version 2025-06-01, which azure-mgmt-batch 19 sends; the shapes here are those of 2024-07-01.
-_LATER = ("jobDefaultOrder", "diskEncryptionSet", "customerManagedKey", "ipTags", "ipFamilies", "proxyAgentSettings")
 
 
 def check(change: Change, defaults: Body) -> None:
@@ -57,8 +54,8 @@ def check(change: Change, defaults: Body) -> None:
             raise refusal(409, "PoolQuotaReached", "Pool quota for the account has been reached.")
 
 
-def refuse_other_versions(body: Body) -> None:
-    """ArmError for what other API versions have, in a body whose properties this one doesn't know."""
+def refuse_cloud_services(body: Body) -> None:
+    """ArmError for pools of cloud services, which earlier API versions have."""
     properties = body.get("properties")
     deployment = properties.get("deploymentConfiguration") if isinstance(properties, dict) else None
     if isinstance(deployment, dict) and "cloudServiceConfiguration" in deployment:
@@ -66,15 +63,6 @@ def refuse_other_versions(body: Body) -> None:
         end = feature.lifecycle.end
         reason = f"{feature.what[0].upper()}{feature.what[1:]} ended{f' on {end.day}' if end else ''}: {feature.fix}."
         raise invalid_value(path, reason)
-    found = next((name for name in _LATER if _holds(properties, name)), None)
-    if found is not None:
-        raise not_implemented(f"'{found}' of a Batch pool, which API version 2025-06-01 has")
-
-
-def _holds(value: object, name: str) -> bool:
-    if isinstance(value, dict):
-        return name in value or any(_holds(each, name) for each in value.values())
-    return isinstance(value, list) and any(_holds(each, name) for each in value)
 
 
 def _check_required(properties: Body) -> None:
@@ -104,9 +92,9 @@ def _check_catalog(change: Change, account: Resource) -> None:
     """Every error of the catalog. Of a pool that is there, only those about what can change: images and sizes end later."""
     request = request_of(change.body, account)
     if change.previous is None:
-        found = errors(pools.problems(request, change.as_of))
+        found = of_service(pools.problems(request, change.as_of))
     else:
-        about_all = errors(pools.check(request, change.as_of))
+        about_all = of_service(pools.check(request, change.as_of))
         found = [each for each in about_all if each.path.split(".")[1] in batch_pool_changes.UPDATABLE]
     if found:
         raise of_problems(found)
@@ -114,7 +102,7 @@ def _check_catalog(change: Change, account: Resource) -> None:
 
 def _check_formula(properties: Body) -> None:
     auto = (properties.get("scaleSettings") or {}).get("autoScale")
-    found = errors(formula_problems(auto["formula"], f"{AUTO}.formula")) if auto else []
+    found = of_service(formula_problems(auto["formula"], f"{AUTO}.formula")) if auto else []
     if found:
         details = {"Reason": " ".join(f"{each.message[0].upper()}{each.message[1:]}." for each in found)}
         message = "The specified autoscaling formula has a syntax error."

@@ -40,7 +40,7 @@ class BatchPools(Kind):
         return refusal(409, "PoolBeingDeleted", message)
 
     def normalise(self, body: Body) -> Body:
-        batch_pool_rules.refuse_other_versions(body)
+        batch_pool_rules.refuse_cloud_services(body)
         return body
 
     def patched(self, under: Body, patch: Body) -> Body:

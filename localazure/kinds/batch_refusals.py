@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
+from localazure.kinds.problem_refusals import sentence
 
 TARGET = "BatchAccount"
 CANNOT_BE_UPDATED = "A property that cannot be updated was specified as part of the request."
@@ -52,13 +53,6 @@ def invalid_state(reason: str) -> ArmError:
 
 def of_problems(problems: Sequence[Problem]) -> ArmError:
     """The catalog's problems, of which there is at least one, as one refusal with the details of each."""
-    refusals = [invalid_value(problem.path, _reason(problem), problem.value) for problem in problems]
+    refusals = [invalid_value(problem.path, sentence(problem), problem.value) for problem in problems]
     details = [detail for each in refusals for detail in each.details]
     return ArmError(400, "InvalidPropertyValue", INVALID_VALUE, target=TARGET, details=details)
-
-
-def _reason(problem: Problem) -> str:
-    parts = [problem.message[0].upper() + problem.message[1:]]
-    parts += [f"allowed: {problem.allowed}"] if problem.allowed else []
-    parts += [f"fix: {problem.fix}"] if problem.fix else []
-    return f"{'; '.join(parts)}."

@@ -5,14 +5,13 @@ Source: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts/blo
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.blobs import containers
 from localazure.blobs.errors import BlobError
 from localazure.services import Services
 
-_REFUSED = ("immutableStorageWithVersioning", "enableNfsV3AllSquash", "enableNfsV3RootSquash")
 _ENCRYPTION_SCOPE = "$account-encryption-key"
 
 
@@ -44,11 +43,6 @@ class BlobContainers(Kind):
         scope = change.id.scope.rsplit("/", 1)[1]
         if scope.lower() != "default":
             raise ArmError(404, "ResourceNotFound", f"There is no blob service '{scope}'; an account has 'default' alone.")
-        for name in _REFUSED:
-            if change.properties.get(name):
-                raise not_implemented(f"'{name}' of a blob container")
-        if change.properties.get("defaultEncryptionScope", _ENCRYPTION_SCOPE) != _ENCRYPTION_SCOPE:
-            raise not_implemented("encryption scopes of blob containers")
         account = change.services.store.get(self.parent_id(change.id))
         opened = account is not None and account.properties.get("allowBlobPublicAccess") is True
         if change.properties.get("publicAccess", "None") != "None" and not opened:

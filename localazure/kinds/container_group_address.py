@@ -17,11 +17,10 @@ from azure_gpu.formats.arm_ids import parse as parse_id
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds.container_group_form import refusal
+from localazure.kinds.container_group_form import PROTOCOLS, refusal
 
 ADDRESS = "127.0.0.1"
 SUFFIX = "azurecontainer.local"
-PROTOCOLS = ("TCP", "UDP")
 UNSECURE = "Unsecure"
 _LABEL = re.compile(r"[a-z](?:[a-z0-9-]{3,61})[a-z0-9]")
 _SUBNET = "Microsoft.Network/virtualNetworks/subnets"

@@ -2,10 +2,13 @@
 
 In: a group's name and its properties. Out: every refusal, with its path. Codes and sentences of the service were read in
   - ResourceSomeRequestsNotSpecified: virtual-kubelet's tests of its ACI provider
+  - InvalidContainerEnvironmentVariable: Azure/azure-rest-api-specs issue 19173, 2022-05-22
+  - InvalidOsType: MicrosoftLearning/mslearn-azure-developer pull request 67, 2025-06-29
 Where the service's own code isn't known, ARM's general InvalidRequestContent stands.
 """
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from azure_gpu.catalog import names
@@ -16,6 +19,9 @@ from localazure.arm.store import Body
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DEFAULT_RESTART_POLICY = "Always"
 INVALID = "InvalidRequestContent"
+PROTOCOLS = ("TCP", "UDP")
+_VALUES = {"sku": ("Standard", "Dedicated", "Confidential", "NotSpecified"), "priority": ("Regular", "Spot")}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROBES = ("livenessProbe", "readinessProbe")
 _PROBE_NUMBERS = {  # the least of each
     "initialDelaySeconds": 0,
@@ -40,7 +46,7 @@ def malformed(group: str, properties: Body) -> Iterator[ArmError]:
         for index, container in enumerate(listed):
             path = f"properties.{what}[{index}]"
             yield from _malformed_name(container["name"], f"{path}.name", seen)
-            yield from _malformed_program(container, f"{path}.properties", volumes)
+            yield from _malformed_program(group, container, f"{path}.properties", volumes)
             if what == "containers":
                 yield from _malformed_container(group, container, f"{path}.properties")
     policy = properties.get("restartPolicy", DEFAULT_RESTART_POLICY)
@@ -48,8 +54,12 @@ def malformed(group: str, properties: Body) -> Iterator[ArmError]:
         allowed = ", ".join(RESTART_POLICIES)
         yield refusal("properties.restartPolicy", f"The restart policy '{policy}' isn't one of {allowed}.")
     if properties.get("osType") not in ("Linux", "Windows"):
-        given = properties.get("osType")
-        yield refusal("properties.osType", f"The osType '{given}' isn't one of Linux, Windows.")
+        words = f"The 'osType' for container group '{group}' is invalid. The value must be one of 'Windows,Linux'."
+        yield refusal("properties.osType", words, "InvalidOsType")
+    for name, values in _VALUES.items():
+        if properties.get(name) is not None and properties[name] not in values:
+            words = f"The '{name}' for container group '{group}' is invalid. The value must be one of '{','.join(values)}'."
+            yield refusal(f"properties.{name}", words)
 
 
 def refusal(target: str, message: str, code: str = INVALID) -> ArmError:
@@ -64,14 +74,15 @@ def _malformed_name(name: str, path: str, seen: set[str]) -> Iterator[ArmError]:
     seen.add(name)
 
 
-def _malformed_program(container: Body, path: str, volumes: set[str]) -> Iterator[ArmError]:
+def _malformed_program(group: str, container: Body, path: str, volumes: set[str]) -> Iterator[ArmError]:
     """What containers and init containers have in common."""
     properties, name = container["properties"], container["name"]
     if not properties.get("image"):
         yield refusal(f"{path}.image", f"The container '{name}' has no image.")
     if any("\0" in word for word in properties.get("command") or []):
         yield refusal(f"{path}.command", f"The command of container '{name}' holds a null character.")
-    yield from _malformed_variables(properties.get("environmentVariables") or [], f"{path}.environmentVariables")
+    where = f"container '{name}' of container group '{group}'"
+    yield from _malformed_variables(properties.get("environmentVariables") or [], f"{path}.environmentVariables", where)
     yield from _malformed_mounts(name, properties.get("volumeMounts") or [], f"{path}.volumeMounts", volumes)
 
 
@@ -94,18 +105,25 @@ def _malformed_container(group: str, container: Body, path: str) -> Iterator[Arm
     for index, port in enumerate(properties.get("ports") or []):
         if port["port"] not in PORTS:
             yield refusal(f"{path}.ports[{index}].port", f"The port {port['port']} isn't one of 1 to {PORTS[-1]}.")
+        if (port.get("protocol") or "TCP").upper() not in PROTOCOLS:
+            words = f"The protocol '{port['protocol']}' of a port isn't one of {', '.join(PROTOCOLS)}."
+            yield refusal(f"{path}.ports[{index}].protocol", words)
     for name in _PROBES:
         if properties.get(name) is not None:
             yield from _malformed_probe(properties[name], f"{path}.{name}")
 
 
-def _malformed_variables(variables: list[Body], path: str) -> Iterator[ArmError]:
+def _malformed_variables(variables: list[Body], path: str, where: str) -> Iterator[ArmError]:
     seen: set[str] = set()
     for index, variable in enumerate(variables):
         name, target = variable["name"], f"{path}[{index}]"
-        if not name or any(each in name for each in "=\0"):
-            reason = "it takes at least one character, and neither '=' nor a null character"
-            yield refusal(f"{target}.name", f"The environment variable name '{name}' is invalid: {reason}.")
+        if not _VARIABLE.fullmatch(name):
+            words = (
+                f"The environment variable name in {where} is invalid. A valid environment variable name must start with "
+                "alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or "
+                "'MY_NAME',  or 'MyName')."
+            )
+            yield refusal(f"{target}.name", words, "InvalidContainerEnvironmentVariable")
         if any("\0" in variable.get(each, "") for each in ("value", "secureValue")):
             yield refusal(target, f"The value of the environment variable '{name}' holds a null character.")
         if name in seen:

@@ -9,7 +9,7 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 
 from typing import Any
 
-from azure_gpu.catalog.problems import Code, errors
+from azure_gpu.catalog.problems import Code
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
 from localazure.arm.errors import ArmError, not_implemented
@@ -24,20 +24,12 @@ from localazure.kinds import (
 )
 from localazure.kinds.container_group_form import DEFAULT_RESTART_POLICY, INVALID
 from localazure.kinds.container_group_specs import all_containers
+from localazure.kinds.problem_refusals import of_service
 
 __all__ = ["DEFAULT_RESTART_POLICY", "DEFAULT_SKU", "INVALID", "check", "group_request"]
 
 DEFAULT_SKU = container_instances.STANDARD
 ZONES = ("1", "2", "3")
-
-_GROUP_LEFT_OUT = (
-    "confidentialComputeProperties",
-    "containerGroupProfile",
-    "encryptionProperties",
-    "extensions",
-    "standbyPoolProfile",
-)
-_CONTAINER_LEFT_OUT = ("configMap", "securityContext")
 
 
 def check(change: Change) -> None:
@@ -69,7 +61,7 @@ def _refuse(refusals: list[ArmError]) -> None:
 
 def _service_refusal(change: Change, request: GroupRequest) -> ArmError | None:
     """What the service doesn't sell at the request's date: `catalog.services.container_instances`."""
-    problems = errors(container_instances.check(request, change.as_of))
+    problems = of_service(container_instances.check(request, change.as_of))
     if not problems:
         return None
     refused = problem_refusals.refusal(problems, INVALID)
@@ -145,20 +137,13 @@ def _fixed(properties: Body) -> list[tuple[str, str, Any]]:
 
 
 def _check_left_out(body: Body) -> None:
-    """Properties that this server has no behaviour for are refused, so that nobody relies on what doesn't happen."""
+    """What nobody could use without its behaviour. Other parts without one are kept and shown: docs/limits.md."""
     properties = body["properties"]
     if properties["osType"] == "Windows":
         raise not_implemented("Windows containers")
-    for name in _GROUP_LEFT_OUT:
-        if properties.get(name):
-            raise not_implemented(f"'properties.{name}' of a container group")
-    if properties.get("sku") == container_instances.CONFIDENTIAL:
-        raise not_implemented(f"container groups whose sku is '{properties['sku']}'")
+    if properties.get("containerGroupProfile"):
+        raise not_implemented("'properties.containerGroupProfile' of a container group, which holds its containers")
     for container in all_containers(body):
-        for name in _CONTAINER_LEFT_OUT:
-            # With nothing in it where the user gave nothing: the Azure CLI always sends a configMap.
-            if any((container["properties"].get(name) or {}).values()):
-                raise not_implemented(f"'{name}' of a container")
         paths = [mount["mountPath"].rstrip("/") for mount in container["properties"].get("volumeMounts") or []]
         if any(one.startswith(f"{other}/") for one in paths for other in paths):
             raise not_implemented("a volume that is mounted below another volume")

@@ -68,13 +68,6 @@ class ContainerGroups(Kind):
         message = f"The container group '{resource.id.name}' is still transitioning, please retry later."
         return ArmError(409, "ContainerGroupTransitioning", message)
 
-    def normalise(self, body: Body) -> Body:
-        """Exported files hold the name in DNS, which only the service may set."""
-        address = (body.get("properties") or {}).get("ipAddress")
-        if isinstance(address, dict):
-            address.pop("fqdn", None)
-        return body
-
     def check(self, change: Change) -> None:
         rules.check(change)
         attached_identities.check(change)

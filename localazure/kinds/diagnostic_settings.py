@@ -96,8 +96,8 @@ CATEGORY_GROUPS = ("allLogs", "audit")
 METRICS = ("AllMetrics",)
 MOST = 5  # Microsoft Learn, azure-monitor/essentials/diagnostic-settings: settings of one resource
 _NO_RETENTION: Body = {"enabled": False, "days": 0}
-_LEFT_OUT = ("eventHubAuthorizationRuleId", "eventHubName", "marketplacePartnerId", "serviceBusRuleId")
-_SINKS = {"workspaceId": azure_types.LOG_WORKSPACE, "storageAccountId": azure_types.STORAGE_ACCOUNT}
+SINKS = ("workspaceId", "storageAccountId", "eventHubAuthorizationRuleId", "marketplacePartnerId", "serviceBusRuleId")
+_STORED = {"workspaceId": azure_types.LOG_WORKSPACE, "storageAccountId": azure_types.STORAGE_ACCOUNT}  # the others are kept by id
 
 
 class DiagnosticSettings(Kind):
@@ -127,10 +127,11 @@ class DiagnosticSettings(Kind):
             raise ArmError(409, "Conflict", message)
         same = [one for one in others if _same_sink(one.properties, change.properties)]
         if same:
+            sink = _same_sink(same[0].properties, change.properties)
             message = (
-                f"Data sink '{_shared_sink(same[0].properties, change.properties)}' is already used in diagnostic setting "
-                f"'{same[0].id.name}' for category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be "
-                "reused in different settings on the same category for the same resource."
+                f"Data sink '{sink}' is already used in diagnostic setting '{same[0].id.name}' for "
+                f"category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be reused in different settings "
+                "on the same category for the same resource."
             )
             raise ArmError(409, "Conflict", message)
 
@@ -170,13 +171,10 @@ def _of(scope: str, services: Services) -> list[Resource]:
 
 def _check_destination(change: Change) -> None:
     properties = change.body.setdefault("properties", {})
-    for name in _LEFT_OUT:
-        if properties.get(name):
-            raise not_implemented(f"'properties.{name}' of a diagnostic setting")
-    if not any(properties.get(name) for name in _SINKS):
+    if not any(properties.get(name) for name in SINKS):
         message = "At least one data sink needs to be specified."
         raise ArmError(400, "BadRequest", message, target="properties.workspaceId")
-    for name, azure_type in _SINKS.items():
+    for name, azure_type in _STORED.items():
         given = properties.get(name)
         parsed = parse(given) if given else None
         is_one = parsed is not None and parsed.is_type(azure_type.arm_type)
@@ -207,14 +205,12 @@ def _enabled(properties: Body) -> set[str]:
     return {str(log.get("category") or log.get("categoryGroup")) for log in properties.get("logs") or [] if log.get("enabled")}
 
 
-def _same_sink(one: Body, other: Body) -> bool:
-    return bool(_shared_sink(one, other)) and bool(_enabled(one) & _enabled(other))
-
-
-def _shared_sink(one: Body, other: Body) -> str:
-    """The destination that two settings have in common; "" where they have none."""
-    given = ((str(one.get(name) or ""), str(other.get(name) or "")) for name in _SINKS)
-    return next((mine for theirs, mine in given if mine and mine.lower() == theirs.lower()), "")
+def _same_sink(one: Body, other: Body) -> str:
+    """The sink that two settings have in common for a category; "" where there is none."""
+    if not _enabled(one) & _enabled(other):
+        return ""
+    shared = (str(one[name]) for name in SINKS if one.get(name) and str(one[name]).lower() == str(other.get(name)).lower())
+    return next(shared, "")
 
 
 def _shared(one: Body, other: Body) -> str:

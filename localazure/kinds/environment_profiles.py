@@ -10,13 +10,12 @@ types without GPUs: Microsoft Learn, container-apps/workload-profiles-overview.
 
 from datetime import date
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import container_apps_requests
 from azure_gpu.catalog.services.container_apps import NAME_MOST, PROFILES, Kind
 from azure_gpu.catalog.services.container_apps_requests import ProfileRequest
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
-from localazure.kinds.problem_refusals import refusal
+from localazure.kinds.problem_refusals import of_service, refusal
 
 INVALID = "InvalidRequestContent"  # ARM's general code, where the service's own isn't known
 CONSUMPTION = "Consumption"  # name and type of the profile that every environment with profiles may have
@@ -84,7 +83,7 @@ def _check_type(profile: Body, location: str, path: str, as_of: date, *, added_l
         maximum_count=most,
         added_later=added_later,
     )
-    problems = errors(container_apps_requests.profile_problems(request, as_of))
+    problems = of_service(container_apps_requests.profile_problems(request, as_of))
     if problems:
         raise refusal(problems, INVALID)
 

@@ -4,7 +4,7 @@ Created at once; the real service takes some seconds. Sharing with others and so
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
@@ -24,11 +24,7 @@ class Galleries(Kind):
         refuse_with_children(resource, azure_types.GALLERY_IMAGE.arm_type, services)
 
     def check(self, change: Change) -> None:
-        properties = change.body.setdefault("properties", {})
-        if (properties.get("sharingProfile") or {}).get("permissions", "Private") != "Private":
-            raise not_implemented("sharing a gallery with other subscriptions")
-        if (properties.get("softDeletePolicy") or {}).get("isSoftDeleteEnabled"):
-            raise not_implemented("soft deletion in a gallery")
+        change.body.setdefault("properties", {})
         attached_identities.check(change)
 
     async def provision(self, change: Change) -> Body:

@@ -112,4 +112,4 @@ async def _shut_down(resource: Resource, services: Services) -> None:
 
 
 def _invalid(target: str, reason: str) -> ArmError:
-    return ArmError(400, "InvalidSchedule", f"The schedule is invalid: {target}: {reason}", target=target)
+    return ArmError(400, "BadRequest", f"The schedule is invalid: {target}: {reason}", target=target)

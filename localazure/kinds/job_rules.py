@@ -15,7 +15,6 @@ Where the service's own code isn't known, ARM's general InvalidRequestContent st
 import re
 from datetime import date
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import container_apps_requests
 from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu.catalog.services.container_apps_requests import ContainerRequest, JobRequest
@@ -25,7 +24,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, environment_profiles
-from localazure.kinds.problem_refusals import refusal
+from localazure.kinds.problem_refusals import of_service, refusal
 from localazure.services import Services
 
 INVALID = "InvalidRequestContent"
@@ -203,9 +202,8 @@ def _check_container(container: Body, path: str, secrets: set[str | None], seen:
     if not container.get("image"):
         message = f"Container with name '{name}' must have an 'Image' property specified."
         raise ArmError(400, "ContainerAppImageRequired", message, target=f"{path}.image")
-    for left_out in ("volumeMounts", "probes"):
-        if container.get(left_out):
-            raise not_implemented(f"'{left_out}' of a job's container")
+    if container.get("volumeMounts"):
+        raise not_implemented("'volumeMounts' of a job's container")
     for word in [*(container.get("command") or []), *(container.get("args") or [])]:
         if "\0" in word:
             raise _bad(f"The command of container '{name}' holds a null character.", f"{path}.command")
@@ -250,7 +248,7 @@ def _check_resources(containers: list[Body], profile_type: str, as_of: date) -> 
         raise _value("resources.cpu", min(one.cpu or 0 for one in requests), "A container needs CPU and memory.")
     if profile_type in PROFILES:
         request = JobRequest(profile_type, "properties.workloadProfileName", requests)
-        problems = errors(container_apps_requests.job_problems(request, as_of))
+        problems = of_service(container_apps_requests.job_problems(request, as_of))
         if problems:
             raise refusal(problems, INVALID)
         return

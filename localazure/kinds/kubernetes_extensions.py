@@ -7,7 +7,6 @@ Statuses, headers and members: Azure Service Operator's session Test_KubernetesC
 
 import uuid
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.machine_learning import extension
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE, ExtensionRequest
 from azure_gpu.catalog.sizes import SIZES
@@ -17,7 +16,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_pools
-from localazure.kinds.problem_refusals import refusal
+from localazure.kinds.problem_refusals import of_service, refusal
 from localazure.services import Services
 
 # Of what isn't installed: of Azure Machine Learning's the line of versions that is current, of Flux the session's.
@@ -64,7 +63,7 @@ class KubernetesExtensions(Kind):
             raise ArmError(409, "ExtensionAlreadyExists", message)
         if not is_ml:
             return
-        found = errors(extension.extension_problems(_request(change, cluster), change.as_of))
+        found = of_service(extension.extension_problems(_request(change, cluster), change.as_of))
         if found:
             raise refusal(found, "BadRequest")
 

@@ -41,14 +41,6 @@ class LogWorkspaces(Kind):
     def actions(self) -> Mapping[str, Action]:
         return {"sharedKeys": self.shared_keys, "listKeys": self.shared_keys}
 
-    def read(self, body: Body) -> Body:
-        """Without what says nothing of logs: templates of azure-ai-ml 1.35.2 copy it from Application Insights."""
-        properties = body.get("properties")
-        own = {name: value for name, value in body.items() if name != "kind"}
-        if isinstance(properties, dict):
-            own["properties"] = {name: value for name, value in properties.items() if name != "Application_Type"}
-        return own
-
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
         deleted_logs.before_delete(resource_id, query, services)
 

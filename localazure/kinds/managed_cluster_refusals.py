@@ -89,7 +89,6 @@ def reason_of(problem: Problem) -> str:
     """A problem of the catalog in one sentence."""
     parts = [problem.message]
     parts += [f"allowed: {problem.allowed}"] if problem.allowed else []
-    parts += [f"fix: {problem.fix}"] if problem.fix else []
     return "; ".join(parts)
 
 

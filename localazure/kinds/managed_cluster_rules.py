@@ -36,20 +36,6 @@ FIXED = (
     "apiServerAccessProfile.enablePrivateCluster",
     "servicePrincipalProfile.clientId",
 )
-# Parts that would do something which nothing here does, with the property below that switches each on.
-_SWITCHES = (
-    "aiToolchainOperatorProfile.enabled",
-    "azureMonitorProfile.metrics.enabled",
-    "httpProxyConfig.httpProxy",
-    "httpProxyConfig.httpsProxy",
-    "ingressProfile.webAppRouting.enabled",
-    "podIdentityProfile.enabled",
-    "securityProfile.azureKeyVaultKms.enabled",
-    "securityProfile.defender.securityMonitoring.enabled",
-    "securityProfile.imageCleaner.enabled",
-    "workloadAutoScalerProfile.keda.enabled",
-    "workloadAutoScalerProfile.verticalPodAutoscaler.enabled",
-)
 _RANGES = "apiServerAccessProfile.authorizedIPRanges"
 _TIERS = {"Free", "Standard", "Premium"}
 
@@ -83,16 +69,9 @@ def check_version(wanted: str, running: str, plan: str, as_of: date) -> None:
 
 
 def _check_imitated(properties: Body) -> None:
-    for path in _SWITCHES:
-        if _at(properties, path):
-            raise not_implemented(f"'properties.{path}' of a managed cluster")
-    for name, addon in (properties.get("addonProfiles") or {}).items():
-        if addon.get("enabled"):
-            raise not_implemented(f"the add-on '{name}' of a managed cluster")
+    """What nobody could use without its behaviour. Other parts without one are kept and shown: docs/limits.md."""
     if _at(properties, "nodeProvisioningProfile.mode") == "Auto":
         raise not_implemented("node auto provisioning of a managed cluster")
-    if _at(properties, "serviceMeshProfile.mode") == "Istio":
-        raise not_implemented("the service mesh of a managed cluster")
 
 
 def _check_identity(change: Change, properties: Body) -> None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from azure_gpu.catalog import regions
 from azure_gpu.formats import azure_types
 from localazure.arm import system_data
-from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, environment_profiles
@@ -27,16 +27,6 @@ DOMAIN_SUFFIX = "azurecontainerapps.local"
 EVENTS = "container-apps"  # first part of the paths that event streams and logs are read at
 LOG_DESTINATIONS = ("log-analytics", "azure-monitor", "none", "")
 KEDA_VERSION, DAPR_VERSION = "2.17.2", "1.13.6-msft.6"
-_LEFT_OUT = (
-    "appInsightsConfiguration",
-    "customDomainConfiguration",
-    "daprAIConnectionString",
-    "daprAIInstrumentationKey",
-    "diskEncryptionConfiguration",
-    "ingressConfiguration",
-    "openTelemetryConfiguration",
-    "vnetConfiguration",
-)
 
 
 class ManagedEnvironments(Kind):
@@ -68,12 +58,7 @@ class ManagedEnvironments(Kind):
             )
 
     def check(self, change: Change) -> None:
-        properties = change.body.setdefault("properties", {})
-        for name in _LEFT_OUT:
-            if properties.get(name):
-                raise not_implemented(f"'properties.{name}' of a managed environment")
-        if properties.get("zoneRedundant"):
-            raise not_implemented("zone-redundant managed environments: they need a virtual network")
+        change.body.setdefault("properties", {})
         environment_profiles.check(change.body, change.previous, change.as_of)
         attached_identities.check(change)
         _check_logs(change)

@@ -24,6 +24,7 @@ from localazure.services import Services
 # The parameters of a list of code → the properties that azure-ai-ml 1.35.2 gives a version that it has uploaded.
 _HASHES = {"hash": "hash_sha256", "hashversion": "hash_version"}
 _CHANGEABLE = frozenset({"description", "isArchived", "properties", "stage", "tags"})
+_EARLIER_TYPES = ("CustomModel", "MLFlowModel", "TritonModel")  # ModelType of API version 2021-10-01, in templates still
 MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")  # azure-ai-ml 1.35.2, AssetTypes
 
 
@@ -135,7 +136,7 @@ class ModelVersions(_Versions):
         properties = change.properties
         _check_uri(str(properties.get("modelUri") or ""), "modelUri")
         kind = str(properties.get("modelType", MODEL_TYPES[0]))
-        if kind.lower() not in MODEL_TYPES:
+        if kind.lower() not in MODEL_TYPES and kind not in _EARLIER_TYPES:
             message = f"'{kind}' is no type of a model; it takes {', '.join(MODEL_TYPES)}."
             raise bad_request(message, target="properties.modelType")
 

@@ -7,7 +7,7 @@ In: a change. Out: nothing, or ArmError. The codes are assumed.
 import re
 
 from azure_gpu.catalog import offers, prices
-from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machine_learning import compute, extension
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE, InstanceTypeRequest
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
@@ -18,7 +18,7 @@ from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
 from localazure.kinds.ml_kind import bad_request
-from localazure.kinds.problem_refusals import refusal
+from localazure.kinds.problem_refusals import of_service, refusal
 from localazure.services import Services
 
 AML_COMPUTE, KUBERNETES, VIRTUAL_MACHINE, LEGACY_AKS = "AmlCompute", "Kubernetes", "VirtualMachine", "AKS"
@@ -58,7 +58,7 @@ def check(change: Change) -> None:
     attached_identities.check(change)
     kind = kind_of(change.body)
     if kind == LEGACY_AKS:
-        found = errors(compute.kind_problems(kind, change.as_of, path="properties.computeType"))
+        found = of_service(compute.kind_problems(kind, change.as_of, path="properties.computeType"))
         if found:
             raise refusal(found, "BadRequest")
     if kind not in SERVED:
@@ -109,7 +109,7 @@ def _check_cluster(change: Change) -> None:
         windows=windows,
         own_image="virtualMachineImage" in whole,
     )
-    found = errors(compute.cluster_problems(request, change.as_of))
+    found = of_service(compute.cluster_problems(request, change.as_of))
     if change.creating:
         use = SizeUse(
             service=Service.ML_COMPUTE,
@@ -119,7 +119,7 @@ def _check_cluster(change: Change) -> None:
             region_path="location",
             operating_system=OperatingSystem.WINDOWS if windows else OperatingSystem.LINUX,
         )
-        found += errors(offers.check(use, change.as_of, prices=prices.packaged()))
+        found += of_service(offers.check(use, change.as_of, prices=prices.packaged()))
     else:
         found = [each for each in found if each.path.startswith(_SCALE)]
     _refuse(found)
@@ -145,7 +145,7 @@ def _check_kubernetes(change: Change) -> None:
             requests=_texts(resources.get("requests")),
             limits=_texts(resources.get("limits")),
         )
-        problems += errors(extension.instance_type_problems(request, change.as_of))
+        problems += of_service(extension.instance_type_problems(request, change.as_of))
     _refuse(problems)
     default = given.get("defaultInstanceType")
     if default and default not in types and default != DEFAULT_INSTANCE_TYPE:
@@ -180,7 +180,7 @@ def _check_machine(change: Change) -> None:
         windows=system == "Windows",
         ssh_port=int(given.get("sshPort") or kept.get("sshPort") or compute.SSH_PORT),
     )
-    _refuse(errors(compute.machine_problems(request, change.as_of)))
+    _refuse(of_service(compute.machine_problems(request, change.as_of)))
 
 
 def cluster_at(resource_id: str, services: Services) -> Resource | None:

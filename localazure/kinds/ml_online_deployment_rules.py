@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machine_learning import deployments as catalog, serving
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE
@@ -16,10 +16,10 @@ from azure_gpu.catalog.services.machine_learning.traffic import MOST_DEPLOYMENTS
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_quotas, ml_online_refusals as refusals
+from localazure.kinds.problem_refusals import of_service
 from localazure.ml import assets, durations
 from localazure.ml.settings import PROBE, REQUESTS
 
@@ -35,10 +35,12 @@ def check(change: Change) -> None:
     properties = change.properties
     kind = KUBERNETES if endpoint.properties.get("compute") else catalog.MANAGED
     _check_kind(change, endpoint, kind)
-    _refuse_unserved(properties)
     _check_durations(properties)
     instances = _instances(change.body)
-    found = [*errors(catalog.deployment_problems(_request(change, kind, instances), change.as_of)), *_numbers(properties, kind)]
+    found = [
+        *of_service(catalog.deployment_problems(_request(change, kind, instances), change.as_of)),
+        *_numbers(properties, kind),
+    ]
     if found:
         raise refusals.of_problems(found)
     _check_parts(change)
@@ -62,14 +64,6 @@ def _check_kind(change: Change, endpoint: Resource, kind: str) -> None:
         raise refusals.invalid(f"A deployment lies where its endpoint does, in {endpoint.location}.", "location")
     if endpoint.state not in ("Succeeded", "Updating"):
         raise refusals.invalid(f"The endpoint '{endpoint.id.name}' is {endpoint.state}.", "name")
-
-
-def _refuse_unserved(properties: Body) -> None:
-    for name in ("dataCollector", "startupProbe"):
-        if properties.get(name):
-            raise not_implemented(f"'{name}' of an online deployment")
-    if properties.get("appInsightsEnabled"):
-        raise not_implemented("'appInsightsEnabled' of an online deployment, whose logs are read with getLogs")
 
 
 def _check_durations(properties: Body) -> None:
@@ -106,7 +100,7 @@ def _numbers(properties: Body, kind: str) -> Iterator[Problem]:
         )
         probe = serving.Probe(initial_delay, period, timeout, int(given["successThreshold"]), int(given["failureThreshold"]))
         asked = serving.ProbeRequest(probe, f"properties.{name}", name == "livenessProbe")
-        yield from errors(serving.probe_problems(asked))
+        yield from of_service(serving.probe_problems(asked))
     requests: Body = {**REQUESTS, **(properties.get("requestSettings") or {})}
     limits = serving.LimitsRequest(
         kind,
@@ -114,7 +108,7 @@ def _numbers(properties: Body, kind: str) -> Iterator[Problem]:
         int(requests["maxConcurrentRequestsPerInstance"]),
         durations.seconds(str(requests["maxQueueWait"])) or 0.0,
     )
-    yield from errors(serving.limits_problems(limits))
+    yield from of_service(serving.limits_problems(limits))
 
 
 def _check_parts(change: Change) -> None:
@@ -147,7 +141,7 @@ def _check_size(change: Change, instances: int) -> None:
         region_path="location",
         nodes=instances,
     )
-    found = errors(offers.check(use, change.as_of, prices=packaged()))
+    found = of_service(offers.check(use, change.as_of, prices=packaged()))
     if change.previous is not None and str(change.previous.properties.get("instanceType")) == given:
         return  # what has been taken stays, whatever has been retired since
     if found:

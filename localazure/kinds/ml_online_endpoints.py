@@ -6,7 +6,6 @@ it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). W
 
 from collections.abc import Mapping
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.machine_learning import deployments as catalog, traffic
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.formats import azure_types
@@ -16,6 +15,7 @@ from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind, workspace_of
+from localazure.kinds.problem_refusals import of_service
 from localazure.services import SUBSCRIPTION, Services
 from localazure.weather import endpoint_roles
 
@@ -54,7 +54,7 @@ class MlOnlineEndpoints(MlKind):
             compute_path="properties.compute",
             compute_kind=str(compute.properties.get("computeType") or "") if compute is not None else "",
         )
-        found = errors(catalog.endpoint_problems(request, change.as_of))
+        found = of_service(catalog.endpoint_problems(request, change.as_of))
         if found:
             raise refusals.of_problems(found)
         if change.previous is None:
@@ -176,7 +176,7 @@ def _check_traffic(change: Change, kind: str) -> None:
         traffic_path="properties.traffic",
         mirror_path="properties.mirrorTraffic",
     )
-    found = errors(traffic.problems(request))
+    found = of_service(traffic.problems(request))
     if found:
         raise refusals.of_problems(found)
     for what, given in shares.items():

@@ -29,9 +29,6 @@ ISOLATION = ("Disabled", "AllowInternetOutbound", "AllowOnlyApprovedOutbound")  
 _LEFT_OUT = (
     "hubResourceId",
     "workspaceHubConfig",
-    "featureStoreSettings",
-    "associatedWorkspaces",
-    "serviceManagedResourcesSettings",
 )
 DEFAULT_KIND = "Default"
 RECOVER = "allowRecoverSoftDeletedWorkspace"

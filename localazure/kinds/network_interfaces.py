@@ -8,7 +8,6 @@ from collections.abc import Collection
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals
@@ -24,7 +23,6 @@ _ALWAYS: Body = {
     "tapConfigurations": [],
     "vnetEncryptionSupported": False,
 }
-_LEFT_OUT = ("applicationGatewayBackendAddressPools", "loadBalancerBackendAddressPools", "loadBalancerInboundNatRules")
 
 
 class NetworkInterfaces(NetworkKind):
@@ -54,9 +52,6 @@ class NetworkInterfaces(NetworkKind):
         properties = each.get("properties") or {}
         if not each.get("name"):
             raise refusals.invalid("An IP configuration needs a name.", "properties.ipConfigurations.name")
-        for name in _LEFT_OUT:
-            if properties.get(name):
-                raise not_implemented(f"'{name}' of a network interface")
         subnet_id = check_reference(properties.get("subnet"), change, azure_types.SUBNET.arm_type)
         if not subnet_id:
             raise refusals.invalid("An IP configuration names its subnet.", "properties.ipConfigurations.properties.subnet")

@@ -21,7 +21,6 @@ from localazure.weather import registry_limits
 TIMEOUT_SECONDS = 3600  # the service's default; `timeout` changes it
 RUN_ID = "{{.Run.ID}}"  # in an image's name, the run's id
 LOGIN_SUFFIX = ".azurecr.local"
-_LEFT_OUT = ("agentPoolName", "logTemplate")
 
 
 def login_server(registry: str) -> str:
@@ -30,24 +29,17 @@ def login_server(registry: str) -> str:
 
 def check(request: Body, registry: str, where: str) -> None:
     """ArmError for what can't be built. `where`: the request's own path in the body, "" for the whole body."""
-    # The service's own codes for a bad request aren't known: InvalidRunRequest and InvalidImageName are ours.
     if request["type"] != "DockerBuildRequest":
         raise not_implemented(f"runs of type '{request['type']}'; DockerBuildRequest is")
     platform = request["platform"]
     if platform["os"].lower() != "linux" or (platform.get("architecture") or "amd64").lower() != "amd64":
         raise not_implemented("builds for a platform other than Linux on amd64")
-    for name in _LEFT_OUT:
-        if request.get(name):
-            raise not_implemented(f"'{name}' of a run request")
-    for name in ("noCache", "isArchiveEnabled"):
-        if request.get(name):
-            raise not_implemented(f"'{name}: true' of a run request")
     if (request.get("credentials") or {}).get("customRegistries"):
         raise not_implemented("credentials of other registries in a run request")
     if not request.get("sourceLocation"):
         raise ArmError(
             400,
-            "InvalidRunRequest",
+            "BadRequest",
             "A Docker build needs a sourceLocation: a git URL with commit and folder, <url>#<commit>:<folder>, or the "
             "relativePath of an uploaded context.",
             target=f"{where}sourceLocation",
@@ -123,7 +115,7 @@ def _reference(registry: str, name: str, run_id: str, where: str) -> ImageRefere
     parsed = image_reference.parse(f"{login}/{relative}")
     if parsed is None or parsed.digest:
         reason = problems[0].message if problems else "an image that is built has a tag, not a digest"
-        raise ArmError(400, "InvalidImageName", f"'{name}' in imageNames: {reason}.", target=f"{where}imageNames")
+        raise ArmError(400, "BadRequest", f"'{name}' in imageNames: {reason}.", target=f"{where}imageNames")
     return parsed
 
 

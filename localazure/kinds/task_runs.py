@@ -33,10 +33,9 @@ class TaskRuns(Kind):
         return {"operationStatuses/{run}/operationStatuses/{again}": self.no_status}
 
     def check(self, change: Change) -> None:
-        # The service's own codes for a bad request aren't known: InvalidRunRequest and InvalidImageName are ours.
         request = change.properties.get("runRequest")
         if not request:
-            raise ArmError(400, "InvalidRunRequest", "A task run needs a runRequest.", target="properties.runRequest")
+            raise ArmError(400, "BadRequest", "A task run needs a runRequest.", target="properties.runRequest")
         registry = change.id.scope.rsplit("/", 1)[-1]
         registry_limits.check_tasks(registry, change.id.subscription, change.services)
         registry_builds.check(request, registry, "properties.runRequest.")

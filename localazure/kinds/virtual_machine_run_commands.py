@@ -16,7 +16,6 @@ from localazure.services import Services
 
 _LONGEST_SECONDS = 90 * 60  # where timeoutInSeconds says nothing
 _PUBLISHER, _TYPE = "Microsoft.CPlat.Core", "RunCommandHandlerLinux"
-_LEFT_OUT = ("runAsUser", "runAsPassword")
 
 
 class VirtualMachineRunCommands(Kind):
@@ -28,9 +27,6 @@ class VirtualMachineRunCommands(Kind):
 
     def check(self, change: Change) -> None:
         properties = change.properties
-        for name in _LEFT_OUT:
-            if properties.get(name):
-                raise not_implemented(f"'{name}' of a run command: programs here run as one user")
         source: Body = properties.get("source") or {}
         if source.get("commandId"):
             raise not_implemented("run commands that are made of a commandId; a script is taken")

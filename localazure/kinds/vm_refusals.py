@@ -78,10 +78,9 @@ def size_not_available(size: str, region: str, reasons: Sequence[Problem] = ()) 
 
 
 def unknown_size(size: str, problem: Problem) -> ArmError:
-    fix = f" {problem.fix[0].upper()}{problem.fix[1:]}." if problem.fix else ""
     return invalid(
         "vmSize",
-        f"The value {size} provided for the VM size is not valid. {problem.message[0].upper()}{problem.message[1:]}.{fix}",
+        f"The value {size} provided for the VM size is not valid. {problem.message[0].upper()}{problem.message[1:]}.",
     )
 
 

@@ -8,7 +8,6 @@ import re
 
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
@@ -22,21 +21,10 @@ from localazure.kinds import attached_identities, vm_quotas, vm_refusals as refu
 from localazure.kinds.gallery_images import image_at
 from localazure.kinds.network_interfaces import machine_of
 from localazure.kinds.network_refusals import missing_reference
+from localazure.kinds.problem_refusals import of_service
 from localazure.machines import cloud_init, model
 from localazure.services import SUBSCRIPTION
 
-_LEFT_OUT = (
-    "additionalCapabilities",
-    "applicationProfile",
-    "availabilitySet",
-    "capacityReservation",
-    "extensionsTimeBudget",
-    "host",
-    "hostGroup",
-    "placement",
-    "proximityPlacementGroup",
-    "virtualMachineScaleSet",
-)
 _SIZE = re.compile(r"(?:Standard|Basic)_[A-Z]+\d[A-Za-z0-9_-]*")
 _NOT_ADMINS = frozenset(
     {
@@ -80,9 +68,6 @@ def _resized(change: Change) -> bool:
 
 
 def _check_imitated(properties: Body) -> None:
-    for name in _LEFT_OUT:
-        if properties.get(name):
-            raise not_implemented(f"'{name}' of a virtual machine")
     network: Body = properties.get("networkProfile") or {}
     if network.get("networkInterfaceConfigurations"):
         raise not_implemented("network interfaces that a virtual machine makes itself (networkInterfaceConfigurations)")
@@ -90,13 +75,11 @@ def _check_imitated(properties: Body) -> None:
     disk: Body = storage.get("osDisk") or {}
     if _spelt(disk, "FromImage") not in ("FromImage", ""):
         raise not_implemented(f"an operating system's disk with the createOption '{disk['createOption']}'")
-    if disk.get("vhd") or disk.get("encryptionSettings"):
-        raise not_implemented("unmanaged disks, and Azure Disk Encryption")
+    if disk.get("vhd"):
+        raise not_implemented("unmanaged disks")
     for each in storage.get("dataDisks") or ():
         if _spelt(each, "Empty", "Attach") not in ("Empty", "Attach"):
             raise not_implemented(f"a data disk with the createOption '{each.get('createOption')}'")
-    if (properties.get("osProfile") or {}).get("secrets"):
-        raise not_implemented("'osProfile.secrets' of a virtual machine")
 
 
 def _spelt(disk: Body, *known: str) -> str:
@@ -230,7 +213,7 @@ def _check_size(change: Change, system: OperatingSystem) -> None:
         spot=vm_quotas.is_spot(change.properties),
         operating_system=system,
     )
-    found = errors(offers.check(use, change.as_of, prices=packaged()))
+    found = of_service(offers.check(use, change.as_of, prices=packaged()))
     if found:
         raise refusals.of_size(found, name, region)
 
@@ -253,7 +236,7 @@ def _check_image(change: Change) -> None:
     version = str(change.properties["storageProfile"]["imageReference"].get("version") or "latest")
     urn = f"{str(reference).replace('/', ':')}:{version}"
     path = "properties.storageProfile.imageReference"
-    found = errors(vm_images.image_problems(reference, change.as_of, path, IMAGES, size=size))
+    found = of_service(vm_images.image_problems(reference, change.as_of, path, IMAGES, size=size))
     if found:
         raise refusals.image_not_found(urn, found)
     plan: Body = change.body.get("plan") or {}
@@ -292,8 +275,6 @@ def _check_own_image(change: Change, given: str, boots: tuple[str, ...]) -> None
 def _check_security(change: Change) -> None:
     security: Body = change.properties.get("securityProfile") or {}
     kind = str(security.get("securityType") or "")
-    if kind == "ConfidentialVM":
-        raise not_implemented("confidential virtual machines")
     if security.get("uefiSettings") and kind != "TrustedLaunch":
         raise refusals.bad_request(
             "Use of UEFI settings is not supported without the security type TrustedLaunch.", "securityProfile"

@@ -21,6 +21,7 @@ from localazure.shapes.model import (
     UnionShape,
 )
 from localazure.shapes.respell import respelled
+from localazure.shapes.versions import without_other_versions
 
 __all__ = [
     "AnyShape",
@@ -42,6 +43,7 @@ __all__ = [
     "respelled",
     "sdk_inputs",
     "to_arm",
+    "without_other_versions",
     "without_read_only",
     "without_secrets",
 ]

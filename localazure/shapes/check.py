@@ -5,7 +5,7 @@ As ARM does: `null` counts as not given; `id`, `name`, `type` and `apiVersion` o
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from localazure.shapes.model import (
     AnyShape,
@@ -18,6 +18,7 @@ from localazure.shapes.model import (
     StringShape,
     UnionShape,
 )
+from localazure.shapes.versions import presence
 
 Kind = Literal["unknown", "missing", "type", "enum", "read-only"]
 _REPEAT_THE_URL = frozenset({"id", "name", "type", "apiVersion"})
@@ -30,39 +31,43 @@ class BodyProblem:
     path: str
     kind: Kind
     message: str
+    owner: str = ""  # of an unknown property: the name of the object that it was given in
 
 
-def body_problems(shape: ObjectShape, body: Any, *, creating: bool) -> list[BodyProblem]:
-    """The problems of `body`. `creating` false (a PATCH) lets required properties be missing."""
+class _Asked(NamedTuple):
+    creating: bool
+    version: str
+
+
+def body_problems(shape: ObjectShape, body: Any, *, creating: bool, version: str = "") -> list[BodyProblem]:
+    """The problems of `body`. `creating` false (a PATCH) lets required properties be missing; what `version` lacks is unknown."""
     if isinstance(body, Mapping):
         body = {key: value for key, value in body.items() if key not in _REPEAT_THE_URL}
-    return list(_problems(shape, body, "", creating))
+    return list(_problems(shape, body, "", _Asked(creating, version)))
 
 
-def _problems(shape: Shape, value: Any, path: str, creating: bool) -> Iterator[BodyProblem]:
+def _problems(shape: Shape, value: Any, path: str, asked: _Asked) -> Iterator[BodyProblem]:
     match shape:
         case AnyShape():
             return
         case ObjectShape():
             yield from (
-                _object_problems(shape, value, path, creating)
-                if isinstance(value, Mapping)
-                else [_wrong(path, "an object", value)]
+                _object_problems(shape, value, path, asked) if isinstance(value, Mapping) else [_wrong(path, "an object", value)]
             )
         case UnionShape():
-            yield from _union_problems(shape, value, path, creating)
+            yield from _union_problems(shape, value, path, asked)
         case ArrayShape():
             if not isinstance(value, list):
                 yield _wrong(path, "an array", value)
                 return
             for index, each in enumerate(value):
-                yield from _problems(shape.items, each, f"{path}[{index}]", creating)
+                yield from _problems(shape.items, each, f"{path}[{index}]", asked)
         case MapShape():
             if not isinstance(value, Mapping):
                 yield _wrong(path, "an object", value)
                 return
             for key, each in value.items():
-                yield from _problems(shape.values, each, _join(path, key), creating)
+                yield from _problems(shape.values, each, _join(path, key), asked)
         case StringShape():
             if not isinstance(value, str):
                 yield _wrong(path, "a string", value)
@@ -78,26 +83,28 @@ def _problems(shape: Shape, value: Any, path: str, creating: bool) -> Iterator[B
                 yield _wrong(path, "an integer" if shape.integer else "a number", value)
 
 
-def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, creating: bool) -> Iterator[BodyProblem]:
+def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, asked: _Asked) -> Iterator[BodyProblem]:
     for name, each in shape.properties.items():
-        if creating and each.required and body.get(name) is None:
+        if asked.creating and each.required and body.get(name) is None:
             yield BodyProblem(_join(path, name), "missing", f"the required property '{_join(path, name)}' is missing")
     for name, value in body.items():
         here = _join(path, name)
         each = shape.properties.get(name)
-        if each is None and shape.additional is None:
-            yield BodyProblem(here, "unknown", f"'{here}' is not a property of '{shape.name.split(':')[-1]}'")
+        of_another_version = asked.version != "" and presence(shape.name, name, asked.version) == "missing"
+        if of_another_version or (each is None and shape.additional is None):
+            what = shape.name.split(":")[-1]
+            yield BodyProblem(here, "unknown", f"'{here}' is not a property of '{what}'", owner=shape.name)
         elif each is None:
-            yield from _problems(shape.additional or AnyShape(), value, here, creating)
+            yield from _problems(shape.additional or AnyShape(), value, here, asked)
         elif value is None:
             continue
         elif each.read_only and value != {}:
             yield BodyProblem(here, "read-only", f"'{here}' is set by the service and can't be given")
         elif not each.read_only:
-            yield from _problems(each.shape, value, here, creating)
+            yield from _problems(each.shape, value, here, asked)
 
 
-def _union_problems(shape: UnionShape, value: Any, path: str, creating: bool) -> Iterator[BodyProblem]:
+def _union_problems(shape: UnionShape, value: Any, path: str, asked: _Asked) -> Iterator[BodyProblem]:
     if not isinstance(value, Mapping):
         yield _wrong(path, "an object", value)
         return
@@ -110,7 +117,7 @@ def _union_problems(shape: UnionShape, value: Any, path: str, creating: bool) ->
         allowed = ", ".join(f"'{each}'" for each in shape.options)
         yield BodyProblem(here, "enum", f"'{given}' is not a value of '{here}'; it takes {allowed}")
     else:
-        yield from _problems(shape.options[given], value, path, creating)
+        yield from _problems(shape.options[given], value, path, asked)
 
 
 def _wrong(path: str, expected: str, value: Any) -> BodyProblem:

@@ -170,9 +170,14 @@ OF_OTHER_VERSIONS = {
 # Batch's pools hashicorp/terraform-provider-azurerm, internal/services/batch/batch_pool.go, which keeps what a GET lacks.
 SECRETS = frozenset(
     {
+        ("app:AppInsightsConfiguration", "connectionString"),
         ("app:CustomDomainConfiguration", "certificatePassword"),
         ("app:CustomDomainConfiguration", "certificateValue"),
         ("app:LogAnalyticsConfiguration", "sharedKey"),
+        ("app:DataDogConfiguration", "key"),
+        ("app:Header", "value"),
+        ("app:ManagedEnvironment", "daprAIConnectionString"),
+        ("app:ManagedEnvironment", "daprAIInstrumentationKey"),
         ("app:Secret", "value"),
         ("batch:AzureBlobFileSystemConfiguration", "accountKey"),
         ("batch:AzureBlobFileSystemConfiguration", "sasKey"),

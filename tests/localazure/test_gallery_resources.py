@@ -115,11 +115,6 @@ def test_a_version_is_not_made_anew(azure: EmbeddedAzure, image: str, group: str
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, message)
 
 
-def test_sharing_is_not_imitated(azure: EmbeddedAzure, gallery: str) -> None:
-    body = {"location": "westeurope", "properties": {"sharingProfile": {"permissions": "Groups"}}}
-    assert azure.put(gallery, body, COMPUTE).status_code == 501
-
-
 def test_a_pool_comes_from_a_version_that_is_there(azure: EmbeddedAzure, image: str, group: str) -> None:
     account = put_account(azure, group)["id"]
 

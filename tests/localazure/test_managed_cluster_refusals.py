@@ -68,9 +68,7 @@ def system(**changed: Any) -> dict[str, Any]:
             "the only key is kubeletidentity".capitalize(),
         ),
         (cluster(agentPoolProfiles=[SYSTEM, SYSTEM]), "InvalidParameter", "Two pools have one name"),
-        (cluster(addonProfiles={"omsagent": {"enabled": True}}), "NotImplemented", "omsagent"),
         (cluster(nodeProvisioningProfile={"mode": "Auto"}), "NotImplemented", "node auto provisioning"),
-        (cluster(ingressProfile={"webAppRouting": {"enabled": True}}), "NotImplemented", "webAppRouting"),
     ],
     ids=lambda each: each if isinstance(each, str) and " " not in each else "",
 )

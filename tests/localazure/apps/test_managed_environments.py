@@ -155,20 +155,6 @@ def test_a_profile_that_a_job_runs_on_stays(apps: Apps, job_name: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "WorkloadProfileInUse")
 
 
-@pytest.mark.parametrize(
-    "properties",
-    [
-        {"vnetConfiguration": {"infrastructureSubnetId": "/subscriptions/x"}},
-        {"zoneRedundant": True},
-        {"customDomainConfiguration": {"dnsSuffix": "example.org"}},
-    ],
-)
-def test_what_isnt_imitated_of_an_environment_is_refused_by_name(
-    azure: EmbeddedAzure, path: str, properties: dict[str, Any]
-) -> None:
-    assert refused(azure, path, body(CONSUMPTION, **properties))[:2] == (501, "NotImplemented")
-
-
 # Diagnostic settings
 
 

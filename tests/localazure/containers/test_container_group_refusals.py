@@ -56,7 +56,9 @@ def test_what_no_process_can_be_given_is_refused(
         ({"name": "A", "secureValue": "x\0"}, "environmentVariables[0]"),
     ):
         status, error = refusal(azure, group, with_variable(group_body(registry, container(hello_reference)), **variable))
-        assert (status, error["code"], error["target"]) == (400, "InvalidRequestContent", f"{path}.{target}")
+        # Azure/azure-rest-api-specs issue 19173
+        code = "InvalidContainerEnvironmentVariable" if target.endswith(".name") else "InvalidRequestContent"
+        assert (status, error["code"], error["target"]) == (400, code, f"{path}.{target}")
     status, error = refusal(azure, group, group_body(registry, container(hello_reference, "say", "a\0b")))
     assert (status, error["code"], error["target"]) == (400, "InvalidRequestContent", f"{path}.command")
 
@@ -118,7 +120,7 @@ def test_what_the_service_never_sold_or_sells_no_more_is_refused(
 ) -> None:
     status, error = refusal(azure, group, body)
     assert status == 400
-    assert said in error["message"]
+    assert said in f"{error['code']}: {error['message']}"
     assert azure.get(group_path(group, "one"), GROUP).status_code == 404
 
 
@@ -151,18 +153,7 @@ def test_a_request_without_memory_is_refused_with_the_services_code(azure: Embed
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
-        ({"confidentialComputeProperties": {"ccePolicy": "eyJ9"}}, "'properties.confidentialComputeProperties'"),
-        (
-            {"encryptionProperties": {"keyName": "k", "keyVersion": "1", "vaultBaseUrl": "https://v"}},
-            "'properties.encryptionProperties'",
-        ),
-        (
-            {"extensions": [{"name": "e", "properties": {"extensionType": "kube-proxy", "version": "1"}}]},
-            "'properties.extensions'",
-        ),
         ({"containerGroupProfile": {"id": "/p"}}, "'properties.containerGroupProfile'"),
-        ({"standbyPoolProfile": {"id": "/p"}}, "'properties.standbyPoolProfile'"),
-        ({"sku": "Confidential"}, "sku is 'Confidential'"),
         ({"osType": "Windows"}, "Windows containers"),
     ],
 )

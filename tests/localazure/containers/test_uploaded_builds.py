@@ -214,7 +214,6 @@ def test_what_was_never_uploaded_fails_the_build(registry: Registry, name: str) 
         ({"sourceLocation": ""}, 400),
         ({"imageNames": ["Upper:1"]}, 400),
         ({"platform": {"os": "Windows"}}, 501),
-        ({"noCache": True}, 501),
     ],
 )
 def test_a_request_that_isnt_one_is_refused(registry: Registry, changed: dict[str, Any], status: int) -> None:

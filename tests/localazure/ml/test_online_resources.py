@@ -147,14 +147,6 @@ def test_a_deployment_has_1_to_50_instances(endpoint: Endpoint, instances: int, 
     assert words in refusal(endpoint.try_deploy("refused", instances))
 
 
-@pytest.mark.parametrize("name", ["dataCollector", "startupProbe"])
-def test_what_is_not_imitated_of_a_deployment_is_refused_by_name(endpoint: Endpoint, name: str) -> None:
-    given: dict[str, Any] = {"dataCollector": {"collections": {"all": {}}}, "startupProbe": {"period": "PT1S"}}
-    answer = endpoint.try_deploy("refused", **{name: given[name]})
-    assert answer.status_code == 501
-    assert name in answer.json()["error"]["message"]
-
-
 def quota(azure: EmbeddedAzure, name: str, limit: int) -> None:
     """In a region that no other test has endpoints in."""
     fault = {"kind": "quota", "service": "ml", "location": "northeurope", "name": name, "limit": limit}

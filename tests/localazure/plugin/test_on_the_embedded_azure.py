@@ -86,15 +86,15 @@ def test_a_role_assignment_hangs_under_the_resource_that_it_is_about(
     assert from_struct(engine.read(ROLE, created.id, checked, outputs).inputs) == checked
 
 
-def test_azure_refuses_an_unknown_property_by_its_path(
+def test_azure_refuses_a_value_of_another_type_by_its_path(
     connected: Callable[[EmbeddedAzure], Engine], azure: EmbeddedAzure, group: str
 ) -> None:
     engine = connected(azure)
-    checked, _ = engine.check(WORKSPACE, {"resourceGroupName": group.split("/")[-1], "bogus": 1})
+    checked, _ = engine.check(WORKSPACE, {"resourceGroupName": group.split("/")[-1], "retentionInDays": "many"})
     with pytest.raises(grpc.RpcError) as refused:
         engine.create(WORKSPACE, checked)
     assert details_of(refused.value).startswith("Status=400 ")
-    assert "properties.bogus" in details_of(refused.value)
+    assert "properties.retentionInDays" in details_of(refused.value)
 
 
 def test_a_missing_resource_group_is_azures_own_refusal(

@@ -1,0 +1,110 @@
+"""What is known of Azure's answers, and from where: each refusal's code, each type's operations, and what runs for them here.
+
+A rank is the best that is known: *recorded* (a session with Azure shows it; name and date), *documented* (a page, an official
+example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` has the codes of refusals,
+`recorded.tsv` which operations the sessions show, and `runs.tsv` what runs for a type; `coverage` makes the page of them.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, cast
+
+Rank = Literal["recorded", "documented", "assumed"]
+RANKS: tuple[Rank, ...] = ("recorded", "documented", "assumed")
+_FOLDER = Path(__file__).parent
+
+# By the first part of a module's path that fits, the longest first.
+_SERVICES = {
+    "activity_log": "Microsoft.Insights",
+    "apps": "Microsoft.App",
+    "arm": "Azure Resource Manager",
+    "batch": "Batch data plane",
+    "blobs": "Blob storage",
+    "containers": "Microsoft.ContainerRegistry",
+    "deployments": "Azure Resource Manager",
+    "entra": "Microsoft Entra",
+    "kinds/agent_pool": "Microsoft.ContainerService",
+    "kinds/attached_identities": "Azure Resource Manager",
+    "kinds/autoscale": "Microsoft.Insights",
+    "kinds/batch": "Microsoft.Batch",
+    "kinds/blob": "Microsoft.Storage",
+    "kinds/build_sources": "Microsoft.ContainerRegistry",
+    "kinds/container_group": "Microsoft.ContainerInstance",
+    "kinds/diagnostic": "Microsoft.Insights",
+    "kinds/environment_profiles": "Microsoft.App",
+    "kinds/federated": "Microsoft.ManagedIdentity",
+    "kinds/galler": "Microsoft.Compute",
+    "kinds/global_schedules": "Microsoft.DevTestLab",
+    "kinds/identities": "Microsoft.ManagedIdentity",
+    "kinds/insights": "Microsoft.Insights",
+    "kinds/job": "Microsoft.App",
+    "kinds/key_vaults": "Microsoft.KeyVault",
+    "kinds/kubernetes_extensions": "Microsoft.KubernetesConfiguration",
+    "kinds/logs": "Microsoft.OperationalInsights",
+    "kinds/maintenance": "Microsoft.ContainerService",
+    "kinds/managed_cluster": "Microsoft.ContainerService",
+    "kinds/managed_environments": "Microsoft.App",
+    "kinds/ml": "Microsoft.MachineLearningServices",
+    "kinds/network": "Microsoft.Network",
+    "kinds/private_endpoints": "Microsoft.Network",
+    "kinds/registr": "Microsoft.ContainerRegistry",
+    "kinds/resource_groups": "Azure Resource Manager",
+    "kinds/roles": "Microsoft.Authorization",
+    "kinds/soft_deleted": "Microsoft.KeyVault",
+    "kinds/storage": "Microsoft.Storage",
+    "kinds/task_runs": "Microsoft.ContainerRegistry",
+    "kinds/uploaded_sources": "Microsoft.ContainerRegistry",
+    "kinds/virtual_machine": "Microsoft.Compute",
+    "kinds/vm": "Microsoft.Compute",
+    "kubernetes": "Microsoft.ContainerService",
+    "lists": "Azure Resource Manager",
+    "lists/deleted_vaults": "Microsoft.KeyVault",
+    "machines": "Microsoft.Compute",
+    "machines/ml": "Microsoft.MachineLearningServices",
+    "ml": "Scoring of Azure ML",
+}
+
+
+class Session(NamedTuple):
+    """The last recorded session that shows an operation."""
+
+    name: str
+    date: str
+    api_version: str
+
+
+class Refusal(NamedTuple):
+    service: str
+    code: str
+    rank: Rank
+    source: str  # session and date, page or report and date; of what is assumed, what it is assumed from
+
+
+def service_of(module: str) -> str:
+    """The service that a module of localazure answers for: `kinds/batch_pools.py`."""
+    fits = [start for start in _SERVICES if module.startswith(start)]
+    return _SERVICES[max(fits, key=len)] if fits else "Azure Resource Manager"
+
+
+@functools.cache
+def refusals() -> Mapping[tuple[str, str], Refusal]:
+    """By service and code."""
+    rows = [Refusal(service, code, cast(Rank, rank), source) for service, code, rank, source in read("refusals.tsv")]
+    return {(row.service, row.code): row for row in rows}
+
+
+@functools.cache
+def recorded() -> Mapping[tuple[str, str], Session]:
+    """By ARM type and operation: `PUT`, `GET list`, `POST listKeys`."""
+    return {(arm_type, operation): Session(*rest) for arm_type, operation, *rest in read("recorded.tsv")}
+
+
+@functools.cache
+def runs() -> Mapping[str, str]:
+    """By ARM type: what runs for it. Of a type without a row everything is kept and shown."""
+    return {arm_type: words for arm_type, words in read("runs.tsv")}
+
+
+def read(name: str) -> Sequence[Sequence[str]]:
+    return [line.split("\t") for line in (_FOLDER / name).read_text(encoding="utf-8").splitlines()]
