@@ -189,6 +189,7 @@ class Changes:
             private=previous.private if previous else {},
             created_at=previous.created_at if previous else now,
             changed_at=now,
+            answering=True,
         )
 
 

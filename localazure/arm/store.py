@@ -42,6 +42,7 @@ class Resource:
     state: str = "Succeeded"  # provisioningState: Creating, Updating, Succeeded, Failed, Deleting
     created_at: str = ""  # RFC 3339, UTC
     changed_at: str = ""
+    answering: bool = False  # not stored: the record is shown in the answer to its own change
 
     @property
     def key(self) -> str:

@@ -143,11 +143,12 @@ class DiagnosticSettings(Kind):
         return {"properties": {"logs": [], "metrics": []}}
 
     def view(self, resource: Resource, services: Services) -> Body:
-        """Every log and metric with its retention, and the metrics that nobody has asked for."""
+        """Every log and metric with its retention, and, but in the answer to a PUT, the metrics that nobody has asked for."""
         body = super().view(resource, services)
         properties = dict(body["properties"])
         properties["logs"] = [{"retentionPolicy": _NO_RETENTION, **each} for each in properties["logs"]]
-        metrics = properties["metrics"] or [{"category": METRICS[0], "enabled": False}]
+        unasked = [] if resource.answering else [{"category": METRICS[0], "enabled": False}]
+        metrics = properties["metrics"] or unasked
         properties["metrics"] = [{"retentionPolicy": _NO_RETENTION, **each} for each in metrics]
         above = services.store.get(resource.id.scope)
         place = {"location": above.location} if above is not None and above.location else {}

@@ -90,7 +90,8 @@ class InsightsComponents(Kind):
         if caller is None:
             raise ValueError("a component is made by a request")
         name = change.id.name
-        group = f"/subscriptions/{change.id.subscription}/resourceGroups/ai_{name[:42]}_{application}_managed"
+        short = name[:42]  # a group's name has 90 characters at the most; that it is cut is assumed
+        group = f"/subscriptions/{change.id.subscription}/resourceGroups/ai_{short}_{application}_managed"
         place = {"location": change.body["location"]}
         await services.door.put(group, _GROUPS, place, caller)
         workspace = f"{group}/providers/{azure_types.LOG_WORKSPACE.arm_type}/managed-{name}-ws"

@@ -119,6 +119,9 @@ def _check_protection(change: Change) -> None:
     if before and given is not None and given != before["softDeleteRetentionInDays"]:
         message = 'The property "softDeleteRetentionInDays" has been set already and it can\'t be modified.'
         raise _bad(message, "properties.softDeleteRetentionInDays")
+    if properties.get("enableSoftDelete") is False and not before:
+        # Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01): taken, and answered as true
+        properties["enableSoftDelete"] = True
     if properties.get("enableSoftDelete") is False:
         message = (
             "The property \"enableSoftDelete\" can be set to false only for creating new vault. Enabling the 'soft delete' "

@@ -89,7 +89,10 @@ class PublicAddresses(NetworkKind):
 
     def live(self, resource: Resource, services: Services) -> Body:
         used = users_of(resource.key, "publicIPAddress", services)
-        return {"properties": {"ipConfiguration": {"id": _configuration_of(used[0], resource.key)}} if used else {}}
+        shown: Body = {"ddosSettings": {"protectionMode": "VirtualNetworkInherited"}, **_own(resource, "ddosSettings")}
+        if used:
+            shown["ipConfiguration"] = {"id": _configuration_of(used[0], resource.key)}
+        return {"properties": shown}
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         used = users_of(resource.key, "publicIPAddress", services)
@@ -135,6 +138,11 @@ class BastionHosts(NetworkKind):
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         parts = resource.properties.get("ipConfigurations")
         return {"properties": {"ipConfigurations": named(parts, resource.id, "bastionHostIpConfigurations")} if parts else {}}
+
+
+def _own(resource: Resource, name: str) -> Body:
+    """What the body says of a property, to be laid over what the service would."""
+    return {name: resource.properties[name]} if name in resource.properties else {}
 
 
 def _configuration_of(user: Resource, key: str) -> str:

@@ -25,7 +25,7 @@ class PrivateEndpoints(NetworkKind):
     """Approved at once. What is shown: Test_Networking_PrivateEndpoint_20240301_CRUD (2024-11-08)."""
 
     azure_type = azure_types.PRIVATE_ENDPOINT
-    shown_only = ("properties.isIPv6EnabledPrivateEndpoint",)
+    shown_only = ("properties.isIPv6EnabledPrivateEndpoint", "properties.ipVersionType")
 
     def check(self, change: Change) -> None:
         properties = change.properties
@@ -61,6 +61,7 @@ class PrivateEndpoints(NetworkKind):
                 **connections,
                 "networkInterfaces": interfaces,
                 "customDnsConfigs": names,
+                "ipVersionType": "IPv4",
                 "isIPv6EnabledPrivateEndpoint": False,
             }
         }

@@ -3,6 +3,7 @@
 What they permit is asked by other kinds through `has_role`; ARM's own caller, the folder's service principal, owns everything.
 """
 
+import re
 from collections.abc import Collection
 
 from azure_gpu.catalog import roles
@@ -17,6 +18,7 @@ from localazure.weather import new_principals, role_delay
 from localazure.weather.registry_limits import REPOSITORY_ROLES
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
+_GUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _IMMUTABLE = ("principalId", "roleDefinitionId")
 
 
@@ -41,6 +43,11 @@ class RoleAssignments(Kind):
         _check_scope(change.id.scope, services.store)
         role = _known_role(str(change.properties["roleDefinitionId"]))
         principal = str(change.properties["principalId"])
+        if _GUID.fullmatch(principal) is None:
+            # Test_ConfigMapUpdated_TriggersReconcile (2025-11-30)
+            raise ArmError(
+                400, "InvalidPrincipalId", f"A valid principal ID must be provided for role assignment: '{principal}'."
+            )
         _check_principal(principal, change.properties, services)
         if change.previous is not None:
             _check_unchanged(change)

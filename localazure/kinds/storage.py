@@ -19,7 +19,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
-from localazure.kinds import blob_containers
+from localazure.kinds import attached_identities, blob_containers
 from localazure.services import Services, Settings
 
 KEY_BYTES = 64
@@ -65,6 +65,7 @@ class StorageAccounts(Kind):
         )
 
     def check(self, change: Change) -> None:
+        attached_identities.check(change)
         if change.previous is None:
             return
         for name in _FIXED:

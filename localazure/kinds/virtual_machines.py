@@ -122,8 +122,8 @@ class VirtualMachines(Kind):
         """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
         if change.previous is not None:
             return {}
-        image = model.image_of(change.properties)
-        exact = {"storageProfile": {"imageReference": {"exactVersion": image.newest}}} if image and image.newest else {}
+        version = model.exact_version(change.properties)
+        exact = {"storageProfile": {"imageReference": {"exactVersion": version}}} if version else {}
         return {"properties": {"vmId": str(uuid.uuid4()), "timeCreated": change.stored.created_at, **exact}}
 
     async def provision(self, change: Change) -> Body:

@@ -10,10 +10,10 @@ from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
+from localazure.machines.model import UNKNOWN_VERSION
 from localazure.services import SUBSCRIPTION
 
 API_VERSIONS = frozenset({"2022-11-01", "2024-07-01", "2024-11-01", "2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"})
-_UNKNOWN_VERSION = "1.0.0"
 
 
 # The names by which `az vm create` and `az vm image list` know images: azure-cli 2.91, command_modules/vm/alias.json.
@@ -65,7 +65,7 @@ def answered(segments: Sequence[str]) -> Body | list[Body]:
     image = vm_images.find(reference, IMAGES)
     if image is None:
         raise _not_found(location, publisher, offer, sku)
-    version = image.newest or _UNKNOWN_VERSION
+    version = image.newest or UNKNOWN_VERSION
     shown = _version(location, reference, version)
     if len(segments) == 15:
         return [shown]

@@ -15,6 +15,7 @@ from azure_gpu.catalog.sizes.model import Size, Vendor
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.store import Body, Resource
 
+UNKNOWN_VERSION = "1.0.0"  # of an image of which no source names a version
 DEFAULT_USER = "azureuser"
 DRIVER_OF_IMAGES = "580.173.02"  # Azure/azhpc-images, versions.json, 2026-07-29
 _DOCKER = frozenset({Software.CONTAINERS, Software.NVIDIA_CONTAINERS})
@@ -134,6 +135,15 @@ def reference_of(properties: Body) -> ImageReference | None:
 def image_of(properties: Body) -> VmImage | None:
     reference = reference_of(properties)
     return vm_images.find(reference, IMAGES) if reference else None
+
+
+def exact_version(properties: Body) -> str:
+    """The version of the image that a machine gets: the one that is named, else the newest; "" where the image isn't known."""
+    image = image_of(properties)
+    if image is None:
+        return ""
+    named = str(properties["storageProfile"]["imageReference"].get("version") or "latest")
+    return image.newest or UNKNOWN_VERSION if named.lower() == "latest" else named
 
 
 def system_of(properties: Body, image: VmImage | None) -> OperatingSystem:

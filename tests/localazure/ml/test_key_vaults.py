@@ -44,11 +44,10 @@ def test_a_name_is_one_in_all_of_azure(azure: EmbeddedAzure, group: str) -> None
         ({"tenantId": "11111111-1111-1111-1111-111111111111"}, "is none that the subscription knows"),
         ({"enableRbacAuthorization": False}, "The parameter accessPolicies is not specified."),
         ({"softDeleteRetentionInDays": 6}, "it takes 7 to 90 days"),
-        ({"enableSoftDelete": False}, 'The property "enableSoftDelete" can be set to false only'),
         # Azure/azure-rest-api-specs issue 8075
         ({"enablePurgeProtection": False}, 'The property "enablePurgeProtection" cannot be set to false.'),
     ],
-    ids=["tenant", "policies", "days", "soft-delete", "purge-protection"],
+    ids=["tenant", "policies", "days", "purge-protection"],
 )
 def test_what_is_wrong_is_refused(azure: EmbeddedAzure, group: str, properties: dict[str, Any], message: str) -> None:
     status, code, said = refused(azure.put(path(group, new_name()), vault_body(azure, **properties), VAULTS))
@@ -62,6 +61,14 @@ def test_how_long_a_deleted_one_stays_is_decided_once(azure: EmbeddedAzure, grou
     assert refused(answer)[2] == 'The property "softDeleteRetentionInDays" has been set already and it can\'t be modified.'
     again = done(azure, azure.put(found, vault_body(azure), VAULTS))
     assert again["properties"]["softDeleteRetentionInDays"] == 7
+
+
+def test_nothing_is_deleted_for_good_at_once(azure: EmbeddedAzure, group: str) -> None:
+    found = put_vault(azure, group, enableSoftDelete=False)
+    # Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)
+    assert azure.get(found, VAULTS).json()["properties"]["enableSoftDelete"] is True
+    answer = azure.put(found, vault_body(azure, enableSoftDelete=False), VAULTS)
+    assert refused(answer)[2].startswith('The property "enableSoftDelete" can be set to false only')
 
 
 def test_a_deleted_vault_comes_back_as_it_was_or_is_purged(azure: EmbeddedAzure, group: str) -> None:
