@@ -56,6 +56,11 @@ class Sku(StrEnum):
 
 SkuName = Sku | Literal["Standard", "Dedicated", "Confidential"]
 
+DEFAULT_OS_TYPE = OsType.LINUX
+DEFAULT_RESTART_POLICY = RestartPolicy.ON_FAILURE  # what runs here is a job that ends
+DEFAULT_PRIORITY = Priority.REGULAR
+DEFAULT_SKU = Sku.STANDARD
+
 
 class ContainerGroupSettings(ContainerBasics, NetworkSettings):
     """A container group, as a stack file says it: one container, or several in `containers`. Plain, but for what is called

@@ -14,7 +14,17 @@ from azure_gpu.container_instances import (
     service as group_service,
     volumes as group_volumes,
 )
-from azure_gpu.container_instances.args import ContainerGroupSettings, OsType, Priority, RestartPolicy, Sku
+from azure_gpu.container_instances.args import (
+    DEFAULT_OS_TYPE,
+    DEFAULT_PRIORITY,
+    DEFAULT_RESTART_POLICY,
+    DEFAULT_SKU,
+    ContainerGroupSettings,
+    OsType,
+    Priority,
+    RestartPolicy,
+    Sku,
+)
 from azure_gpu.container_instances.container import ContainerBasics, ContainerSpec, InitContainerSettings, InitContainerSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.formats import azure_types
@@ -59,11 +69,11 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
         containers=containers,
         init_containers=init_containers,
         network=group_network.resolve(said),
-        restart_policy=RestartPolicy(said.get("restart_policy", RestartPolicy.ON_FAILURE)),
-        os_type=OsType(said.get("os_type", OsType.LINUX)),
+        restart_policy=RestartPolicy(said.get("restart_policy", DEFAULT_RESTART_POLICY)),
+        os_type=OsType(said.get("os_type", DEFAULT_OS_TYPE)),
         zones=tuple(said.get("zones", [])),
-        priority=Priority(said.get("priority", Priority.REGULAR)),
-        sku=Sku(said.get("sku", Sku.STANDARD)),
+        priority=Priority(said.get("priority", DEFAULT_PRIORITY)),
+        sku=Sku(said.get("sku", DEFAULT_SKU)),
         location=context.region(said.get("location")),
         location_path=f"{path}.location" if "location" in said else context.location_path,
         tags={**context.tags(as_of), **own_tags, **end_tag},
