@@ -40,9 +40,9 @@ def aliases() -> Body:
 
 
 def is_image(below: Sequence[str]) -> bool:
-    """`below`: what follows the subscription, in lower case."""
+    """`below`: what follows the subscription, in lower case. Publishers have extensions too: `vm_extensions` lists them."""
     match list(below[:5]), list(below[5:]):
-        case ["providers", "microsoft.compute", "locations", _, "publishers"], [] | [_, "artifacttypes", "vmimage", "offers"]:
+        case ["providers", "microsoft.compute", "locations", _, "publishers"], [_, "artifacttypes", "vmimage", "offers"]:
             return True
         case ["providers", "microsoft.compute", "locations", _, "publishers"], [_, "artifacttypes", "vmimage", *rest]:
             return rest[::2] in (["offers"], ["offers", "skus"], ["offers", "skus", "versions"])
@@ -51,7 +51,7 @@ def is_image(below: Sequence[str]) -> bool:
 
 
 def answered(segments: Sequence[str]) -> Body | list[Body]:
-    """What a path lists: publishers, offers of one, SKUs of an offer, versions of a SKU; or one version.
+    """What a path lists: offers of a publisher, SKUs of an offer, versions of a SKU; or one version.
 
     `segments`: the whole path as it was sent. ArmError 404 for an image that isn't known.
     """
@@ -75,7 +75,7 @@ def answered(segments: Sequence[str]) -> Body | list[Body]:
 
 
 def _names(location: str, above: Sequence[str]) -> list[Body]:
-    """The publishers, or what a publisher or an offer has. An image whose row stands for a whole offer has no SKU to show."""
+    """What a publisher or an offer has. An image whose row stands for a whole offer has no SKU to show."""
     wanted = [name.lower() for name in above]
     found = {
         image.reference[len(above)]: None
