@@ -116,6 +116,46 @@ def test_every_bad_argument_is_refused_at_its_place_before_anything_is_declared(
     assert wrong == []
 
 
+# Problems that a stack file and a program solve in different ways: arguments beside the good ones, and what is told of them.
+IN_A_PROGRAM: list[tuple[str, dict[str, Any], str, str]] = [
+    ("Foundation", {"tags": {"team": "x"}}, "tags.team", "choose another key"),
+    ("Foundation", {"as_of": "yesterday"}, "as_of", "this is no day"),
+    ("Foundation", {"registry": "create", "workloads": ["vector_add"]}, "image_source", "add image_source: https://"),
+    ("BatchPool", {"gallery_image": "trained"}, "gallery_image", "fix: give the component"),
+    ("BatchPool", {"mounts": {"data": {"azure_blob": {"container": "data"}}}}, "mounts.data.azure_blob", "add identity_id or"),
+    ("EdgeSharing", {"kubeconfig_file": "none"}, "kubeconfig", "fix: remove one of the two"),
+    (
+        "GpuCluster",
+        {"kubernetes_version": "1.35", "maintenance": {"upgrades": "rapid"}},
+        "maintenance.upgrades",
+        "that the program says",
+    ),
+    ("GpuVm", {"admin": {"password": "Password1"}, "os_type": "Windows"}, "admin.password", "pulumi.Config().require_secret("),
+    ("MlWorkspace", {"computes": {"on": {"cluster": "shared"}}}, "computes.on.cluster", "allowed: a GpuCluster, or the ARM id"),
+    ("MlWorkspace", {"computes": {"on": {"vm": "trainer", "private_key": "x"}}}, "computes.on.vm", "allowed: a GpuVm; fix: give"),
+    ("MlEndpoint", {"identity": "stack"}, "identity", "add identity_id or foundation, or write identity: system"),
+    ("ContainerGroup", {"team": "-"}, "team", "give another, or leave it out"),
+]
+
+
+def test_what_is_wrong_is_told_to_a_program_in_its_own_words() -> None:
+    told: list[list[str]] = []
+
+    def build() -> None:
+        for name, more, _, _ in IN_A_PROGRAM:
+            with pytest.raises(Refused) as refusal:
+                getattr(azure_gpu, name)("mine", {**alone(GOOD[name]), **more})
+            told.append([str(problem) for problem in refusal.value.problems])
+
+    assert program(build).registrations == []
+    for (name, _, path, part), lines in zip(IN_A_PROGRAM, told, strict=True):
+        assert [line for line in lines if not line.startswith(f'{name}("mine")')] == []
+        [line] = [line for line in lines if line.startswith(f'{name}("mine").{path}: ')]
+        assert part in line
+        assert "stack file" not in line
+        assert "config set" not in line
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
 def test_the_example_of_a_page_declares_its_component(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulumi.Config, "require_secret", lambda *_: pulumi.Output.secret(KUBECONFIG))

@@ -147,7 +147,7 @@ def _decided(name: str, wired: _Wired) -> GalleryImageSpec:
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
     if not context.location and "location" not in args:
-        problems.append(_no_location(context.location_path))
+        problems.append(_no_location(context.own_path("location")))
     wired.refuse([*stack_problems, *problems])
     return spec
 
