@@ -4,6 +4,7 @@ Bad arguments are made from the types of each component's arguments, so that a n
 """
 
 import runpy
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -17,7 +18,7 @@ from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import below, check, form, is_map, key_hints
 from azure_gpu.stack.component_reference import EXAMPLES, arguments, found
 from tests.components.answering import clusters_that_answer
-from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, declare
+from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, Registration, declare
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/shared/providers"
 PARTS = {
@@ -74,6 +75,7 @@ LOOK_UPS: dict[str, Any] = {
     "azure-native:machinelearningservices:getWorkspace": {"location": "westeurope", "publicNetworkAccess": "Enabled"},
 }
 OUTPUT = pulumi.Output.from_input("an output")
+NAMED_BY_THE_PROVIDER = "named-by-the-provider"
 
 
 class Bad(NamedTuple):
@@ -89,10 +91,46 @@ class Bad(NamedTuple):
 def test_a_component_is_declared_from_what_it_needs(name: str, by_keywords: bool) -> None:
     component = getattr(azure_gpu, name)
     good = GOOD[name]
-    recorded = program(lambda: component("mine", **good) if by_keywords else component("mine", good))
-    [declared] = recorded.of_type(f"azuregpu:index:{name}")
-    assert declared.name == "mine"
-    assert set(recorded.outputs[declared.urn]) <= set(component.__annotations__)
+
+    def build() -> None:
+        for each in ("mine", "yours"):
+            _ = component(each, **good) if by_keywords else component(each, good)
+
+    recorded = program(build)
+    declared = recorded.of_type(f"azuregpu:index:{name}")
+    assert [each.name for each in declared] == ["mine", "yours"]
+    for each in declared:
+        assert set(recorded.outputs[each.urn]) <= set(component.__annotations__)
+    in_azure = Counter(place for each in recorded.registrations if (place := place_in_azure(each)))
+    assert [place for place, times in in_azure.items() if times > 1] == []
+
+
+def place_in_azure(resource: Registration) -> tuple[str, ...]:
+    """What no two resources of a stack have in common; empty where the provider makes the name up, or Kubernetes has it."""
+    given = {key: str(value) for key, value in resource.inputs.items()}
+    names = [key for key in given if key.lower().endswith("name") and key != "resourceGroupName"]
+    if not resource.type.startswith("azure-native:") or not names or NAMED_BY_THE_PROVIDER in given.values():
+        return ()
+    return (resource.type, *(f"{key}: {value}" for key, value in given.items() if key in (*names, "resourceUri")))
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        (
+            "ContainerGroup",
+            {"image": OUTPUT, "location": OUTPUT, "tags": {"a": OUTPUT}, "group_name": OUTPUT, "subnet_id": OUTPUT},
+        ),
+        ("ServerlessGpuJob", {"image": OUTPUT, "tags": {"a": OUTPUT}, "environment": {"A": OUTPUT}, "job_name": OUTPUT}),
+        ("GpuVm", {"vm_name": OUTPUT, "location": OUTPUT, "tags": {"a": OUTPUT}, "subnet_id": OUTPUT}),
+        ("GpuCluster", {"cluster_name": OUTPUT, "device_plugin": {"image": OUTPUT}, "metrics": {"image": OUTPUT}}),
+        ("MlWorkspace", {"workspace_name": OUTPUT, "environments": {"train": {"version": "1", "image": OUTPUT}}}),
+    ],
+)
+def test_an_output_flows_where_it_decides_nothing(name: str, more: dict[str, Any]) -> None:
+    recorded = program(lambda: getattr(azure_gpu, name)("mine", {**GOOD[name], **more}))
+    wanted = sum(len(value) if isinstance(value, dict) and key != "environments" else 1 for key, value in more.items())
+    assert str([each.inputs for each in recorded.registrations]).count("'an output'") >= wanted
 
 
 @pytest.mark.parametrize("name", sorted(GOOD))

@@ -128,6 +128,11 @@ def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
     assert mine.steps() == {}
     outputs = mine.outputs()
     assert outputs["one-uri"] != outputs["two-uri"]
+    in_azure = [each for each in resources(mine) if each["type"].startswith("azure-native:")]
+    assert {each["provider"].split("::")[-2] for each in in_azure} == {"azure"}
+    tagged = [each for each in in_azure if "tags" in each["inputs"]]
+    assert len(tagged) > 30
+    assert [each["urn"] for each in tagged if each["inputs"]["tags"].get("cost-center") != "42"] == []
     for name in ("one", "two"):
         assert azure.get(outputs[name]["pool"], "2024-07-01").json()["tags"]["cost-center"] == "42"
         assert azure.get(outputs[name]["cluster"], "2025-05-01").json()["tags"]["cost-center"] == "42"
@@ -269,8 +274,12 @@ def test_existing_parts_lie_in_another_subscription(
     assert [each["name"] for each in pools if each["properties"]["mode"] == "User"] == [outputs["gpu_pools"]["gpu"]["t4"]["name"]]
 
 
+def resources(mine: Program) -> list[dict[str, Any]]:
+    return json.loads(mine.well("stack", "export"))["deployment"]["resources"]
+
+
 def urns(mine: Program) -> list[str]:
-    return [each["urn"] for each in json.loads(mine.well("stack", "export"))["deployment"]["resources"]]
+    return [each["urn"] for each in resources(mine)]
 
 
 ROWS = {
