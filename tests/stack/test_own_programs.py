@@ -32,7 +32,9 @@ class Program:
         self.project = project
         self.folder = folder
         self.azure = azure
-        self.variables = connected_environment(azure, engine_bin)
+        # As in a shell in which the environment is active: the language host that is built here takes the `python` of PATH.
+        variables = connected_environment(azure, engine_bin)
+        self.variables = {**variables, "PATH": f"{python.parent}:{variables['PATH']}"}
         (folder / "__main__.py").write_text(text)
         options = {"virtualenv": str(python.parents[1])}
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump({"name": project, "runtime": {"name": "python", "options": options}}))
@@ -115,7 +117,7 @@ def program(python: Path, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
 
 
 def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
-    program: Callable[..., Program], azure: EmbeddedAzure, kubernetes_bin: Path
+    program: Callable[..., Program], python: Path, azure: EmbeddedAzure, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
     mine = program("everything")
@@ -127,6 +129,7 @@ def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
     mine.up()
     assert mine.steps() == {}
     outputs = mine.outputs()
+    assert outputs["python"] == str(python.parents[1])  # so that the package is the installed one
     assert outputs["one-uri"] != outputs["two-uri"]
     in_azure = [each for each in resources(mine) if each["type"].startswith("azure-native:")]
     assert {each["provider"].split("::")[-2] for each in in_azure} == {"azure"}
