@@ -4,6 +4,7 @@ Bad arguments are made from the types of each component's arguments, so that a n
 """
 
 import runpy
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -17,7 +18,7 @@ from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import below, check, form, is_map, key_hints
 from azure_gpu.stack.component_reference import EXAMPLES, arguments, found
 from tests.components.answering import clusters_that_answer
-from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, declare
+from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, Registration, declare
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/shared/providers"
 PARTS = {
@@ -74,6 +75,7 @@ LOOK_UPS: dict[str, Any] = {
     "azure-native:machinelearningservices:getWorkspace": {"location": "westeurope", "publicNetworkAccess": "Enabled"},
 }
 OUTPUT = pulumi.Output.from_input("an output")
+NAMED_BY_THE_PROVIDER = "named-by-the-provider"
 
 
 class Bad(NamedTuple):
@@ -89,10 +91,46 @@ class Bad(NamedTuple):
 def test_a_component_is_declared_from_what_it_needs(name: str, by_keywords: bool) -> None:
     component = getattr(azure_gpu, name)
     good = GOOD[name]
-    recorded = program(lambda: component("mine", **good) if by_keywords else component("mine", good))
-    [declared] = recorded.of_type(f"azuregpu:index:{name}")
-    assert declared.name == "mine"
-    assert set(recorded.outputs[declared.urn]) <= set(component.__annotations__)
+
+    def build() -> None:
+        for each in ("mine", "yours"):
+            _ = component(each, **good) if by_keywords else component(each, good)
+
+    recorded = program(build)
+    declared = recorded.of_type(f"azuregpu:index:{name}")
+    assert [each.name for each in declared] == ["mine", "yours"]
+    for each in declared:
+        assert set(recorded.outputs[each.urn]) <= set(component.__annotations__)
+    in_azure = Counter(place for each in recorded.registrations if (place := place_in_azure(each)))
+    assert [place for place, times in in_azure.items() if times > 1] == []
+
+
+def place_in_azure(resource: Registration) -> tuple[str, ...]:
+    """What no two resources of a stack have in common; empty where the provider makes the name up, or Kubernetes has it."""
+    given = {key: str(value) for key, value in resource.inputs.items()}
+    names = [key for key in given if key.lower().endswith("name") and key != "resourceGroupName"]
+    if not resource.type.startswith("azure-native:") or not names or NAMED_BY_THE_PROVIDER in given.values():
+        return ()
+    return (resource.type, *(f"{key}: {value}" for key, value in given.items() if key in (*names, "resourceUri")))
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        (
+            "ContainerGroup",
+            {"image": OUTPUT, "location": OUTPUT, "tags": {"a": OUTPUT}, "group_name": OUTPUT, "subnet_id": OUTPUT},
+        ),
+        ("ServerlessGpuJob", {"image": OUTPUT, "tags": {"a": OUTPUT}, "environment": {"A": OUTPUT}, "job_name": OUTPUT}),
+        ("GpuVm", {"vm_name": OUTPUT, "location": OUTPUT, "tags": {"a": OUTPUT}, "subnet_id": OUTPUT}),
+        ("GpuCluster", {"cluster_name": OUTPUT, "device_plugin": {"image": OUTPUT}, "metrics": {"image": OUTPUT}}),
+        ("MlWorkspace", {"workspace_name": OUTPUT, "environments": {"train": {"version": "1", "image": OUTPUT}}}),
+    ],
+)
+def test_an_output_flows_where_it_decides_nothing(name: str, more: dict[str, Any]) -> None:
+    recorded = program(lambda: getattr(azure_gpu, name)("mine", {**GOOD[name], **more}))
+    wanted = sum(len(value) if isinstance(value, dict) and key != "environments" else 1 for key, value in more.items())
+    assert str([each.inputs for each in recorded.registrations]).count("'an output'") >= wanted
 
 
 @pytest.mark.parametrize("name", sorted(GOOD))
@@ -114,6 +152,46 @@ def test_every_bad_argument_is_refused_at_its_place_before_anything_is_declared(
         some = every[start : start + 20]
         assert program(build).registrations == []
     assert wrong == []
+
+
+# Problems that a stack file and a program solve in different ways: arguments beside the good ones, and what is told of them.
+IN_A_PROGRAM: list[tuple[str, dict[str, Any], str, str]] = [
+    ("Foundation", {"tags": {"team": "x"}}, "tags.team", "choose another key"),
+    ("Foundation", {"as_of": "yesterday"}, "as_of", "this is no day"),
+    ("Foundation", {"registry": "create", "workloads": ["vector_add"]}, "image_source", "add image_source: https://"),
+    ("BatchPool", {"gallery_image": "trained"}, "gallery_image", "fix: give the component"),
+    ("BatchPool", {"mounts": {"data": {"azure_blob": {"container": "data"}}}}, "mounts.data.azure_blob", "add identity_id or"),
+    ("EdgeSharing", {"kubeconfig_file": "none"}, "kubeconfig", "fix: remove one of the two"),
+    (
+        "GpuCluster",
+        {"kubernetes_version": "1.35", "maintenance": {"upgrades": "rapid"}},
+        "maintenance.upgrades",
+        "that the program says",
+    ),
+    ("GpuVm", {"admin": {"password": "Password1"}, "os_type": "Windows"}, "admin.password", "pulumi.Config().require_secret("),
+    ("MlWorkspace", {"computes": {"on": {"cluster": "shared"}}}, "computes.on.cluster", "allowed: a GpuCluster, or the ARM id"),
+    ("MlWorkspace", {"computes": {"on": {"vm": "trainer", "private_key": "x"}}}, "computes.on.vm", "allowed: a GpuVm; fix: give"),
+    ("MlEndpoint", {"identity": "stack"}, "identity", "add identity_id or foundation, or write identity: system"),
+    ("ContainerGroup", {"team": "-"}, "team", "give another, or leave it out"),
+]
+
+
+def test_what_is_wrong_is_told_to_a_program_in_its_own_words() -> None:
+    told: list[list[str]] = []
+
+    def build() -> None:
+        for name, more, _, _ in IN_A_PROGRAM:
+            with pytest.raises(Refused) as refusal:
+                getattr(azure_gpu, name)("mine", {**alone(GOOD[name]), **more})
+            told.append([str(problem) for problem in refusal.value.problems])
+
+    assert program(build).registrations == []
+    for (name, _, path, part), lines in zip(IN_A_PROGRAM, told, strict=True):
+        assert [line for line in lines if not line.startswith(f'{name}("mine")')] == []
+        [line] = [line for line in lines if line.startswith(f'{name}("mine").{path}: ')]
+        assert part in line
+        assert "stack file" not in line
+        assert "config set" not in line
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)

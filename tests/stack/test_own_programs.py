@@ -32,7 +32,9 @@ class Program:
         self.project = project
         self.folder = folder
         self.azure = azure
-        self.variables = connected_environment(azure, engine_bin)
+        # As in a shell in which the environment is active: the language host that is built here takes the `python` of PATH.
+        variables = connected_environment(azure, engine_bin)
+        self.variables = {**variables, "PATH": f"{python.parent}:{variables['PATH']}"}
         (folder / "__main__.py").write_text(text)
         options = {"virtualenv": str(python.parents[1])}
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump({"name": project, "runtime": {"name": "python", "options": options}}))
@@ -91,7 +93,7 @@ class Program:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment with the package and nothing else."""
     wheel = built_wheel(CHECKOUT, tmp_path_factory.mktemp("wheel"))
-    return environment(wheel, tmp_path_factory.mktemp("installed"))
+    return environment(wheel, tmp_path_factory.mktemp("installed"), pip=True)
 
 
 @pytest.fixture
@@ -115,7 +117,7 @@ def program(python: Path, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
 
 
 def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
-    program: Callable[..., Program], azure: EmbeddedAzure, kubernetes_bin: Path
+    program: Callable[..., Program], python: Path, azure: EmbeddedAzure, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
     mine = program("everything")
@@ -127,7 +129,13 @@ def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
     mine.up()
     assert mine.steps() == {}
     outputs = mine.outputs()
+    assert outputs["python"] == str(python.parents[1])  # so that the package is the installed one
     assert outputs["one-uri"] != outputs["two-uri"]
+    in_azure = [each for each in resources(mine) if each["type"].startswith("azure-native:")]
+    assert {each["provider"].split("::")[-2] for each in in_azure} == {"azure"}
+    tagged = [each for each in in_azure if "tags" in each["inputs"]]
+    assert len(tagged) > 30
+    assert [each["urn"] for each in tagged if each["inputs"]["tags"].get("cost-center") != "42"] == []
     for name in ("one", "two"):
         assert azure.get(outputs[name]["pool"], "2024-07-01").json()["tags"]["cost-center"] == "42"
         assert azure.get(outputs[name]["cluster"], "2025-05-01").json()["tags"]["cost-center"] == "42"
@@ -269,8 +277,12 @@ def test_existing_parts_lie_in_another_subscription(
     assert [each["name"] for each in pools if each["properties"]["mode"] == "User"] == [outputs["gpu_pools"]["gpu"]["t4"]["name"]]
 
 
+def resources(mine: Program) -> list[dict[str, Any]]:
+    return json.loads(mine.well("stack", "export"))["deployment"]["resources"]
+
+
 def urns(mine: Program) -> list[str]:
-    return [each["urn"] for each in json.loads(mine.well("stack", "export"))["deployment"]["resources"]]
+    return [each["urn"] for each in resources(mine)]
 
 
 ROWS = {

@@ -19,12 +19,13 @@ def built_wheel(checkout: Path, folder: Path) -> Path:
     return wheel
 
 
-def environment(wheel: Path, folder: Path, *, extra: str = "") -> Path:
-    """The Python of a new environment in `folder` with the wheel, the packages of `extra`, and what these depend on."""
+def environment(wheel: Path, folder: Path, *, extra: str = "", pip: bool = False) -> Path:
+    """The Python of a new environment in `folder` with the wheel, the packages of `extra`, and what these depend on. `pip`: with
+    pip too, which a language host asks for what is installed."""
     python = folder / "bin" / "python"
     wanted = f"azure-gpu{f'[{extra}]' if extra else ''} @ {wheel.as_uri()}"
     for command in (
-        ["venv", "-q", "--allow-existing", "--python", sys.executable, folder],
+        ["venv", "-q", "--allow-existing", *(["--seed"] if pip else []), "--python", sys.executable, folder],
         ["pip", "install", "-q", "--python", python, "-c", LOCKED, wanted],
     ):
         done = subprocess.run([UV, *command], capture_output=True, text=True, check=False)

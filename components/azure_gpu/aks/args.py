@@ -284,7 +284,7 @@ class MaintenanceArgs(TypedDict):
     """When AKS may change the cluster by itself, and what. All of it is plain."""
 
     upgrades: NotRequired[UpgradeChannelName]
-    """New versions of Kubernetes. Default: none; the cluster keeps its version until the stack file says another."""
+    """New versions of Kubernetes. Default: none; the cluster keeps its version until `kubernetes_version` is another."""
     node_images: NotRequired[NodeImageChannelName]
     """Fixes of the nodes' system; NodeImage replaces each node after its pods have had their time. Default: NodeImage."""
     day: NotRequired[WeekdayName]

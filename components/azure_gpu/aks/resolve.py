@@ -54,7 +54,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     of_cluster = OfCluster(
         path=path,
         location=location,
-        location_path=f"{path}.location" if "location" in args else context.location_path,
+        location_path=f"{path}.location" if "location" in args else context.own_path("location"),
         # Of an existing cluster nothing is known before it is looked up.
         kubernetes_version=version or ("" if "existing" in args else kubernetes_versions.default(day)),
         long_term_support=args.get("long_term_support", False),

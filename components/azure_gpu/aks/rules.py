@@ -30,6 +30,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.shared.context import check_region
 from azure_gpu.shared.validation import written
+from azure_gpu.shared.wording import says
 
 MOST_IDLE_MINUTES = 24 * 60
 SUBNET = "Microsoft.Network/virtualNetworks/subnets"
@@ -221,7 +222,7 @@ def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
     if spec.kubernetes_version and window.upgrades in (UpgradeChannel.STABLE, UpgradeChannel.RAPID):
         yield Problem(
             path=f"{path}.upgrades",
-            message="AKS would move the cluster to other versions than the one that the stack file says",
+            message=f"AKS would move the cluster to other versions than the one that {says(spec.path)}",
             value=window.upgrades.value,
             allowed="none or patch, where kubernetes_version is said",
             fix="write patch, or remove kubernetes_version",

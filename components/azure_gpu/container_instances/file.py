@@ -16,7 +16,7 @@ from azure_gpu.formats.container_group_file import GroupInFile
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.files import Reader
 from azure_gpu.shared.validation import check
-from azure_gpu.shared.wording import give_secret
+from azure_gpu.shared.wording import a_secret, give_secret
 
 Settings = Mapping[str, Any]
 
@@ -129,7 +129,7 @@ def _missing(group: GroupInFile, path: str) -> Problem:
     return Problem(
         path=path,
         message=f"there is a secret in {group.document.file}, and none is taken from a file",
-        allowed="a secret of the stack file",
+        allowed=a_secret(path),
         fix=give_secret(path),
     )
 

@@ -75,7 +75,7 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
         priority=Priority(said.get("priority", DEFAULT_PRIORITY)),
         sku=Sku(said.get("sku", DEFAULT_SKU)),
         location=context.region(said.get("location")),
-        location_path=f"{path}.location" if "location" in said else context.location_path,
+        location_path=f"{path}.location" if "location" in said else context.own_path("location"),
         tags={**context.tags(as_of), **own_tags, **end_tag},
         expires_at=expires_at,
         hourly_cost=None,  # prices of container groups aren't known to the catalog

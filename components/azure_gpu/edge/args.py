@@ -51,7 +51,7 @@ class EdgeJobSettings(JobSettings):
 
     deployment: NotRequired[str]
     """A file with a Job, or with the env of its container, as Microsoft's pages have them; its path starts at the project's
-    folder. What the stack file says comes before what is written there, and a secret is never taken from it. Default: none."""
+    folder. What is said here comes before what is written there, and a secret is never taken from it. Default: none."""
     visible_devices: NotRequired[str]
     """Which GPU the job sees, as NVIDIA_VISIBLE_DEVICES: its index in quotes, or none. Several jobs can see one GPU, and no job
     two. Default: none, which is written too: left out, it would mean all of them."""

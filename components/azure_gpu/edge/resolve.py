@@ -19,7 +19,7 @@ from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.files import Reader, read_text
 from azure_gpu.shared.validation import check as check_type
-from azure_gpu.shared.wording import give_secret
+from azure_gpu.shared.wording import a_secret, give_secret
 from azure_gpu.shared.workloads import Workload
 
 
@@ -135,7 +135,7 @@ def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> 
         Problem(
             path=f"{path}.secret_environment.{variable}",
             message=f"there is a secret in {file}, and none is taken from a file",
-            allowed="a secret of the stack file",
+            allowed=a_secret(path),
             fix=give_secret(f"{path}.secret_environment.{variable}"),
         )
         for variable in job.secrets

@@ -21,6 +21,7 @@ from azure_gpu.edge.args import (
     EdgeSharingSettings,
 )
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
+from azure_gpu.shared.wording import give_secret, is_in_program
 
 
 def device_request(said: EdgeDeviceArgs, path: str) -> DeviceRequest:
@@ -79,6 +80,10 @@ def problems_of(
             )
 
 
+def _give_kubeconfig(path: str) -> str:
+    return give_secret(path) if is_in_program(path) else f"{give_secret(path)} < kubeconfig"
+
+
 def _kubeconfig(said: EdgeSharingSettings, path: str) -> Iterator[Problem]:
     if ("kubeconfig" in said) == ("kubeconfig_file" in said):
         yield Problem(
@@ -87,5 +92,5 @@ def _kubeconfig(said: EdgeSharingSettings, path: str) -> Iterator[Problem]:
             allowed="the kubeconfig's text as a secret, or the file that it is in",
             fix="remove one of the two"
             if "kubeconfig" in said
-            else f"pulumi config set --secret --path '{path}.kubeconfig' < kubeconfig, or add kubeconfig_file",
+            else f"{_give_kubeconfig(f'{path}.kubeconfig')}, or add kubeconfig_file",
         )

@@ -6,7 +6,6 @@ Left out: key vault, network, budget. One foundation a stack: its parts are name
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack, overload
 
@@ -16,9 +15,9 @@ from pulumi_azure_native import authorization, containerregistry, managedidentit
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import Found, look_up
+from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
 from azure_gpu.shared import overrides, program, role_of_identity
 from azure_gpu.shared.context import (
@@ -30,7 +29,7 @@ from azure_gpu.shared.context import (
     declared,
     resolve_stack,
 )
-from azure_gpu.shared.part import Part
+from azure_gpu.shared.part import Part, name_of
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired, together
@@ -55,18 +54,28 @@ class Foundation(pulumi.ComponentResource):
     """The resource group that everything of the stack is in."""
     identity_id: pulumi.Output[str] | None
     """ARM id of the identity; None without one."""
+    identity_name: pulumi.Output[str] | None
+    """Its name in Azure; None without one."""
     identity_principal_id: pulumi.Output[str] | None
     """Object id of the identity, which roles are assigned to; None without one."""
     identity_client_id: pulumi.Output[str] | None
     """Client id of the identity, by which programs that run as it name it; None without one."""
     registry_id: pulumi.Output[str] | None
     """ARM id of the registry; None without one."""
+    registry_name: pulumi.Output[str] | None
+    """Its name in Azure; None without one."""
     registry_server: pulumi.Output[str] | None
     """Login server of the registry; None without one."""
+    workload_images: dict[str, pulumi.Output[str]]
+    """The images that the registry builds, by the workload."""
     log_workspace_id: pulumi.Output[str] | None
     """ARM id of the log workspace; None without one."""
+    log_workspace_name: pulumi.Output[str] | None
+    """Its name in Azure; None without one."""
     storage_account_id: pulumi.Output[str] | None
     """ARM id of the storage account; None without one."""
+    storage_account_name: pulumi.Output[str] | None
+    """Its name in Azure; None without one."""
     surroundings: Surroundings
     """The same as arguments of the components that stand on this foundation. Not an output."""
     around: Around
@@ -122,6 +131,12 @@ class Foundation(pulumi.ComponentResource):
             self.log_workspace_id = self._log_workspace(spec.log_workspace, found.log_workspace)
         if spec.storage:
             self.storage_account_id = self._storage(spec.storage, principal_id)
+        self.identity_name = name_of(self.identity_id, spec.identity)
+        self.registry_name = name_of(self.registry_id, spec.registry)
+        self.log_workspace_name = name_of(self.log_workspace_id, spec.log_workspace)
+        self.storage_account_name = name_of(self.storage_account_id, spec.storage)
+        images = self.surroundings["registry"]["workload_images"] if "registry" in self.surroundings else {}
+        self.workload_images = {workload: pulumi.Output.from_input(image) for workload, image in images.items()}
         self.around = Around(context=spec.context, surroundings=self.surroundings)
         commands = [] if spec.assign_roles else role_commands(spec)
         if commands:
@@ -130,12 +145,17 @@ class Foundation(pulumi.ComponentResource):
             {
                 "resource_group_name": self.resource_group_name,
                 "identity_id": self.identity_id,
+                "identity_name": self.identity_name,
                 "identity_principal_id": self.identity_principal_id,
                 "identity_client_id": self.identity_client_id,
                 "registry_id": self.registry_id,
+                "registry_name": self.registry_name,
                 "registry_server": self.registry_server,
+                "workload_images": self.workload_images,
                 "log_workspace_id": self.log_workspace_id,
+                "log_workspace_name": self.log_workspace_name,
                 "storage_account_id": self.storage_account_id,
+                "storage_account_name": self.storage_account_name,
             }
         )
 
@@ -357,31 +377,3 @@ def _decided(wired: _Wired) -> tuple[FoundationSpec, Found]:
     found, problems = look_up(spec, wired.asked_by)
     wired.refuse(problems)
     return spec, found
-
-
-def role_commands(spec: FoundationSpec) -> list[str]:
-    """What an administrator runs in place of the role assignments: commands that are complete before anything exists."""
-    commands: list[str] = []
-    if spec.identity_pulls:
-        commands += _role_command(spec, roles.ACR_PULL, azure_types.REGISTRY, spec.registry)
-    if spec.identity_writes_blobs:
-        commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
-    return commands
-
-
-def _role_command(spec: FoundationSpec, role: str, azure_type: AzureType, part: Part | None) -> list[str]:
-    if spec.identity is None or part is None:
-        return []
-    identity = _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity)
-    return [
-        f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
-        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])}"
-        f" --scope {_id_of(spec, azure_type, part)}"
-    ]
-
-
-def _id_of(spec: FoundationSpec, azure_type: AzureType, part: Part) -> str:
-    if part.existing:
-        return part.existing.text
-    inputs = {"resourceGroupName": spec.resource_group.name, azure_type.name_parameter: part.name}
-    return azure_type.id_of(spec.context.subscription_id, inputs)

@@ -143,13 +143,16 @@ def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
         return []
     form = "https://<host>/<repository>.git#<commit>"
     what = "this isn't one" if spec.image_source else "there is none"
+    component = spec.context.component
     return [
         Problem(
-            path="image_source",
+            path=spec.context.own_path("image_source"),
             message=f"the registry builds the workloads from a git URL with a commit, and {what}",
             value=spec.image_source or None,
             allowed=f"{form}; without a commit a build could take other sources than the ones that were previewed",
             fix=f"run: pulumi config set image_source {form}; a stack's file without it takes the checkout's `origin`, once "
-            "that has the workloads as they are here",
+            "that has the workloads as they are here"
+            if component is None
+            else f"push a checkout of azure-gpu to a fork and add image_source: {form}",
         )
     ]

@@ -15,6 +15,7 @@ from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.images.args import ImageComponent, ImageOfPool
+from azure_gpu.shared.wording import is_in_program
 
 LATEST = "latest"
 KEYS = ("image", "image_id", "gallery_image")
@@ -108,16 +109,7 @@ def _by_id(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
 def _of_stack(name: str, images: Mapping[str, ImageOfPool], path: str) -> tuple[ImageChoice, list[Problem]]:
     image = images.get(name)
     if image is None or not image["has_version"]:
-        what = "the stack has no gallery image of this name" if image is None else "this gallery image has no version"
-        problem = Problem(
-            path=path,
-            message=what,
-            value=name,
-            allowed=", ".join(each for each, of in images.items() if of["has_version"]) or "none",
-            fix=f"add gallery_images.{name}.source_id",
-            code=Code.NOT_FOUND,
-        )
-        return ImageChoice(key="gallery_image"), [problem]
+        return ImageChoice(key="gallery_image"), [_without_version(name, image, images, path)]
     return ImageChoice(
         key="gallery_image",
         kind=ImageKind.GALLERY,
@@ -126,3 +118,15 @@ def _of_stack(name: str, images: Mapping[str, ImageOfPool], path: str) -> tuple[
         operating_system=image["os_type"],
         node_agent=image["node_agent"],
     ), []
+
+
+def _without_version(name: str, image: ImageOfPool | None, images: Mapping[str, ImageOfPool], path: str) -> Problem:
+    if is_in_program(path):
+        what = "this is no gallery image" if image is None else "this gallery image has no version"
+        allowed = "a GalleryImage with a version"
+        fix = "give the component, or the id of a version as image_id" if image is None else "add source_id to the GalleryImage"
+    else:
+        what = "the stack has no gallery image of this name" if image is None else "this gallery image has no version"
+        allowed = ", ".join(each for each, of in images.items() if of["has_version"]) or "none"
+        fix = f"add gallery_images.{name}.source_id"
+    return Problem(path=path, message=what, value=name, allowed=allowed, fix=fix, code=Code.NOT_FOUND)

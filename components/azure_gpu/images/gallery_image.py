@@ -44,6 +44,10 @@ class GalleryImage(ImageComponent):
     """ARM id of the version; None without one."""
     definition_id: pulumi.Output[str]
     """ARM id of the definition, under which versions are."""
+    definition_name: pulumi.Output[str]
+    """Its name in the gallery."""
+    gallery_name: pulumi.Output[str]
+    """Name of the gallery in Azure."""
     of_pool: ImageOfPool
     """The same as an argument of pools. Not an output."""
 
@@ -83,9 +87,18 @@ class GalleryImage(ImageComponent):
         )
         definition = self._definition(spec, gallery)
         self.definition_id = definition.id
+        self.definition_name = definition.name
+        self.gallery_name = gallery.name
         self.version_id = self._image_version(spec, spec.source, gallery, definition).id if spec.source else None
         self.of_pool = of_pool(spec, self.version_id or "")
-        self.register_outputs({"version_id": self.version_id, "definition_id": self.definition_id})
+        self.register_outputs(
+            {
+                "version_id": self.version_id,
+                "definition_id": self.definition_id,
+                "definition_name": self.definition_name,
+                "gallery_name": self.gallery_name,
+            }
+        )
 
     def _regions(self, spec: GalleryImageSpec) -> list[pulumi.Input[str]]:
         """Its own region is among those of a version."""
@@ -147,7 +160,7 @@ def _decided(name: str, wired: _Wired) -> GalleryImageSpec:
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
     if not context.location and "location" not in args:
-        problems.append(_no_location(context.location_path))
+        problems.append(_no_location(context.own_path("location")))
     wired.refuse([*stack_problems, *problems])
     return spec
 

@@ -28,6 +28,7 @@ from azure_gpu.kubernetes.service_args import (
     ClusterServiceSettings,
     Reach,
 )
+from azure_gpu.shared.wording import has_no
 from azure_gpu.shared.workloads import Workload
 
 MODEL_FOLDER = "/models"
@@ -139,7 +140,7 @@ def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool) 
         if spec.has_model and not (identity and storage):
             yield Problem(
                 path=f"{path}.model",
-                message=f"the stack has no {'storage' if identity else 'identity of its own that pods may speak as'}",
+                message=has_no(path, "storage" if identity else "identity of its own that pods may speak as"),
                 allowed="an identity of its own, a storage account, and workload_identity",
                 fix="add it, or put the model into the image",
             )

@@ -166,10 +166,9 @@ class Context:
             return str(self.component)
         return f"{section}.{name}" if name else section
 
-    @property
-    def location_path(self) -> str:
-        """Where the region is described of what has none of its own."""
-        return f"{self.component}.location" if self.component is not None else "location"
+    def own_path(self, key: str) -> str:
+        """Where a key is described that a stack file has for all of its components, such as `location`."""
+        return _own_path(self.component, key)
 
     def part_path(self, part: str) -> str:
         """Where a part of the foundation, such as `storage`, is described that a component needs."""
@@ -200,20 +199,22 @@ class Context:
 def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, list[Problem]]:
     """The context of a stack, and what is wrong with it. Where a value can't be used, the context holds a stand-in for it."""
     problems: list[Problem] = []
+    component = args.get("component")
     if not args["subscription_id"]:
         problems.append(
             Problem(
-                path="azure-native:subscriptionId",
-                message="no subscription is named; without one, whichever the Azure CLI is logged into would be used",
+                path="azure-native:subscriptionId" if component is None else str(component),
+                message="no subscription is named; without one, whichever the Azure CLI is logged into would be used"
+                if component is None
+                else "the provider is logged in to no subscription",
                 allowed="the id of a subscription",
                 fix="pulumi config set azure-native:subscriptionId <id>; `az account list` shows yours",
             )
         )
-    component = args.get("component")
     if not any(character.isalnum() for character in args["team"]) and (args["team"] or component is None):
         problems.append(
             Problem(
-                path="team" if component is None else f"{component}.team",
+                path=_own_path(component, "team"),
                 message="the team is part of every name and has no letter or digit",
                 value=args["team"],
                 allowed="a short word, such as vision",
@@ -223,8 +224,8 @@ def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, l
     if component is None:
         problems += regions.check(args["location"], "location")
     user_tags = args.get("tags", {})
-    problems += check_tags(user_tags, "tags")
-    as_of, as_of_problems = resolve_day(args.get("as_of"), "as_of")
+    problems += check_tags(user_tags, _own_path(component, "tags"))
+    as_of, as_of_problems = resolve_day(args.get("as_of"), _own_path(component, "as_of"))
     today, today_problems = resolve_day(args["today"], "today")
     context = Context(
         project=project,
@@ -239,6 +240,10 @@ def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, l
         component=component,
     )
     return context, [*problems, *as_of_problems, *today_problems]
+
+
+def _own_path(component: ComponentOfProgram | None, key: str) -> str:
+    return key if component is None else f"{component}.{key}"
 
 
 def check_tags(user_tags: Tags, path: str) -> list[Problem]:

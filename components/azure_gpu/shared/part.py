@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
+import pulumi
+
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
@@ -40,6 +42,11 @@ def not_changed(said: Mapping[str, object], path: str) -> list[Problem]:
             fix="remove it, or have the owner of the part set it",
         )
     ]
+
+
+def name_of(resource_id: pulumi.Output[str] | None, part: Part | None) -> pulumi.Output[str] | None:
+    """The name of a part as an output, which is known once the part is there; None without one."""
+    return resource_id.apply(lambda _: part.name) if resource_id is not None and part is not None else None
 
 
 def resolve_part(given: PartArgs, azure_type: AzureType, what: str, context: Context, path: str) -> tuple[Part, list[Problem]]:

@@ -80,7 +80,7 @@ def resolve(
         size=args["size"],
         region=location,
         path=f"{path}.size",
-        region_path=f"{path}.location" if "location" in args else context.location_path,
+        region_path=f"{path}.location" if "location" in args else context.own_path("location"),
         spot=_spot(args) is not None,
         operating_system=choice.operating_system,
     )

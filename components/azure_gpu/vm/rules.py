@@ -86,7 +86,7 @@ def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Prob
         fix = give_secret(f"{here}.password")
         yield Problem(f"{here}.password", "a Windows machine needs its administrator's password", allowed="a secret", fix=fix)
     elif isinstance(password, str):  # what another resource gives can't be looked at
-        yield from admins.password_problems(password, f"{here}.password")
+        yield from admins.password_problems(password, f"{here}.password", give_secret(f"{here}.password"))
 
 
 def _boot(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str) -> Iterator[Problem]:

@@ -78,7 +78,7 @@ def test_an_existing_environment_is_read_and_nothing_of_it_is_declared(preview: 
     ]
     assert made[0].surroundings["runs_in"]["profiles"] == {"T4": "ours"}
     [outputs] = recorded.outputs.values()
-    assert outputs == {"environment_id": EXISTING}
+    assert outputs == {"environment_id": EXISTING, "environment_name": "shared"}
 
 
 def test_an_environment_without_workload_profiles_is_refused_because_it_can_have_no_gpu() -> None:

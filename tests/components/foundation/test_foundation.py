@@ -5,7 +5,8 @@ import subprocess
 import pytest
 
 from azure_gpu.foundation.args import FoundationWiring
-from azure_gpu.foundation.foundation import Foundation, role_commands
+from azure_gpu.foundation.foundation import Foundation
+from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.wired import Wired

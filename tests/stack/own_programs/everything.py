@@ -1,5 +1,6 @@
 """Somebody's program: a container group, a Batch pool, a cluster and an endpoint, twice in one stack, by an explicit provider."""
 
+import sys
 from typing import Any
 
 import pulumi
@@ -22,6 +23,7 @@ def tagged(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult
 
 
 pulumi.runtime.register_resource_transform(tagged)
+pulumi.export("python", sys.prefix)
 login = config.require_object("login")
 own: pulumi.ProviderResource = azure.Provider("azure", **login)
 opts = pulumi.ResourceOptions(providers=[own])

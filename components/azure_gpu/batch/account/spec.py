@@ -83,7 +83,7 @@ def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountS
         name=part.name,
         existing=part.existing,
         location=context.region(args.get("location")),
-        location_path=f"{path}.location" if "location" in args else context.location_path,
+        location_path=f"{path}.location" if "location" in args else context.own_path("location"),
         applications=tuple(_application(name, said) for name, said in sorted(applications.items())),
     )
     return spec, problems

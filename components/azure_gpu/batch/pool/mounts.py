@@ -15,7 +15,7 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.context import Surroundings
-from azure_gpu.shared.wording import give_part, give_secret, with_part
+from azure_gpu.shared.wording import give_part, give_secret, has_no, stacks, with_part
 
 KINDS = ("azure_blob", "azure_file", "nfs")
 
@@ -213,14 +213,14 @@ def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool
         if not identity:
             yield Problem(
                 path=f"{path}.{place}.azure_blob",
-                message="blobs are mounted as the stack's identity, and there is none",
+                message=f"blobs are mounted as {stacks(path, 'identity')}, and there is none",
                 allowed=with_part(path, "identity"),
                 fix=give_part(path, "identity"),
             )
         if "account" not in mount["azure_blob"] and not storage:
             yield Problem(
                 path=f"{path}.{place}.azure_blob.account",
-                message="the stack has no storage account, and none is named here",
+                message=f"{has_no(path, 'storage account')}, and none is named here",
                 allowed="the name of a storage account",
                 fix=f"name one, or {give_part(path, 'storage')}",
             )

@@ -20,7 +20,7 @@ from azure_gpu.shared.context import check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.naming import HASH_LENGTH
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wording import give_part, with_part
+from azure_gpu.shared.wording import give_part, stacks, with_part
 
 LOGICAL_NAME = "logical-name"  # in the pool's metadata: its name in the stack
 _SOURCES_OF_FILES = ("url", "container_url", "auto_storage_container")
@@ -220,7 +220,7 @@ def surroundings_problems(path: str, said: BatchPoolSettings, *, identity: bool,
     problems = [
         Problem(
             path=f"{path}.start_task.resource_files[{index}].use_identity",
-            message="these files are fetched as the stack's identity, and there is none",
+            message=f"these files are fetched as {stacks(path, 'identity')}, and there is none",
             allowed=with_part(path, "identity"),
             fix=give_part(path, "identity"),
         )

@@ -33,6 +33,8 @@ class JobEnvironment(pulumi.ComponentResource):
 
     environment_id: pulumi.Output[str]
     """ARM id of the environment."""
+    environment_name: pulumi.Output[str]
+    """Its name in Azure."""
     surroundings: JobSurroundings
     """The same as arguments of the jobs that run in it. Not an output."""
     around: Around
@@ -69,11 +71,12 @@ class JobEnvironment(pulumi.ComponentResource):
             self.environment_id = pulumi.Output.from_input(spec.existing.text)
         else:
             self.environment_id = self._environment(name, spec, wiring)
+        self.environment_name = self.environment_id.apply(lambda _: spec.name)
         self.surroundings = JobSurroundings(
             runs_in=EnvironmentOfJob(id=self.environment_id, profiles=profiles, existing=spec.existing is not None)
         )
         self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
-        self.register_outputs({"environment_id": self.environment_id})
+        self.register_outputs({"environment_id": self.environment_id, "environment_name": self.environment_name})
 
     def _environment(self, name: str, spec: JobEnvironmentSpec, args: JobEnvironmentWiring) -> pulumi.Output[str]:
         """ARM id. Logs go through Azure Monitor, which needs no key of the workspace."""

@@ -34,7 +34,7 @@ def resolve(
 ) -> tuple[ServerlessGpuJobSpec, list[Problem]]:
     """What is declared for the job that the stack file calls `name`, and what is wrong with the arguments. Pure."""
     path = context.path("jobs", name)
-    where = Where(path, f"{path}.location" if "location" in args else context.location_path)
+    where = Where(path, f"{path}.location" if "location" in args else context.own_path("location"))
     as_of, problems = resolve_day(args.get("as_of"), where("as_of"))
     day = as_of or context.day
     gpu = GpuModel(args.get("gpu", DEFAULT_GPU))

@@ -25,7 +25,7 @@ from azure_gpu.container_apps.job.args import (
 )
 from azure_gpu.formats import azure_types, cron, image_reference
 from azure_gpu.shared.context import check_region, check_tags, known
-from azure_gpu.shared.wording import give_part, with_part
+from azure_gpu.shared.wording import give_part, stacks, with_part
 from azure_gpu.shared.workloads import Workload
 
 _RULE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
@@ -108,7 +108,7 @@ def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem
     return [
         Problem(
             path=f"{path}.event.rules.{rule}.use_identity",
-            message="this rule authenticates as the stack's identity, and there is none",
+            message=f"this rule authenticates as {stacks(path, 'identity')}, and there is none",
             allowed=with_part(path, "identity"),
             fix=give_part(path, "identity"),
         )

@@ -10,6 +10,7 @@ from typing import NotRequired, TypedDict
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.kubernetes.job_args import JobSettings
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
+from azure_gpu.shared.validation import OpenInput
 
 DEFAULT_NAMESPACE = "gpu-jobs"
 DEFAULT_PLUGIN_IMAGE = device_plugin.PINNED_IMAGE
@@ -28,22 +29,22 @@ class NamespaceArgs(TypedDict):
 
 
 class DevicePluginArgs(TypedDict):
-    """NVIDIA's device plugin, without which Kubernetes sees no GPU; `true` and `false` stand for `enabled`. All plain."""
+    """NVIDIA's device plugin, without which Kubernetes sees no GPU; `true` and `false` stand for `enabled`."""
 
     enabled: NotRequired[bool]
     """False: the plugin isn't declared here, because something else brings one. Default: true."""
-    image: NotRequired[str]
+    image: NotRequired[OpenInput[str]]
     """Its image. Default: nvcr.io/nvidia/k8s-device-plugin:v0.18.0, which Microsoft's page deploys."""
 
 
 class MetricsArgs(TypedDict):
-    """NVIDIA's DCGM exporter, one pod on each node with GPUs; `true` and `false` stand for `enabled`. All plain."""
+    """NVIDIA's DCGM exporter, one pod on each node with GPUs; `true` and `false` stand for `enabled`."""
 
     enabled: NotRequired[bool]
     """False: no metrics. Default: true."""
     counters: NotRequired[Sequence[str]]
     """What it measures, of its default set. Default: use of GPU and memory, power, temperature, clock and errors."""
-    image: NotRequired[str]
+    image: NotRequired[OpenInput[str]]
     """Its image. Default: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless."""
 
 

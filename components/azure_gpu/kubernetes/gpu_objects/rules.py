@@ -6,6 +6,8 @@ In: settings, pools, and where they are written. Out: problems, and what a pool'
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+import pulumi
+
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
@@ -188,12 +190,12 @@ def settings_problems(
     most = said.get("namespace", {}).get("max_gpus")
     if most is not None and most < 1:
         found.append(too_small(f"{path}.namespace.max_gpus", most, 1))
-    images: Mapping[str, str | None] = {
+    images: Mapping[str, pulumi.Input[str] | None] = {
         "device_plugin": written(said.get("device_plugin", DevicePluginArgs())).get("image"),
         "metrics": written(said.get("metrics", MetricsArgs())).get("image"),
     }
     for key, image in images.items():
-        if image is not None:
+        if isinstance(image, str):  # what another resource gives can't be looked at
             found += image_reference.check(image, f"{path}.{key}.image")
     if "counters" in written(said.get("metrics", MetricsArgs())):
         found += _counter_problems(counters, pools, f"{path}.metrics.counters")

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pulumi
+
 from azure_gpu.catalog.services.aks import device_plugin, spot
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.sizes import SIZES
@@ -69,12 +71,12 @@ class ClusterObjectsSpec:
     said: ClusterObjectsSettings
     namespace: str
     quota: dict[str, str]  # requests.<resource> → how many; empty: no quota
-    plugin_image: str
+    plugin_image: pulumi.Input[str]
     device_plugin: bool
     feature_labels: bool
     metrics: bool
     counters: tuple[str, ...]
-    exporter_image: str
+    exporter_image: pulumi.Input[str]
     pools: tuple[PoolObjects, ...]
     jobs: dict[str, JobSpec]
     services: dict[str, ServiceSpec]

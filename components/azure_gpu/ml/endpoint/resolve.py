@@ -55,14 +55,16 @@ def resolve(
     ends = {EXPIRES_AT: expires_at} if expires_at else {}
     every = {each: replace(spec, tags={**spec.tags, **ends}) for each, spec in every.items()}
     uses = {
-        spec.path: _use(spec, location, context.location_path) for spec in every.values() if spec.managed and spec.instance_type
+        spec.path: _use(spec, location, context.own_path("location"))
+        for spec in every.values()
+        if spec.managed and spec.instance_type
     }
     spec = MlEndpointSpec(
         context=context,
         path=path,
         name=azure_name,
         location=location,
-        location_path=context.location_path,
+        location_path=context.own_path("location"),
         kind=kind,
         compute="" if kind == MANAGED else compute_name,
         auth=Auth(args.get("auth", Auth.ENTRA if kind == MANAGED else Auth.AML_TOKEN)),

@@ -32,7 +32,7 @@ from azure_gpu.ml.endpoint.args import (
 )
 from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
 from azure_gpu.ml.endpoint.spec import AUTH_MODES, MlEndpointSpec
-from azure_gpu.shared.wording import give_part, with_part
+from azure_gpu.shared.wording import give_part, has_no, with_part
 
 EXISTING = ("/", "azureml:")  # how the id of an asset begins that the stack hasn't put into the workspace
 _OF_MANAGED = "on machines that Azure manages"
@@ -376,7 +376,7 @@ def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[P
     if spec.identity is EndpointIdentity.STACK and not identity:
         yield Problem(
             path=f"{spec.path}.identity",
-            message="the stack has no identity",
+            message=has_no(spec.path, "identity"),
             value=spec.identity.value,
             allowed=f"system, or stack {with_part(spec.path, 'identity')}",
             fix=f"{give_part(spec.path, 'identity')}, or write identity: system",

@@ -266,7 +266,7 @@ class RoutesArgs(TypedDict):
 
 
 class EnvironmentArgs(TypedDict):
-    """A version of an environment, which never changes: another content is another version. All of it is plain."""
+    """A version of an environment, which never changes: another content is another version. Plain, but for `image` and tags."""
 
     environment_name: NotRequired[str]
     """Its name in the workspace, which several versions share. Default: the name here."""
@@ -276,7 +276,7 @@ class EnvironmentArgs(TypedDict):
     """A workload of this repository, whose image the stack's registry builds: `scoring` answers requests by itself with the model
     of its deployment, `digits` with the one in its image, where the deployment has none. Exactly one of workload and image.
     Default: none."""
-    image: NotRequired[str]
+    image: NotRequired[OpenInput[str]]
     """An image. With conda_file the one that the environment starts from. Default: none."""
     conda_file: NotRequired[str]
     """Path of a conda file beside this program, such as environments/train.yml. Default: none; the image has everything."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import pulumi
+
 from azure_gpu.catalog import names
 from azure_gpu.catalog.image_cuda import image_cuda
 from azure_gpu.catalog.problems import Code, Problem
@@ -64,7 +66,7 @@ class EnvironmentSpec:
     name: str
     version: str  # empty: the tag of the workload's image
     workload: Workload | None
-    image: str  # empty: the workload's
+    image: pulumi.Input[str]  # empty: the workload's
     conda_path: str  # empty: none
     conda: str  # the text of the conda file; empty before it is read
     routes: Routes | None
@@ -187,7 +189,7 @@ def _environment(name: str, said: EnvironmentArgs, path: str) -> EnvironmentSpec
         conda_path=said.get("conda_file", ""),
         conda="",
         routes=_routes(routes) if routes is not None else None,
-        gpu=said.get("gpu", bool(image) and image_cuda(image) is not None),
+        gpu=said.get("gpu", isinstance(image, str) and image_cuda(image) is not None),
         gpu_is_said="gpu" in said,
         description=said.get("description", ""),
         tags=dict(said.get("tags", {})),

@@ -25,7 +25,7 @@ from azure_gpu.shared import existing
 from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, ClusterOfWorkspace, VmOfWorkspace
 from azure_gpu.shared.context import Tags, known
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wording import give_secret
+from azure_gpu.shared.wording import give_secret, is_in_program
 
 _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)?")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -248,12 +248,13 @@ def _without_password(problem: Problem, path: str) -> Problem:
 
 
 def _nobody_signs_on(path: str, vm: str) -> Problem:
+    machine = f'GpuVm("{vm}")' if is_in_program(path) else f"vms.{vm}"
     return Problem(
         path=path,
         message="the service signs on by SSH from addresses of its own, and this machine lets none of them in",
         value=vm,
         allowed=f"a machine with a public address whose allowed_ranges have {compute.SERVICE_TAG}",
-        fix=f"write public_address: true and allowed_ranges: [{compute.SERVICE_TAG}] for vms.{vm}, or leave the compute out:"
+        fix=f"write public_address: true and allowed_ranges: [{compute.SERVICE_TAG}] for {machine}, or leave the compute out:"
         " `run --on vm` needs neither",
         source=str(compute.IN_A_NETWORK),
         code=Code.UNKNOWN,
@@ -276,11 +277,12 @@ def _not_known_as_ubuntu(path: str, vm: str) -> Problem:
 
 def _not_there(path: str, key: str, name: str, there: Mapping[str, object]) -> Problem:
     what = {"cluster": "cluster", "vm": "virtual machine"}[key]
-    return Problem(
-        path=path,
-        message=f"the stack has no {what} of this name",
-        value=name,
-        allowed=", ".join(there) or f"none: add it under {key}s",
-        fix=f"name one of {key}s, or add it there",
-        code=Code.NOT_FOUND,
-    )
+    if is_in_program(path):
+        message = f"this is no {what}"
+        allowed = {"cluster": "a GpuCluster, or the ARM id of a cluster", "vm": "a GpuVm"}[key]
+        fix = "give the component"
+    else:
+        message = f"the stack has no {what} of this name"
+        allowed = ", ".join(there) or f"none: add it under {key}s"
+        fix = f"name one of {key}s, or add it there"
+    return Problem(path=path, message=message, value=name, allowed=allowed, fix=fix, code=Code.NOT_FOUND)

@@ -38,7 +38,7 @@ def resolve(
     day = as_of or context.day
     found, id_problems = _existing(args, context)
     location = context.region(args.get("location"))
-    location_path = f"{path}.location" if "location" in args else context.location_path
+    location_path = f"{path}.location" if "location" in args else context.own_path("location")
     tags = {**context.tags(as_of), **args.get("tags", {})}
     network = Network(args.get("network", Network.PUBLIC))
     managed = ManagedNetwork(args.get("managed_network", ManagedNetwork.NONE))

@@ -10,9 +10,9 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import compute, workspaces
 from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, Network, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import EnvironmentSpec
-from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wording import give_part, with_part
+from azure_gpu.shared.wording import give_part, stacks, with_part
 
 # What belongs to the workspace itself, which isn't changed where it exists.
 _OF_A_NEW_WORKSPACE = (
@@ -201,13 +201,14 @@ def _names(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
 
 def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
     """What the workspace needs of the foundation and doesn't find there."""
+    path = spec.context.path(PATH)
     needs: list[tuple[str, str]] = []
     if spec.existing is None and not storage:
         needs.append(("storage", "a workspace keeps its data in a storage account, and there is none"))
     if spec.existing is not None and spec.assets.stores_models and not storage:
-        needs.append(("storage", "models lie in the stack's storage account, and there is none"))
+        needs.append(("storage", f"models lie in {stacks(path, 'storage account')}, and there is none"))
     if spec.computes and not identity:
-        needs.append(("identity", "computes speak as the stack's identity, and there is none"))
+        needs.append(("identity", f"computes speak as {stacks(path, 'identity')}, and there is none"))
     if spec.existing is None and spec.insights is None and not logs:
         why = "a workspace needs Application Insights, which keep their data in a log workspace, and there is none"
         needs.append(("log_workspace", why))

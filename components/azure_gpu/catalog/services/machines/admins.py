@@ -82,10 +82,9 @@ def key_problems(text: str, path: str) -> Iterator[Problem]:
         yield _problem(path, message, None, f"{SHORTEST_RSA_BITS} bits or more", fix, KEYS)
 
 
-def password_problems(text: str, path: str) -> Iterator[Problem]:
-    """What is wrong with the password of a Windows machine. It is shown nowhere."""
+def password_problems(text: str, path: str, fix: str) -> Iterator[Problem]:
+    """What is wrong with the password of a Windows machine. It is shown nowhere. `fix`: how another is given."""
     least, most = PASSWORD_LENGTH
-    fix = f"pulumi config set --secret --path '{path}'"
     if not least <= len(text) <= most:
         yield _problem(path, "the password's length is wrong", None, f"{least} to {most} characters", fix, API)
     if sum(re.search(kind, text) is not None for kind in _KINDS_OF_CHARACTERS) < 3:

@@ -1,0 +1,37 @@
+"""What an administrator runs where a foundation assigns no roles."""
+
+import shlex
+
+from azure_gpu.catalog import roles
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.shared.part import Part
+
+
+def role_commands(spec: FoundationSpec) -> list[str]:
+    """Commands in place of the role assignments, complete before anything exists."""
+    commands: list[str] = []
+    if spec.identity_pulls:
+        commands += _role_command(spec, roles.ACR_PULL, azure_types.REGISTRY, spec.registry)
+    if spec.identity_writes_blobs:
+        commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
+    return commands
+
+
+def _role_command(spec: FoundationSpec, role: str, azure_type: AzureType, part: Part | None) -> list[str]:
+    if spec.identity is None or part is None:
+        return []
+    identity = _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity)
+    return [
+        f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
+        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])}"
+        f" --scope {_id_of(spec, azure_type, part)}"
+    ]
+
+
+def _id_of(spec: FoundationSpec, azure_type: AzureType, part: Part) -> str:
+    if part.existing:
+        return part.existing.text
+    inputs = {"resourceGroupName": spec.resource_group.name, azure_type.name_parameter: part.name}
+    return azure_type.id_of(spec.context.subscription_id, inputs)

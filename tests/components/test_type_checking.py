@@ -1,0 +1,54 @@
+"""What a type checker tells the author of a program: it knows every key of the arguments, at any depth."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.embedded import CHECKOUT
+
+PYRIGHT = Path(sys.executable).with_name("pyright")
+OWN_PROGRAMS = CHECKOUT / "tests" / "stack" / "own_programs"
+WRONG = "  # wrong"
+# Each line that ends in WRONG has something that isn't taken; all others are.
+PROGRAM = """
+import pulumi
+from azure_gpu import BatchPool, ContainerGroup, GpuCluster, GpuClusterArgs, GpuVm, MlEndpoint, ServerlessGpuJob
+
+group = ContainerGroup("a", image="python:3.11", restart_policy="Never", tags={"a": pulumi.Output.from_input("b")})
+pulumi.export("a", group.group_id)
+ContainerGroup("b", image="python:3.11", restart_policy="Newer")  # wrong
+ContainerGroup("c", image="python:3.11", memory_in_bg=3)  # wrong
+ContainerGroup("d", image="python:3.11", liveness={"http_get": {"path": "/", "port": 80}, "periods": 5})  # wrong
+BatchPool("e", batch_account="id", size="s", autoscale={"max_nodes": 2, "scenario": "workday"}, containers=True)
+BatchPool("f", batch_account="id", size="s", autoscale={"max_node": 2})  # wrong
+BatchPool("g", batch_account="id", size="s", autoscale={"scenario": "pending"})  # wrong
+BatchPool("h", batch_account="id", size="s", task_slots="two")  # wrong
+BatchPool("i", batch_account="id", size=pulumi.Output.from_input("s"))  # wrong
+BatchPool("j", size="s")  # wrong
+GpuCluster("k", gpu_pools={"t4": {"size": "s", "max_nodes": 2, "spot": True}}, device_plugin=False)
+GpuCluster("l", gpu_pools={"t4": {"size": "s", "maxnodes": 2}})  # wrong
+GpuCluster("m", {"gpu_pools": {"t4": {"size": "s", "sharing": {"strategy": "time_slicing", "replica": 2}}}})  # wrong
+args: GpuClusterArgs = {"gpu_pools": {"t4": {"size": "s", "max_node": 2}}}  # wrong
+GpuVm("n", size="s", admin={"ssh_publc_key": "k"})  # wrong
+MlEndpoint("o", workspace="id", deployments={"blue": {"instance_type": "s", "scale": {"min": 1, "maxi": 2}}})  # wrong
+ServerlessGpuJob("p", job_environment="id", image="python:3.11", event={"rules": {"a": {"typ": "azure-queue"}}})  # wrong
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_finds_what_is_wrong_at_any_depth_and_takes_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    settings = {"extraPaths": [str(CHECKOUT / "components")], "typeCheckingMode": "standard"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [PYRIGHT, "--project", tmp_path / "pyrightconfig.json", "--pythonpath", sys.executable, "--outputjson"]
+    for each in OWN_PROGRAMS.glob("*.py"):
+        (tmp_path / each.name).write_text(each.read_text())
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = [each for each in json.loads(done.stdout)["generalDiagnostics"] if each["severity"] == "error"]
+    assert {Path(each["file"]).name for each in told} == {"program.py"}
+    found = {each["range"]["start"]["line"] for each in told}
+    lines = PROGRAM.splitlines()
+    assert {lines[each] for each in found} == {line for line in lines if line.endswith(WRONG)}
