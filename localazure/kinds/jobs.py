@@ -40,6 +40,7 @@ class Jobs(Kind):
     long_running = True
     long_running_delete = True
     updated_status = 201
+    patched_status = 200
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})
 

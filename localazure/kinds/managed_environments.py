@@ -35,6 +35,7 @@ class ManagedEnvironments(Kind):
     long_running = True
     long_running_delete = True
     updated_status = 201
+    patched_status = 200
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})
 

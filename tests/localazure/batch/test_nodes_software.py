@@ -204,7 +204,7 @@ def test_an_image_is_pulled_with_a_task_registrys_password(tmp_path: Path) -> No
         (IMAGE, "", [BY_IDENTITY], "AcrPull"),
         (IMAGE, roles.ACR_PULL, [], "credentials"),
         (f"{LOGIN}/tool:2", roles.ACR_PULL, [BY_IDENTITY], "manifest unknown"),
-        ("docker.io/library/busybox", roles.ACR_PULL, [], "reaches no registry"),
+        ("docker.io/library/nginx", roles.ACR_PULL, [], "reaches no registry"),
     ],
     ids=["no role", "no credentials", "no image", "a registry outside"],
 )
