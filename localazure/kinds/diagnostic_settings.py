@@ -97,7 +97,6 @@ METRICS = ("AllMetrics",)
 MOST = 5  # Microsoft Learn, azure-monitor/essentials/diagnostic-settings: settings of one resource
 _NO_RETENTION: Body = {"enabled": False, "days": 0}
 SINKS = ("workspaceId", "storageAccountId", "eventHubAuthorizationRuleId", "marketplacePartnerId", "serviceBusRuleId")
-_STORED = {"workspaceId": azure_types.LOG_WORKSPACE, "storageAccountId": azure_types.STORAGE_ACCOUNT}  # the others are kept by id
 
 
 class DiagnosticSettings(Kind):
@@ -175,13 +174,14 @@ def _check_destination(change: Change) -> None:
     if not any(properties.get(name) for name in SINKS):
         message = "At least one data sink needs to be specified."
         raise ArmError(400, "BadRequest", message, target="properties.workspaceId")
-    for name, azure_type in _STORED.items():
-        given = properties.get(name)
-        parsed = parse(given) if given else None
-        is_one = parsed is not None and parsed.is_type(azure_type.arm_type)
-        if given and (parsed is None or not is_one or change.services.store.get(parsed.key) is None):
-            what = "Log Analytics workspace" if name == "workspaceId" else "storage account"
-            raise ArmError(404, "ResourceNotFound", f"The {what} '{given}' was not found.", target=f"properties.{name}")
+    given = properties.get("workspaceId")
+    if not given:
+        return  # storage accounts, event hubs and partners are kept by their ids
+    parsed = parse(given)
+    is_one = parsed is not None and parsed.is_type(azure_types.LOG_WORKSPACE.arm_type)
+    if parsed is None or not is_one or change.services.store.get(parsed.key) is None:
+        message = f"The Log Analytics workspace '{given}' was not found."
+        raise ArmError(404, "ResourceNotFound", message, target="properties.workspaceId")
 
 
 def _check_categories(properties: Body, categories: tuple[str, ...]) -> None:

@@ -156,7 +156,7 @@ def test_how_jobs_fail(world: World) -> None:
 @pytest.mark.parametrize(
     ("changed", "what"),
     [
-        ({"jobType": "Sweep"}, "job"),
+        ({"jobType": "Sweep"}, "trial"),
         ({"resources": {"instanceCount": 2}}, "jobs on more than one node"),
         ({"identity": {"identityType": "UserIdentity"}}, "jobs that run as the user"),
         ({"inputs": {"x": {"jobInputType": "triton_thing", "uri": "azureml://x"}}}, "triton_thing"),

@@ -20,7 +20,8 @@ REGISTRY = f"{GROUP}/providers/Microsoft.ContainerRegistry/registries/acr"
 STORAGE = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/st"
 ENDPOINT = f"{WORKSPACE}/onlineEndpoints/digits"
 BLUE, GREEN = f"{ENDPOINT}/deployments/blue", f"{ENDPOINT}/deployments/green"
-OWN = {"identity": {"principalId": "endpoint"}}
+PRINCIPAL = "22222222-2222-3333-4444-555555555555"  # of the endpoint's own identity
+OWN = {"identity": {"principalId": PRINCIPAL}}
 
 
 def parsed(text: str) -> ArmId:
@@ -76,7 +77,7 @@ def test_the_same_role_from_somebody_else_is_refused(arm: InProcessArm) -> None:
     endpoint.service = OWN
     arm.store.put(endpoint)
     definition = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{roles.ACR_PULL}"
-    properties = {"principalId": "endpoint", "principalType": "ServicePrincipal", "roleDefinitionId": definition}
+    properties = {"principalId": PRINCIPAL, "principalType": "ServicePrincipal", "roleDefinitionId": definition}
     path = f"{REGISTRY}/providers/Microsoft.Authorization/roleAssignments/11111111-2222-3333-4444-555555555555"
     answer = arm.put(path, {"properties": properties}, "2022-04-01")
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "RoleAssignmentExists")
