@@ -185,7 +185,7 @@ def body_shape(kind: Kind, body: Body, *, creating: bool = True) -> Body:
     """
     shape, version = shapes.arm_shape(kind.azure_type), asked_version.asked()
     other = _other(kind)
-    body = kind.read(_without(body, kind.shown_only))
+    body = kind.read(unknown_members.without_paths(body, set(kind.shown_only)) if kind.shown_only else body)
     checked = shapes.without_read_only(shape, body)
     problems = shapes.body_problems(shape, checked, creating=creating, version=other)
     if problems and all(problem.kind != "type" for problem in problems):
@@ -203,18 +203,6 @@ def body_shape(kind: Kind, body: Body, *, creating: bool = True) -> Body:
             details=details,
         )
     return {key: value for key, value in checked.items() if key not in ("id", "name", "type", "apiVersion")}
-
-
-def _without(body: Body, paths: Collection[str]) -> Body:
-    """`body` without what lies at dotted paths."""
-    result = dict(body)
-    for path in paths:
-        name, _, below = path.partition(".")
-        if below and isinstance(result.get(name), dict):
-            result[name] = _without(result[name], (below,))
-        elif not below:
-            result.pop(name, None)
-    return result
 
 
 def _other(kind: Kind) -> str:

@@ -71,16 +71,16 @@ def may_know_more(kind: Kind, version: str) -> bool:
 
 def without(body: Body, unknown: Sequence[BodyProblem]) -> Body:
     """`body` without the members that nobody knows."""
-    gone = {problem.path for problem in unknown}
-    return _without(body, gone, "")
+    return without_paths(body, {problem.path for problem in unknown})
 
 
-def _without(value: Any, gone: set[str], path: str) -> Any:
+def without_paths(value: Any, gone: set[str], path: str = "") -> Any:
+    """`value`, which lies at `path`, without the members at the dotted paths `gone`."""
     if isinstance(value, Mapping):
         named = {name: f"{path}.{name}" if path else name for name in value}
-        return {name: _without(each, gone, named[name]) for name, each in value.items() if named[name] not in gone}
+        return {name: without_paths(each, gone, named[name]) for name, each in value.items() if named[name] not in gone}
     if isinstance(value, list):
-        return [_without(each, gone, f"{path}[{index}]") for index, each in enumerate(value)]
+        return [without_paths(each, gone, f"{path}[{index}]") for index, each in enumerate(value)]
     return value
 
 

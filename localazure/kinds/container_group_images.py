@@ -65,7 +65,7 @@ async def pull(container: Body, group: str, services: Services) -> Image:
         context = public_images.context_of(reference, services)
         log = services.settings.state / "logs" / f"build-{context.name}.log"
         try:
-            return await public_images.built(reference, text, log, services)
+            return await public_images.built(reference, context, log, services)
         except BuildFailedError as error:
             reason = f"It stands for {context.name}, whose build failed: {error} (log: {log})"
             raise inaccessible(text, group, target, reason) from error

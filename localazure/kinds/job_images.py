@@ -61,12 +61,12 @@ async def pull(text: str, services: Services) -> Image:
 
 
 async def _public(reference: ImageReference, text: str, services: Services) -> Image:
-    name = public_images.context_of(reference, services).name
-    log = services.settings.state / "logs" / f"build-{name}.log"
+    context = public_images.context_of(reference, services)
+    log = services.settings.state / "logs" / f"build-{context.name}.log"
     try:
-        return await public_images.built(reference, text, log, services)
+        return await public_images.built(reference, context, log, services)
     except BuildFailedError as error:
-        message = f"The image '{text}' stands for {name}, whose build failed: {error} (log: {log})"
+        message = f"The image '{text}' stands for {context.name}, whose build failed: {error} (log: {log})"
         raise ArmError(400, CODE, message) from error
 
 

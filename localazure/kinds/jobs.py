@@ -14,7 +14,6 @@ from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.apps import identity_endpoint, log_stream, records, room, schedule
 from localazure.apps.executions import Work
-from localazure.arm import system_data
 from localazure.arm.errors import ArmError, resource_not_found
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
@@ -41,6 +40,7 @@ class Jobs(Kind):
     long_running_delete = True
     updated_status = 201
     patched_status = 200
+    has_system_data = True
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})
 
@@ -139,7 +139,6 @@ class Jobs(Kind):
             **body,
             "location": shown_location(resource),
             "properties": properties,
-            "systemData": system_data.of(resource, services),
         }
 
     # Executions

@@ -13,7 +13,6 @@ from types import MappingProxyType
 
 from azure_gpu.catalog import regions
 from azure_gpu.formats import azure_types
-from localazure.arm import system_data
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
@@ -36,6 +35,7 @@ class ManagedEnvironments(Kind):
     long_running_delete = True
     updated_status = 201
     patched_status = 200
+    has_system_data = True
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})
 
@@ -104,7 +104,6 @@ class ManagedEnvironments(Kind):
             **body,
             "location": shown_location(resource),
             "properties": properties,
-            "systemData": system_data.of(resource, services),
         }
 
     async def usages(self, resource: Resource, call: Call) -> Answer:

@@ -48,9 +48,9 @@ def context_of(reference: ImageReference, services: Services) -> Path:
     return _written(reference.name.rsplit("/", 1)[1], SYSTEMS[reference.name], "/bin/sh", services)
 
 
-async def built(reference: ImageReference, text: str, log: Path, services: Services) -> Image:
-    """A public image, built where it hasn't been. BuildFailedError."""
-    image = await services.images.build(context_of(reference, services), "Dockerfile", {}, [text], log)
+async def built(reference: ImageReference, context: Path, log: Path, services: Services) -> Image:
+    """A public image, built from its context where it hasn't been. BuildFailedError."""
+    image = await services.images.build(context, "Dockerfile", {}, [str(reference)], log)
     return article_images.as_published(article_images.WORKLOADS.get(str(reference), ""), image)
 
 

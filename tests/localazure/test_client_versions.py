@@ -57,7 +57,9 @@ def site_packages(python: str) -> Path:
 
 
 def azure_cli() -> Path:
-    return site_packages(str(cli.folder_of_az(dict(os.environ), print) / "python"))
+    folder = cli.folder_of_az(dict(os.environ), print)
+    assert folder is not None, "az is installed where it isn't there"
+    return site_packages(str(folder / "python"))
 
 
 def test_the_commands_of_az_send_versions_that_are_served() -> None:

@@ -130,7 +130,7 @@ def test_zones_spot_and_diagnostics_are_taken(azure: EmbeddedAzure, registry: Re
     spot = create(azure, group, "three", group_body(registry, container(hello_reference), priority="Spot"))
     assert spot["properties"]["priority"] == "Spot"
     inbound = group_body(registry, container(hello_reference, ports=[{"port": 80}]), priority="Spot", ipAddress=public(80))
-    assert "can't have inbound ports" in refusal(azure, group, inbound, "four")[1]["message"]
+    assert refusal(azure, group, inbound, "four")[1]["code"] == "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"
 
 
 # Through Microsoft's SDK
