@@ -12,7 +12,7 @@ from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import pools as catalog_pools
-from azure_gpu.catalog.services.aks.system_pools import is_size_name
+from azure_gpu.catalog.services.aks.system_pools import DEDICATED_TAINT, is_size_name
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from localazure.arm.errors import ArmError, not_implemented
@@ -25,6 +25,7 @@ from localazure.kinds.managed_cluster_refusals import (
     invalid,
     not_allowed,
     reason_of,
+    restricted_taint,
     size_not_allowed,
 )
 from localazure.kinds.managed_cluster_requests import PROFILE, pool_request, system_of, taint
@@ -53,6 +54,8 @@ FIXED = (
     "type",
     "vnetSubnetID",
 )
+
+SYSTEM_TAINT = DEDICATED_TAINT.partition("=")[0]  # the only key that keeps pods off nodes of a system pool
 
 
 class Asked(NamedTuple):
@@ -101,6 +104,8 @@ def _check_forms(pool: Body) -> None:
             taint(text)
         except ValueError:
             raise invalid(f"{PROFILE}.nodeTaints", f"'{text}' isn't written as key=value:Effect") from None
+        if pool["mode"] == "System" and taint(text).effect != "PreferNoSchedule" and taint(text).key != SYSTEM_TAINT:
+            raise restricted_taint(text, f"{PROFILE}.nodeTaints")
     versions.check_written(pool["orchestratorVersion"], f"{PROFILE}.orchestratorVersion")
     if (pool.get("powerState") or {}).get("code") not in (None, "Running", "Stopped"):
         raise invalid(f"{PROFILE}.powerState.code", "it is Running or Stopped")

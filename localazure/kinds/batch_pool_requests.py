@@ -56,7 +56,7 @@ def request_of(body: Body, account: Resource) -> PoolRequest:
         written=_WRITTEN,
         size=SIZES.find(properties["vmSize"]),
         region=account.location,
-        auto_storage=bool(account.properties.get("autoStorage")),
+        auto_storage=True,  # the service looks up each package instead, which are in no account without: `batch_packages.check`
         operating_system=system_of(machine["nodeAgentSkuId"]),
         image_kind=_image_kind(image),
         image=_marketplace(image),

@@ -34,6 +34,10 @@ def check(body: Body, previous: Resource | None, as_of: date) -> None:
     profile that the service adds."""
     profiles = body["properties"].get("workloadProfiles") or []
     before = {one["name"] for one in (previous.properties.get("workloadProfiles") or [])} if previous else set[str]()
+    if before and not profiles and "workloadProfiles" in body["properties"]:
+        # test_containerapp_env_enable_workload_profiles_infer_env_type (2023-10-25); the sentence is assumed.
+        message = "All workload profiles of an environment cannot be removed."
+        raise _refusal("WorkloadProfileCannotRemoveAll", message, "properties.workloadProfiles")
     seen: set[str] = set()
     for index, profile in enumerate(profiles):
         path = f"properties.workloadProfiles[{index}]"

@@ -18,6 +18,7 @@ have it. Codes and sentences as users quote them:
   - OperationNotAllowed while another operation runs: cilium/cilium issue 25944, Azure/terraform-azurerm-avm-ptn-aks-production
     pull request 25
   - "managed cluster is in Provisioning State(…) and Power State(…)": MicrosoftDocs/azure-docs issue 85161
+  - SystemPoolHasRestrictedTaint and its target: test_aks_create_cluster_with_taints, 2025-04-10; its sentence is assumed
   - configuration names: Azure/ARO-HCP pull request 3260; weekly schedules: Azure/AgentBaker pull request 6529
 Where none of them fits, InvalidParameter is assumed, with the reason in words of ours.
 """
@@ -57,6 +58,11 @@ def bad_request(message: str, target: str = "") -> ArmError:
 
 def not_allowed(message: str, status: int = 400) -> ArmError:
     return ArmError(status, "OperationNotAllowed", message)
+
+
+def restricted_taint(text: str, target: str) -> ArmError:
+    """A taint of the user's own that keeps pods off the nodes of a system pool."""
+    return ArmError(400, "SystemPoolHasRestrictedTaint", f"The taint '{text}' is not allowed on a system pool.", target=target)
 
 
 def pending(operation: str) -> ArmError:

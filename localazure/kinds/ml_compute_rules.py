@@ -217,7 +217,7 @@ def _address_of(machine: Resource, services: Services) -> str:
     public = services.store.get(str((first.get("publicIPAddress") or {}).get("id")))
     if public is not None:
         return str((public.service.get("properties") or {}).get("ipAddress") or "")
-    return str(first.get("privateIPAddress") or "")
+    return str(first.get("privateIPAddress") or next((one["address"] for one in whole["properties"].get("addresses") or ()), ""))
 
 
 def extension_of(cluster: Resource, services: Services) -> Resource | None:

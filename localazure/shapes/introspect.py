@@ -131,8 +131,8 @@ def _object(
                 key_set=key_set,
             )
         )
-    for more in tables.OF_OTHER_VERSIONS.get(name, ()):
-        properties.append(Property(more, BooleanShape(), more, secret=True))
+    for more, shown in tables.OF_OTHER_VERSIONS.get(name, {}).items():
+        properties.append(Property(more, BooleanShape(), more, secret=not shown))
     if top_level and not any(each.sdk_name == "properties" for each in properties):
         beside = tables.BESIDE_PROPERTIES | tables.ALSO_BESIDE.get(name, frozenset())
         beside -= tables.IN_PROPERTIES.get(name, frozenset())

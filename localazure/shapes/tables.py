@@ -161,9 +161,14 @@ REQUIRED = frozenset(
 # Taken by ARM although the SDK's class has it as an output alone.
 TAKEN = frozenset({("applicationinsights:Component", "etag"), ("operationalinsights:Workspace", "etag")})
 
-# Taken by ARM at other API versions, which clients send; true or false each, and never answered.
+# Members of other API versions, which clients send; true or false each. Whether an answer shows them: of workspaces the session
+# Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01) shows the two.
 OF_OTHER_VERSIONS = {
-    "machinelearningservices:Workspace": ("allowRecoverSoftDeletedWorkspace", "allowRoleAssignmentOnRG", "softDeleteEnabled"),
+    "machinelearningservices:Workspace": {
+        "allowRecoverSoftDeletedWorkspace": False,
+        "allowRoleAssignmentOnRG": True,
+        "softDeleteEnabled": True,
+    },
 }
 
 # Given by the client, never answered. Source: Microsoft Learn, REST reference of each service ("secure", "not returned"); of

@@ -88,7 +88,8 @@ class Lives:
             said.append(f"{name}: answered {_form(mine)}, recorded {' or '.join(sorted(recorded))}")
         if answer.is_success and answer.content and not when:
             filled = self._table[life.arm_type].get("members", {}).get(operation, {})
-            said += [f"{name}: {each}" for each in _members(filled, answer.json())]
+            expected = {**filled, **{path: value for path, value in life.other.items() if path in filled}}
+            said += [f"{name}: {each}" for each in _members(expected, answer.json())]
 
 
 def settle(send: Send, answer: httpx.Response) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.embedded import SUBSCRIPTION
+from tests.support.ssh_keys import PUBLIC_KEY
 
 PLACE = "westeurope"
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{{unique}}"
@@ -23,6 +24,7 @@ class Life:
     path: str
     body: Mapping[str, Any]
     patch: Mapping[str, Any] = field(default_factory=dict)  # empty: no PATCH is sent
+    other: Mapping[str, Any] = field(default_factory=dict)  # members whose value depends on what the body asks
 
 
 def _in_group(arm_type: str, name: str, group: str = GROUP) -> str:
@@ -238,15 +240,21 @@ CLUSTER_LIVES = (
             {
                 "dnsPrefix": "gpu",
                 "agentPoolProfiles": [{**_POOL, "name": "system", "mode": "System"}],
+                "linuxProfile": {
+                    "adminUsername": "azureuser",
+                    "ssh": {"publicKeys": [{"keyData": PUBLIC_KEY}]},
+                },
                 "networkProfile": {"networkPlugin": "azure"},
             },
             identity={"type": "SystemAssigned"},
         ),
+        other={"properties.oidcIssuerProfile.enabled": True},  # the read one was made when new clusters had no issuer
     ),
     Life(
         "Microsoft.ContainerService/managedClusters/agentPools",
         f"{CLUSTER}/agentPools/more",
         {"properties": {**_POOL, "mode": "User"}},
+        other={"properties.maxPods": 30},  # 250 in the overlay of the session's cluster
     ),
     Life(
         "Microsoft.ContainerService/managedClusters/maintenanceConfigurations",
