@@ -14,6 +14,7 @@ class Replications(Kind):
     """Made in the background, changed at once."""
 
     azure_type = undeclared.REPLICATION
+    extra_api_versions = frozenset({"2026-09-01-preview"})  # azure-cli 2.91
     parent_type = azure_types.REGISTRY.arm_type
     long_running = True
     long_running_update = False
