@@ -22,6 +22,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.requests import body_of
 from localazure.arm.store import Store
 from localazure.fault import AT_ONCE, PATH, STANDING, Fault, parse
+from localazure.lists import features
 from localazure.lists.deviations import Deviations
 from localazure.services import Clock
 from localazure.weather.state import Weather
@@ -71,6 +72,8 @@ class Faults:
             if fault.kind in AT_ONCE:
                 return await self._at_once(fault)
             self._faults.append(fault)
+            if fault.kind == "provider":
+                features.forget(fault.name, self._store)
             self._keep()
             return answers.respond(200, asdict(fault))
         if request.method == "DELETE":

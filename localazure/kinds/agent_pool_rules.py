@@ -12,6 +12,7 @@ from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import pools as catalog_pools
+from azure_gpu.catalog.services.aks.spot import TAINT as SPOT_TAINT
 from azure_gpu.catalog.services.aks.system_pools import DEDICATED_TAINT, is_size_name
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
@@ -55,7 +56,8 @@ FIXED = (
     "vnetSubnetID",
 )
 
-SYSTEM_TAINT = DEDICATED_TAINT.partition("=")[0]  # the only key that keeps pods off nodes of a system pool
+# What may keep pods off the nodes of a system pool: the taint for AKS's own pods. Spot's is refused with the Spot pool itself.
+SYSTEM_TAINTS = frozenset({DEDICATED_TAINT.partition("=")[0], SPOT_TAINT.partition("=")[0]})
 
 
 class Asked(NamedTuple):
@@ -104,7 +106,7 @@ def _check_forms(pool: Body) -> None:
             taint(text)
         except ValueError:
             raise invalid(f"{PROFILE}.nodeTaints", f"'{text}' isn't written as key=value:Effect") from None
-        if pool["mode"] == "System" and taint(text).effect != "PreferNoSchedule" and taint(text).key != SYSTEM_TAINT:
+        if pool["mode"] == "System" and taint(text).effect != "PreferNoSchedule" and taint(text).key not in SYSTEM_TAINTS:
             raise restricted_taint(text, f"{PROFILE}.nodeTaints")
     versions.check_written(pool["orchestratorVersion"], f"{PROFILE}.orchestratorVersion")
     if (pool.get("powerState") or {}).get("code") not in (None, "Running", "Stopped"):

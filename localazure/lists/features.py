@@ -19,6 +19,12 @@ def register(namespace: str, name: str, store: Store) -> None:
     store.put_document(_DOCUMENT, {"names": sorted({*kept["names"], f"{namespace}/{name}".lower()})})
 
 
+def forget(full: str, store: Store) -> None:
+    """What an earlier request registered under this name, because a fault says otherwise now."""
+    kept = store.document(_DOCUMENT) or {"names": []}
+    store.put_document(_DOCUMENT, {"names": [each for each in kept["names"] if each != full.lower()]})
+
+
 def feature(namespace: str, name: str, deviations: Deviations, store: Store) -> dict[str, Any]:
     """What `az feature show` prints."""
     full = f"{namespace}/{name}"

@@ -310,3 +310,5 @@ def test_features_are_registered_as_az_feature_register_asks_for_it(azure: Embed
     assert azure.get(feature, "2021-07-01").json()["properties"]["state"] == "NotRegistered"
     assert azure.post(f"{feature}/register", "2021-07-01").json()["properties"]["state"] == "Registered"
     assert azure.get(feature, "2021-07-01").json()["properties"]["state"] == "Registered"
+    fault(azure, "provider", "Microsoft.ContainerService/AKSInfinibandSupport", "NotRegistered")
+    assert azure.get(feature, "2021-07-01").json()["properties"]["state"] == "NotRegistered"

@@ -94,7 +94,7 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
         "--method",
         "GET",
         "--path",
-        "*/operationStatuses/*",
+        "*/Microsoft.ContainerRegistry/operationStatuses/*",
         "--seconds",
         "60",
     ]  # the build runs, nobody hears of it

@@ -63,7 +63,7 @@ spec:
       containers:
       - name: samples-tf-mnist-demo
         image: mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu
-        args: ["--max_steps", "20"]
+        args: ["--max_steps", "500"]
         imagePullPolicy: IfNotPresent
         resources:
           limits:
@@ -373,6 +373,6 @@ def test_the_pages_own_job_trains_on_a_gpu_node(kubernetes_bin: Path, kubeconfig
     kubectl("apply", "-f", "-", given=PAGE_JOB)
     kubectl("wait", "--for=condition=complete", "job/samples-tf-mnist-demo", f"--timeout={SECONDS}s")
     log = kubectl("logs", "job/samples-tf-mnist-demo")
-    assert "Accuracy at step 10: " in log
-    assert json.loads(log.splitlines()[-1])["steps"] == 20
+    assert "Accuracy at step 490: " in log
+    assert json.loads(log.splitlines()[-1])["steps"] == 500
     kubectl("delete", "job", "samples-tf-mnist-demo")
