@@ -54,7 +54,7 @@ class Changes:
             if "tags" in body:
                 whole["tags"] = body["tags"]
             asked_version.forget()  # what is there may be of other versions
-            return await self._put(kind, resource_id, whole, caller, kind.patched_status)
+            return await self._put(kind, resource_id, whole, caller, patched=True)
 
     def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:
         """The service takes a whole resource and reads its tags. What else would change is refused by name."""
@@ -99,9 +99,7 @@ class Changes:
         change.body = merged(kind.defaults(change), change.body)  # which `check` may have added to
         return change
 
-    async def _put(
-        self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller, updated_status: int | None = None
-    ) -> Response:
+    async def _put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller, *, patched: bool = False) -> Response:
         previous = self._store.get(resource_id.key)
         if previous is not None:
             checks.group_of(resource_id, self._store)
@@ -109,12 +107,16 @@ class Changes:
         conflicts.check(resource_id, body, self._services)
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
-        status = kind.created_status if previous is None else updated_status or kind.updated_status
+        status = kind.created_status if previous is None else (kind.patched_status if patched else None) or kind.updated_status
         if _in_background(kind, creating=previous is None):
             record.state = "Creating" if previous is None else "Updating"
             record.service = merged(record.service, kind.begun(change))
             operation = self._operations.provision(kind, change)
-            told = kind.created_headers if previous is None or kind.updated_headers is None else kind.updated_headers
+            told = (
+                (kind.patched_headers if patched else None)
+                or (kind.updated_headers if previous else None)
+                or kind.created_headers
+            )
             return self._shown(kind, record, status, self._operations.headers(operation, final=told))
         for made in (kind.begun(change), await kind.provision(change)):
             record.service = merged(record.service, made)

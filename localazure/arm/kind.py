@@ -99,9 +99,11 @@ class Kind:
     updated_status: int = 200
     patched_status: int | None = None  # None: as `updated_status`
     deleted_status: int = 200  # where not `long_running_delete`
+    removed_status: int = 200  # `Location` of a DELETE that has ended
     absent_status: int = 204  # DELETE of what isn't there; 404 is answered as GET answers it
     created_headers: Polling = "async"  # of what is `long_running`
     updated_headers: Polling | None = None  # None: as `created_headers`
+    patched_headers: Polling | None = None  # None: as `updated_headers`
     deleted_headers: Polling = "both"
     created_location: bool = False  # what isn't `long_running` is answered with its own address as Location
     states: Mapping[str, str] = MappingProxyType({})  # what the service calls Creating, Updating, Deleting, where it differs

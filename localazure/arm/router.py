@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import activity_log
 from localazure.arm import answers, asked_version, checks, paths, role_definitions
 from localazure.arm.calls import Calls
@@ -259,7 +259,8 @@ class Arm:
             return answers.respond(200, operation.result)
         made = self._services.store.get(operation.resource_key) if operation.kind == "put" else None
         if made is None:
-            return answers.respond(204)
+            removed = parse(operation.resource_id) if operation.kind == "delete" else None
+            return answers.respond(self._kinds[removed.type.lower()].removed_status if removed else 204)
         return answers.respond(200, answers.document(self._kinds[made.id.type.lower()], made, self._services))
 
 

@@ -39,7 +39,9 @@ class Jobs(Kind):
     long_running = True
     long_running_delete = True
     updated_status = 201
-    patched_status = 200
+    removed_status = 204
+    patched_status = 202
+    patched_headers = "location"
     has_system_data = True
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})
@@ -68,6 +70,14 @@ class Jobs(Kind):
 
     def routes(self, services: Services) -> list["BaseRoute"]:
         return [*log_stream.routes(f"/{EVENTS}", services), *identity_endpoint.routes(self.arm_type, services)]
+
+    def read(self, body: Body) -> Body:
+        """A trigger in any letter case: Azure CLI's session test_containerapp_manualjob_withsecret_crudoperations_e2e."""
+        match body:
+            case {"properties": {"configuration": {"triggerType": str(given)}}}:
+                own = next((name for name in job_rules.TRIGGERS if name.lower() == given.lower()), given)
+                return merged(body, {"properties": {"configuration": {"triggerType": own}}})
+        return body
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
         return ArmError(

@@ -34,7 +34,9 @@ class ManagedEnvironments(Kind):
     long_running = True
     long_running_delete = True
     updated_status = 201
-    patched_status = 200
+    removed_status = 204
+    patched_status = 202
+    patched_headers = "location"
     has_system_data = True
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})
@@ -42,6 +44,14 @@ class ManagedEnvironments(Kind):
     @property
     def reads(self) -> Mapping[str, Action]:
         return {"workloadProfileStates": self.profile_states, "usages": self.usages}
+
+    def read(self, body: Body) -> Body:
+        """Numbers of nodes as texts: Azure CLI's session test_containerapp_env_workload_profiles_e2e (2025-07-01)."""
+        match body:
+            case {"properties": {"workloadProfiles": [*profiles]}} if all(isinstance(each, dict) for each in profiles):
+                read = [{name: _number(name, value) for name, value in each.items()} for each in profiles]
+                return merged(body, {"properties": {"workloadProfiles": read}})
+        return body
 
     def busy(self, resource: Resource) -> ArmError:
         # The service's own code and sentence aren't known.
@@ -178,3 +188,8 @@ def _check_logs(change: Change) -> None:
     if not any(hmac.compare_digest(key.encode(), given) for key in workspace.private["keys"].values()):
         message = f"The sharedKey isn't a key of the Log Analytics workspace '{workspace.id.name}'."
         raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration.sharedKey")
+
+
+def _number(name: str, value: object) -> object:
+    counts = name in ("minimumCount", "maximumCount")
+    return int(value) if counts and isinstance(value, str) and value.isdecimal() else value

@@ -10,6 +10,7 @@ Sources:
     hashicorp/terraform-provider-azurerm issue 477, 2017-10-31
   - VMExtensionProvisioningError: siegelz/core-bench issue 32, 2024-11-11; Azure/custom-script-extension-linux issue 107
   - AllocationFailed, ZonalAllocationFailed: Microsoft Learn, troubleshoot/azure/virtual-machines/allocation-failure
+  - NotFound of a network interface (404): Azure Service Operator's session Test_Compute_VM_20201201_CRUD (2026-07-23)
 Where none of them fits InvalidParameter is assumed, in the form "The value … of parameter … is invalid", or BadRequest.
 """
 
@@ -22,6 +23,10 @@ from localazure.kinds import problem_refusals
 
 def invalid(target: str, message: str) -> ArmError:
     return ArmError(400, "InvalidParameter", message, target=target)
+
+
+def no_interface(reference: str) -> ArmError:
+    return ArmError(404, "NotFound", f"Resource {reference} not found.")
 
 
 def missing(name: str) -> ArmError:

@@ -296,11 +296,9 @@ def _check_interfaces(change: Change) -> None:
     for each in used:
         given = str(each.get("id") or "")
         nic = store.get(given) if given else None
-        if (
-            nic is None
-            or not nic.id.is_type(azure_types.NETWORK_INTERFACE.arm_type)
-            or nic.location != change.body.get("location")
-        ):
+        if nic is None:
+            raise refusals.no_interface(given)
+        if not nic.id.is_type(azure_types.NETWORK_INTERFACE.arm_type) or nic.location != change.body.get("location"):
             raise missing_reference(given, change.id.text)
         other = machine_of(nic, change.services)
         if other is not None and other.key != change.id.key:

@@ -66,6 +66,11 @@ def answered(method: str, segments: Sequence[str], version: str, services: Servi
         started_at=now,
         as_of=now[:10],
         ended_at=now,
+        result={
+            "createdDateTime": f"{now[:10]} {now[11:19]}Z",
+            "lastActionDateTime": f"{now[:10]} {now[11:19]}Z",
+            "status": "Succeeded",
+        },
     )
     services.store.put_operation(purge)
     address = f"{services.settings.url}/subscriptions/{SUBSCRIPTION}/providers/{_NAMESPACE}/operationResults/{purge.id}"

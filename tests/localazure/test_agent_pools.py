@@ -231,6 +231,13 @@ def test_a_pool_waits_for_a_cluster_that_is_being_changed(arm: InProcessArm) -> 
     arm.succeeded(arm.put(T4, pool()))
 
 
+def test_the_azure_clis_disk_of_0_gb_is_the_size_that_aks_chooses(arm: InProcessArm) -> None:
+    disk = f"{CLUSTER}/agentPools/disk"
+    arm.succeeded(arm.put(disk, pool(osDiskSizeGB=0)))
+    assert arm.get(disk).json()["properties"]["osDiskSizeGB"] == 128
+    arm.succeeded(arm.put(disk, pool(osDiskSizeGB=128)))
+
+
 def test_a_pool_needs_a_cluster(arm: InProcessArm) -> None:
     assert refusal(arm.put(f"{CLUSTER}x/agentPools/t4", pool()))[:2] == (404, "ParentResourceNotFound")
     assert arm.request("PATCH", T4, {}).status_code == 405

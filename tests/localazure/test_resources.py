@@ -86,7 +86,7 @@ def test_deleting_a_group_takes_everything_with_it(azure: EmbeddedAzure, group: 
     assert answer.status_code == 202
     assert answer.headers["retry-after"] == "1"
     assert azure.finished(answer)["status"] == "Succeeded"
-    assert azure.client.get(answer.headers["location"]).status_code == 204
+    assert azure.client.get(answer.headers["location"]).status_code == 200
 
     assert azure.get(group, GROUPS).status_code == 404
     assert new_group_again(azure, group)["properties"]["provisioningState"] == "Succeeded"

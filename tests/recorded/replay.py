@@ -2,8 +2,9 @@
 
     python -m tests.recorded.replay [-v] [--json FILE] [--jobs N] [--as-of DAY] [RECORDING or FOLDER ...]
 
-Each session gets an embedded Azure of its own with a fresh state folder. Its requests are sent in their order, long operations
-are waited for, and each answer is compared with the recorded one:
+Each session gets an embedded Azure of its own with a fresh state folder, and the day of its recording. What was there before it
+began is made first, and what it met of rough weather lasts as long as it did there. Its requests are sent in their order, long
+operations are waited for, and each answer is compared with the recorded one:
 
     status    the same status code
     error     a refusal: the same error code
@@ -11,8 +12,9 @@ are waited for, and each answer is compared with the recorded one:
     members   the recorded members that aren't null and are there
     values    of those there, and equal wherever they are answered: the same value
 
-Two tables: the Resource Manager's answers, and what lies beside them: the end of each long operation as its address shows it, and
-the data plane of Batch. What the embedded Azure answers with 501 isn't served, and neither is what lies below it.
+Two tables: the Resource Manager's answers, and what lies beside them: the end of each long operation as its address shows it,
+what a provider's document lists, and the data plane of Batch. What the embedded Azure answers with 501 isn't served, and neither
+is what lies below it.
 """
 
 import argparse
@@ -24,6 +26,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,7 @@ import httpx
 
 from azure_gpu.formats.arm_ids import parse
 from localazure.batch.service.app import API_VERSIONS
+from localazure.weather.parts import NEW_PRINCIPALS, SLOW_OPERATIONS
 from tests.recorded import sessions
 from tests.recorded.members import GUID, HOST, comparable, flat, lowered, same
 from tests.recorded.sessions import CHANGES, Exchange, Session, error_code
@@ -49,8 +53,17 @@ _PLAIN_PROPERTIES = frozenset(
 )
 HEADERS = ("azure-asyncoperation", "location")
 _ENDED = {"succeeded", "failed", "canceled", "cancelled", "running", "stopped"}
+_OWN_REGIONS = re.compile(
+    r'("location": "[\w ]+?)(?: \(Stage\)|stage|euap| EUAP)"'
+)  # staging and canary regions, which only their makers have
 _NODE = re.compile(r"^tvm[\w-]+$")  # Batch invents the names of nodes
 _GROUP = re.compile(r"/subscriptions/[^/]+/resourcegroups/[^/]+", re.IGNORECASE)
+# Refusals that pass by themselves, and the part of the weather in which they are met here.
+_PASSING = {"PrincipalNotFound": NEW_PRINCIPALS, "ManagedEnvironmentNotProvisioned": SLOW_OPERATIONS}
+_PASSWORD = re.compile(r'("\w*[pP]assword": )"\{\w+\}"')  # taken out of the recording
+_MADE_UP_NAME = re.compile(r"^(.*[./])([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$", re.IGNORECASE)
+_DELETED = "/deletedvaults/"
+_PROVIDER = re.compile(r"/subscriptions/[^/]+/providers/[^/]+", re.IGNORECASE)  # thousands of types and regions
 _BATCH_RESOURCE = "https://batch.core.windows.net/.default"
 
 
@@ -91,25 +104,46 @@ class Replay:
         self._made_up: dict[str, str] = {}  # what Azure made up there, and what stands for it here
         self._operations: dict[str, str] = {}  # addresses of long operations: the recorded path, in lower case, and the one here
         self._unserved: list[str] = []
+        self._unfinished: dict[
+            str, httpx.Response
+        ] = {}  # changes that weren't waited for, by the path that tells how far they are
+        refused = [(part, each.number) for each in session.exchanges if (part := _PASSING.get(each.error_code or ""))]
+        self._weather = dict(refused)  # parts that hold, and the last refusal that shows them
         self._batch_token = ""
 
     def rows(self) -> Iterator[Row]:
         """A row for each answer that can be compared, in order."""
         self._make_earlier()
+        for part in self._weather:
+            self._azure.command("fault", "weather", part)
         last = {each.path.lower(): each.number for each in self._session.exchanges if each.of_operation}
         for each in self._session.exchanges:
+            self._calm_before(each.number)
             if each.of_operation:
-                if last[each.path.lower()] == each.number and (address := self._operations.get(each.path.lower())):
+                path = each.path.lower()
+                if last[path] == each.number and (address := self._operations.get(path)):
+                    if unfinished := self._unfinished.pop(path, None):
+                        self._wait(unfinished)
                     yield self._compared(each, self._azure.client.get(address), beside=True)
             elif each.in_arm and each.status != httpx.codes.TOO_MANY_REQUESTS:
-                yield self._sent(each)
+                yield self._sent(each, beside=_PROVIDER.fullmatch(each.path) is not None)
             elif each.in_batch:
                 yield self._compared(each, self._to_batch(each), beside=True)
 
+    def _calm_before(self, number: int) -> None:
+        """Ends each part of the weather that the recording met for the last time."""
+        for part in [part for part, last in self._weather.items() if last < number]:
+            del self._weather[part]
+            self._azure.command("fault", "calm", part)
+            for unfinished in self._unfinished.values() if part == SLOW_OPERATIONS else ():
+                self._wait(unfinished)
+
     def _make_earlier(self) -> None:
-        """What was there before the recording began: resource groups that are named, and resources that a first GET shows."""
+        """What was there before the recording began: resource groups that are named or answered with 200, resources that a
+        first GET shows, and vaults that it shows as deleted."""
         sent = [each for each in self._session.exchanges if each.in_arm and not each.of_operation]
-        made = {each.path.lower() for each in sent if each.method == "PUT"}
+        puts = {each.path.lower(): each for each in reversed(sent) if each.method == "PUT"}
+        made = {path for path, each in puts.items() if not (_GROUP.fullmatch(path) and each.status == httpx.codes.OK)}
         places = (each.request["location"] for each in sent if isinstance(each.request, dict) and each.request.get("location"))
         named = {found.group().lower(): found.group() for each in sent if (found := _GROUP.match(each.path))}
         for key in named.keys() - made:
@@ -118,35 +152,51 @@ class Replay:
                     break
         seen: set[str] = set()
         for each in sent:
-            if each.path.lower() not in seen and each.method == "GET" and each.status == httpx.codes.OK and parse(each.path):
-                self._make(each.path, each.query, each.response)
+            if each.path.lower() not in seen and each.method == "GET" and each.status == httpx.codes.OK:
+                if _DELETED in each.path.lower():
+                    self._make_deleted(puts.get(str(each.response["properties"]["vaultId"]).lower()))
+                elif parse(each.path):
+                    asked = puts.get(each.path.lower())
+                    self._make(each.path, each.query, each.response, self._body(asked).get("json") if asked else None)
             seen.add(each.path.lower())
 
-    def _make(self, path: str, query: Mapping[str, str], shown: Any) -> None:
-        """A resource as it was shown, as far as the embedded Azure takes that for a request."""
+    def _make_deleted(self, put: Exchange | None) -> None:
+        """A vault that the session recovers, and that went with its resource group before."""
+        if put is not None and (group := _GROUP.match(put.path)):
+            asked = self._body(put)["json"]
+            asked["properties"]["createMode"] = "default"
+            self._azure.put(group[0], {"location": asked["location"]}, GROUPS)
+            self._azure.client.put(put.path, params=dict(put.query), json=asked)
+            self._wait(self._azure.client.delete(group[0], params={"api-version": GROUPS}))
+
+    def _make(self, path: str, query: Mapping[str, str], shown: Any, asked: Any = None) -> None:
+        """A resource as the session asks for it later, or as it was shown, as far as that is taken for a request."""
         if not isinstance(shown, dict) or parse(path) is None or "value" in shown:
             return
         inner = {name: value for name, value in (shown.get("properties") or {}).items() if name in _PLAIN_PROPERTIES}
         body = {name: shown[name] for name in ("location", "kind", "sku", "tags") if shown.get(name)} | {"properties": inner}
-        answer = self._azure.client.put(path, params=dict(query), json=body)
+        answer = self._azure.client.put(path, params=dict(query), json=asked or self._translated(body))
         if answer.is_success:
             self._wait(answer)
             self._learn(shown, _content(self._azure.client.get(path, params=dict(query))))
 
-    def _sent(self, each: Exchange) -> Row:
+    def _sent(self, each: Exchange, *, beside: bool) -> Row:
         path = self._translated(each.path)
         if path.lower().startswith(tuple(self._unserved)):
-            return Row(each.number, each.method, each.path, each.status, beside=False, served=False)
+            return Row(each.number, each.method, each.path, each.status, beside=beside, served=False)
         query = self._translated(dict(each.query))
         answer = self._azure.client.request(each.method, path, params=query, **self._body(each))
         if answer.status_code == NOT_SERVED:
             self._unserved.append(path.lower())
-        if each.method in CHANGES and answer.is_success:
-            self._wait(answer)
         for name in HEADERS:
             if name in each.headers and name in answer.headers:
-                self._operations[httpx.URL(each.headers[name]).path.lower()] = answer.headers[name]
-        return self._compared(each, answer, beside=False)
+                path = httpx.URL(each.headers[name]).path.lower()
+                self._operations[path] = answer.headers[name]
+                if SLOW_OPERATIONS in self._weather:
+                    self._unfinished[path] = answer
+        if each.method in CHANGES and answer.is_success and SLOW_OPERATIONS not in self._weather:
+            self._wait(answer)
+        return self._compared(each, answer, beside=beside)
 
     def _to_batch(self, each: Exchange) -> httpx.Response:
         """With a token, whatever signed the recorded request, and in a version that is served: the recorded ones are too old."""
@@ -161,12 +211,12 @@ class Replay:
     def _body(self, each: Exchange) -> dict[str, Any]:
         if each.request is None:
             return {}
-        text = json.dumps(self._translated(each.request))
+        text = _PASSWORD.sub(r'\g<1>"Not-recorded-1"', json.dumps(self._translated(each.request)))
         return {"json": json.loads(re.sub(rf'("tenantId": "){SUBSCRIPTION}"', rf'\g<1>{self._azure.tenant_id}"', text))}
 
     def _translated(self, value: Any) -> Any:
         """With what was made up here in place of what was made up there."""
-        text = json.dumps(value)
+        text = _OWN_REGIONS.sub(r'\1"', json.dumps(value))
         for theirs in sorted(self._made_up, key=len, reverse=True):
             text = text.replace(theirs, self._made_up[theirs])
         return json.loads(text)
@@ -180,6 +230,8 @@ class Replay:
                 continue
             if any(form.match(value) and form.match(mine) for form in (GUID, HOST, _NODE)):
                 self._made_up[value] = mine
+            elif (name := _MADE_UP_NAME.match(value)) and (own := _MADE_UP_NAME.match(mine)):
+                self._made_up[name[2]] = own[2]
 
     def _wait(self, answer: httpx.Response) -> None:
         """Until a long operation has ended: by the header that the answer gave, or by the state of the resource."""
@@ -259,7 +311,7 @@ def replayed(file: Path, as_of: str = "") -> Replayed:
     session = sessions.read(file)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        azure = EmbeddedAzure(Path(folder) / "state", as_of=as_of)
+        azure = EmbeddedAzure(Path(folder) / "state", as_of=as_of or (session.recorded or date.today()).isoformat())
         try:
             rows = tuple(Replay(session, azure).rows())
         finally:
@@ -307,7 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-v", action="store_true", dest="verbose", help="every difference")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all rows into this file")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="sessions at a time")
-    parser.add_argument("--as-of", default="", metavar="DAY", help="the day that the embedded Azure takes for today")
+    parser.add_argument("--as-of", default="", metavar="DAY", help="the day for all, in place of that of each recording")
     chosen = parser.parse_args(arguments)
     files = sessions.files(chosen.recordings)
     if not files:

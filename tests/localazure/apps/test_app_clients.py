@@ -86,7 +86,8 @@ def test_the_sdk_makes_an_environment_and_a_job_runs_it_and_takes_all_away(apps:
 
 def test_the_sdk_starts_a_job_with_another_template_and_updates_it(apps: Apps, job_name: str) -> None:
     client = sdk_client(apps.azure)
-    apps.create(job_name, apps.body("say", "x"))
+    made = apps.create(job_name, apps.body("say", "x", triggerType="manual", manualTriggerConfig={"parallelism": 1}))
+    assert made["properties"]["configuration"]["triggerType"] == "Manual"  # the Azure CLI's users write it so
     patch = models.JobPatchProperties(tags={"team": "a"})
     updated = client.jobs.begin_update(apps.group_name, job_name, patch).result()
     assert updated.tags == {"team": "a"}

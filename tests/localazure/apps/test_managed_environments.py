@@ -94,6 +94,16 @@ def test_a_region_without_the_gpu_is_refused(azure: EmbeddedAzure, path: str) ->
     assert "no Consumption-GPU-NC8as-T4 in this region" in message
 
 
+def test_a_patch_takes_numbers_of_nodes_as_the_azure_cli_writes_them(azure: EmbeddedAzure, path: str) -> None:
+    create(azure, path, body(CONSUMPTION))
+    dedicated = {"name": "two", "workloadProfileType": "D4", "minimumCount": "1", "maximumCount": "2"}
+    answer = azure.patch(path, {"properties": {"workloadProfiles": [CONSUMPTION, dedicated]}}, VERSION)
+    assert (answer.status_code, answer.content, "location" in answer.headers) == (202, b"", True)
+    azure.finished(answer)
+    profiles = azure.get(path, VERSION).json()["properties"]["workloadProfiles"]
+    assert [(each.get("minimumCount"), each.get("maximumCount")) for each in profiles] == [(None, None), (1, 2)]
+
+
 @pytest.mark.parametrize(
     ("profile", "word"),
     [

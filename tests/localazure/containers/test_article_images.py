@@ -33,7 +33,7 @@ def test_flags_of_the_pages_are_those_of_the_workload(tmp_path: Path, given: lis
     (tmp_path / "mnist_training.py").write_text("import sys; print(sys.argv[1:])")
     _, *rest = article_images.as_published("mnist", BUILT).entrypoint
     done = subprocess.run([sys.executable, *rest, *given], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(expected)
+    assert done.stdout.strip() == str(["--min-accuracy", "0", *expected])
 
 
 def test_the_vector_addition_is_started_as_it_was_built() -> None:
