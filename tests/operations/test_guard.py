@@ -267,6 +267,17 @@ def test_nothing_is_planned_where_all_that_decides_is_as_it_was(file: Path) -> N
     assert stack.previews == []
 
 
+def test_nothing_is_planned_where_only_a_compute_of_the_workspace_has_changed(file: Path) -> None:
+    file.write_text("config: {'p:ml_workspace': {create: true, computes: {a: {size: s}}}}")
+    stack: Any = Planning(file, [])
+    stack.last = {**WENT_WELL, "message": mark.message(stack)}
+    file.write_text("config: {'p:ml_workspace': {create: true, computes: {b: {size: s}}, environments: {c: {}}}}")
+    assert looked(stack, state(storage())) == look.Looked()
+    file.write_text("config: {'p:ml_workspace': {create: true, models: [m], computes: {a: {size: s}}}}")
+    assert looked(stack, state(storage())) == look.Looked([])
+    assert stack.previews == [""]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import azure_gpu
 from azure_gpu.aks.login import login_from
 from azure_gpu.formats import stack_file
+from azure_gpu.formats.stack_file import decoded
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.project import is_shipped
@@ -28,6 +29,11 @@ _HARMLESS = (
     *("as_of", "assign_roles", "container_groups", "edges", "gallery_images", "image_source", "job_environment", "jobs"),
     *("pools", "tags", "vms"),
 )
+# Of a section that decides, what names, places and shapes nothing of what is held either.
+_HARMLESS_BELOW = {
+    "ml_workspace": ("code", "computes", "description", "environments", "friendly_name", "tags"),
+    "batch_account": ("applications",),
+}
 _PROVIDERS = ("pulumi-azure-native", "pulumi-kubernetes")
 _DIGITS = 16
 
@@ -73,7 +79,11 @@ def _mark(stack: Stack) -> str:
 
 def _deciding(stack: Stack) -> Iterator[bytes]:
     harmless = {config_key(section, stack.project) for section in _HARMLESS}
-    kept = {key: value for key, value in stack.configuration().items() if key not in harmless}
+    kept: dict[str, object] = {key: value for key, value in stack.configuration().items() if key not in harmless}
+    for section, names in _HARMLESS_BELOW.items():
+        value = decoded(str(kept.get(key := config_key(section, stack.project)) or ""))
+        if isinstance(value, dict):
+            kept[key] = {name: each for name, each in cast(dict[str, object], value).items() if name not in names}
     yield json.dumps([stack.project, stack.name, login_from(os.environ), kept], sort_keys=True).encode()
     yield " ".join(f"{name} {metadata.version(name)}" for name in _PROVIDERS).encode()
     library = Path(azure_gpu.__file__).parent
