@@ -41,7 +41,10 @@ def test_a_record_holds_nothing_of_the_machine_that_made_it(name: str) -> None:
 # What the program declares since the states were recorded.
 ADDED = {
     # Blobs that were deleted or overwritten can be had back, unless `protect_data` is false.
-    "create azuregpu:index:Foundation$azure-native:storage:BlobServiceProperties::foundation-blob-service"
+    "create azuregpu:index:Foundation$azure-native:storage:BlobServiceProperties::foundation-blob-service",
+    # The system pool is upgraded with the rest of a cluster whose version is given; an update in place.
+    "update azuregpu:index:GpuCluster$azure-native:containerservice:ManagedCluster::big-cluster: "
+    "agentPoolProfiles[0].orchestratorVersion",
 }
 
 

@@ -15,16 +15,20 @@ import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
 from azure_gpu.aks import kubeconfig as cluster_kubeconfig
-from azure_gpu.aks.args import GpuClusterWiring, Login
+from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.spec import SERVICE_PRINCIPAL, USER, Admin, GpuClusterSpec
+from azure_gpu.aks.spec import Admin, GpuClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
-from azure_gpu.kubernetes.reach import NotReachedError, Right
+from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
 
-PATIENCE_SECONDS = 300  # for a role to work; Azure's pages speak of up to five minutes
-EVERYTHING = Right(verb="*", resource="*", group="*")
+# For a role to work: a role assignment takes up to 10 minutes, and a cluster up to 5 more. Sources: Microsoft Learn,
+# role-based-access-control/troubleshooting; MicrosoftDocs/azure-aks-docs, articles/aks/entra-id-authorization.md (2026-08-21).
+PATIENCE_SECONDS = 900
+# Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
+# kubeguard/guard 5bcf8b53, authz/providers/azure/rbac/checkaccessreqhelper.go.
+NEEDED = Right(verb="create", resource="daemonsets", group="apps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +53,11 @@ def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
 
 
 def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Admin, ...]:
-    """Those who may do everything: those who are said, else whoever runs the program."""
-    kind = USER if spec.access.login is Login.AZURE_CLI else SERVICE_PRINCIPAL
-    return spec.access.admins or (
-        Admin(authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)).object_id, kind),
-    )
+    """Those who may do everything: those who are said, else whoever runs the program.
+
+    Whether the latter is a person or a program isn't known: `az login` makes either of them the Azure CLI's.
+    """
+    return spec.access.admins or (Admin(authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)).object_id, ""),)
 
 
 def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
@@ -84,19 +88,26 @@ def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, pare
 def assign(
     name: str, spec: GpuClusterSpec, cluster: Cluster, config: pulumi.Output[str], parent: pulumi.Resource
 ) -> list[authorization.RoleAssignment]:
-    """The role of each administrator on the cluster. The first is waited for, until it works for whoever runs the program."""
+    """The role of each administrator on the cluster. Where something is put onto the cluster, its creation takes until it works
+    for whoever runs the program."""
 
     async def until_it_works(_: pulumi.ResourceHookArgs) -> None:
         text = await config.future()
         if text is None:
             return
+        pulumi.log.info(f"a new role has to work first, which takes up to {PATIENCE_SECONDS // 60} minutes", parent)
         try:
-            await asyncio.to_thread(reach.wait_until_allowed, text, EVERYTHING, PATIENCE_SECONDS)
+            await asyncio.to_thread(reach.wait_until_allowed, text, NEEDED, PATIENCE_SECONDS)
+        except NotAllowedError as error:
+            pulumi.log.warn(f"{spec.path}: {error}. What is put onto the cluster may fail; the next up goes on.", parent)
         except NotReachedError as error:
             raise pulumi.RunError(f"cluster {spec.name}: {error}") from None
 
-    hook = pulumi.ResourceHook(f"{name}-until-the-role-works", until_it_works)
-    waiting = pulumi.ResourceOptions(hooks=pulumi.ResourceHookBinding(after_create=[hook]))
+    opts = pulumi.ResourceOptions(parent=parent)
+    if spec.on_cluster:
+        opts.hooks = pulumi.ResourceHookBinding(
+            after_create=[pulumi.ResourceHook(f"{name}-until-the-role-works", until_it_works)]
+        )
     return [
         authorization.RoleAssignment(
             f"{name}-admin" if not spec.access.admins else f"{name}-admin-{admin.object_id[:8]}",
@@ -106,10 +117,19 @@ def assign(
             role_definition_id=roles.definition_id(
                 spec.existing.subscription if spec.existing else spec.context.subscription_id, roles.AKS_RBAC_CLUSTER_ADMIN
             ),
-            opts=pulumi.ResourceOptions.merge(pulumi.ResourceOptions(parent=parent), waiting),
+            opts=opts if admin.kind else pulumi.ResourceOptions.merge(opts, _KIND_UNKNOWN),
         )
         for admin in admins(spec, parent)
     ]
+
+
+def _without_kind(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
+    """The SDK fills in User, and Azure refuses that of a program."""
+    return pulumi.ResourceTransformationResult({**args.props, "principal_type": None}, args.opts)
+
+
+# Of a principal that may be a person or a program. Assignments of before have User, and keep it.
+_KIND_UNKNOWN = pulumi.ResourceOptions(ignore_changes=["principalType"], transformations=[_without_kind])
 
 
 def provider(

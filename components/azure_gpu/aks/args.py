@@ -83,9 +83,10 @@ class Login(StrEnum):
     AZURE_CLI = "azurecli"
     SERVICE_PRINCIPAL = "spn"
     WORKLOAD_IDENTITY = "workloadidentity"
+    OIDC = "oidc"
 
 
-LoginName = Login | Literal["azurecli", "spn", "workloadidentity"]
+LoginName = Login | Literal["azurecli", "spn", "workloadidentity", "oidc"]
 
 
 class Outbound(StrEnum):
@@ -228,10 +229,11 @@ class GpuPoolArgs(TypedDict):
     sharing: NotRequired[SharingArgs]
     """How several programs share a GPU of it. Default: one program a GPU."""
     replace: NotRequired[PoolReplaceName]
-    """What becomes of the pool when something changes that AKS can't change: its size, driver, MIG profile, zones, taints, disk.
+    """What becomes of the pool when something changes that AKS can't change: its size, driver, MIG profile, zones, disk.
     side-by-side makes the new pool beside the old one, under a name that ends in four digits of a hash, and needs the quota of
-    both; drain-first deletes the old one first, with whatever runs on it. Default: side-by-side where the pool's name has at most
-    8 characters, of AKS's 12, drain-first where it is longer."""
+    both; drain-first deletes the old one first, with whatever runs on it. Changed taints make a new pool side by side too, and
+    are changed in place with drain-first. Default: side-by-side where the pool's name has at most 8 characters, of AKS's 12,
+    drain-first where it is longer."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags beside the cluster's, over which they win. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.AGENT_POOL)]]

@@ -124,7 +124,9 @@ class GpuCluster(AttachableCluster):
         self._child = pulumi.ResourceOptions(parent=self)
         self.identity_principal_id = None
         cluster = self._existing(wired.asked_by) if spec.existing else self._cluster()
-        pools = {pool: self._pool(each, cluster) for pool, each in spec.pools.items()}
+        pools: dict[str, containerservice.AgentPool] = {}
+        for pool, each in spec.pools.items():  # AKS changes one at a time, and refuses another with 409
+            pools[pool] = self._pool(each, cluster, after=list(pools.values())[-1:])
         self._config = cluster_access.kubeconfig(spec, facts, cluster, self)
         self.cluster_id = cluster.resource_id
         self.cluster_name = cluster.name
@@ -203,6 +205,7 @@ class GpuCluster(AttachableCluster):
                 parent=self,
                 depends_on=self._network_roles(identity.principal_id),
                 replace_on_changes=REPLACING_CLUSTER,
+                ignore_changes=inputs.counts_of_autoscaler(spec),
                 # Its name is fixed, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
                 transformations=overrides.applied(self._args.get("overrides"), self),
@@ -229,13 +232,19 @@ class GpuCluster(AttachableCluster):
             wanted.append(("network-role", roles.NETWORK_CONTRIBUTOR, subnet))
         if zone is not None and zone not in ("system", "none"):
             wanted.append(("dns-role", roles.PRIVATE_DNS_ZONE_CONTRIBUTOR, zone))
+            # AKS links the zone to the network. Source: MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md,
+            # 2026-08-21.
+            network = pulumi.Output.from_input(subnet or "").apply(lambda given: given.partition("/subnets/")[0])
+            wanted.append(("zone-network-role", roles.NETWORK_CONTRIBUTOR, network))
         return [
             each
             for suffix, role, scope in wanted
             for each in self._assigned(suffix, role, pulumi.Output.from_input(scope), principal_id)
         ]
 
-    def _pool(self, spec: GpuPoolSpec, cluster: Cluster) -> containerservice.AgentPool:
+    def _pool(
+        self, spec: GpuPoolSpec, cluster: Cluster, *, after: list[containerservice.AgentPool]
+    ) -> containerservice.AgentPool:
         subnet = self._args.get("subnet_id")
         return containerservice.AgentPool(
             f"{self._name}-pool-{spec.name}",
@@ -246,7 +255,9 @@ class GpuCluster(AttachableCluster):
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
+                depends_on=after,
                 replace_on_changes=REPLACING_POOL,
+                ignore_changes=["count"],  # the autoscaler's, after the start
                 # Said either way: the provider would delete a pool of a name that is said before it makes another.
                 delete_before_replace=spec.replace is PoolReplace.DRAIN_FIRST,
                 deleted_with=cluster.declared,

@@ -12,7 +12,7 @@ from azure_gpu.aks.args import PoolReplace
 from azure_gpu.catalog import names
 from azure_gpu.formats import azure_types
 
-# Sources: catalog.services.aks.pool_rules.IMMUTABLE for size, taints, driver, MIG profile and Spot; Microsoft Learn,
+# Sources: catalog.services.aks.pool_rules.IMMUTABLE for size, driver, MIG profile and Spot; Microsoft Learn,
 # articles/aks/use-system-pools.md (2026-04-30), for the number of pods, among "various immutable settings";
 # hashicorp/terraform-provider-azurerm makes a new pool for another disk, zone, subnet or operating system.
 REPLACING_POOL = [
@@ -20,7 +20,6 @@ REPLACING_POOL = [
     "gpuInstanceProfile",
     "gpuProfile",
     "maxPods",
-    "nodeTaints",
     "osDiskSizeGB",
     "osSKU",
     "osType",

@@ -61,16 +61,24 @@ def _system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservi
         vm_size=pool.size,
         os_type=containerservice.OSType.LINUX,
         os_sku=pool.os_sku,
-        # An autoscaled pool has as many as the autoscaler has made; a number here would be refused where it is another.
-        count=None if pool.autoscaler else pool.nodes,
+        # Of an autoscaled pool that of its start: AKS takes 1 where none is given, whatever the least is, and refuses that beyond
+        # it. Source: Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, Agent Pools.
+        count=pool.nodes,
         enable_auto_scaling=pool.autoscaler,
         min_count=pool.nodes if pool.autoscaler else None,
         max_count=pool.max_nodes if pool.autoscaler else None,
         availability_zones=list(pool.zones) or None,
         node_taints=[system_pools.DEDICATED_TAINT] if pool.dedicated else None,
+        # AKS upgrades the control plane alone where a pool names no version. Source: Azure/AKS, CHANGELOG.md, 2022-03-27.
+        orchestrator_version=spec.kubernetes_version or None,
         upgrade_settings=_upgrade(pool.max_surge, None),
         vnet_subnet_id=args.get("subnet_id"),
     )
+
+
+def counts_of_autoscaler(spec: GpuClusterSpec) -> list[str]:
+    """Paths of the numbers that the autoscaler changes after the start."""
+    return ["agentPoolProfiles[0].count"] if spec.system.autoscaler else []
 
 
 def _api_server(spec: GpuClusterSpec, said: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:
@@ -150,7 +158,7 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
         "os_type": containerservice.OSType.LINUX,
         "os_sku": request.os_sku or None,
         "orchestrator_version": kubernetes_version or None,
-        # As many as the autoscaler has made; see the system pool.
+        "count": request.min_count,  # to start with; see the system pool
         "enable_auto_scaling": True,
         "min_count": request.min_count,
         "max_count": request.max_count,

@@ -22,6 +22,9 @@ _ARGUMENTS = {
     # Secret and ids come from the environment, ARM_CLIENT_ID and its like, as the provider has them.
     Login.SERVICE_PRINCIPAL: ("--login", "spn", "--use-azurerm-env-vars"),
     Login.WORKLOAD_IDENTITY: ("--login", "workloadidentity"),
+    # The same ids, and GitHub's token of the running job or the file that AZURE_FEDERATED_TOKEN_FILE names. Source:
+    # Azure/kubelogin 66784961, pkg/internal/token/options.go and githubactionscredential.go (2026-08-14).
+    Login.OIDC: ("--login", "workloadidentity", "--use-azurerm-env-vars"),
 }
 
 
@@ -46,7 +49,7 @@ def with_kubelogin(
     """Server and certificate of `config`, with a user who logs in by kubelogin. JSON, which is YAML, in a fixed order."""
     cluster = cast(Mapping[str, Any], config["clusters"][0]["cluster"])
     # Of the environment kubelogin takes the host for workload identity alone (its v0.2.13, pkg/internal/token/options.go).
-    host = ("--authority-host", authority_host) if authority_host and login is Login.SERVICE_PRINCIPAL else ()
+    host = ("--authority-host", authority_host) if authority_host and login in (Login.SERVICE_PRINCIPAL, Login.OIDC) else ()
     discovery = ("--disable-instance-discovery",) if disable_instance_discovery else ()
     run = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",
@@ -75,9 +78,11 @@ def as_given(config: Mapping[str, Any]) -> str:
 
 
 def role_command(role: str, scope: str, principal: str, kind: str) -> str:
-    """What an administrator runs in place of a role assignment. `principal` and `scope` may be commands in $( )."""
+    """What an administrator runs in place of a role assignment. `principal` and `scope` may be commands in $( ); `kind` may be
+    empty, and is looked up then."""
+    of_kind = f" --assignee-principal-type {kind}" if kind else ""
     return (
-        f"az role assignment create --assignee-object-id {_quoted(principal)} --assignee-principal-type {kind}"
+        f"az role assignment create --assignee-object-id {_quoted(principal)}{of_kind}"
         f" --role {shlex.quote(roles.NAMES[role])} --scope {_quoted(scope)}"
     )
 

@@ -8,12 +8,14 @@ from pulumi.runtime.config import CONFIG, get_config_env
 from azure_gpu.aks.args import AccessArgs, GpuClusterSettings, Login
 from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
 
-_CLIENT, _HOST, _DISCOVERY = (f"{PROVIDER}:{key}" for key in ("clientId", "metadataHost", "disableInstanceDiscovery"))
+_CLIENT, _OIDC, _HOST, _DISCOVERY = (
+    f"{PROVIDER}:{key}" for key in ("clientId", "useOidc", "metadataHost", "disableInstanceDiscovery")
+)
 
 
 def login_from(environment: Mapping[str, str]) -> dict[str, str]:
     """How the provider logs in, as far as the environment says it and the login of a cluster follows it."""
-    found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_CLIENT, _HOST, _DISCOVERY)}
+    found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_CLIENT, _OIDC, _HOST, _DISCOVERY)}
     return {key: value for key, value in found.items() if value}
 
 
@@ -25,7 +27,9 @@ def configured() -> dict[str, str]:
 def with_login(cluster: GpuClusterSettings, configuration: Mapping[str, str]) -> GpuClusterSettings:
     """The cluster, logged into as the provider itself logs in, where its settings set nothing else."""
     defaults = AccessArgs()
-    if configuration.get(_CLIENT):
+    if configuration.get(_OIDC, "").lower() == "true":
+        defaults["login"] = Login.OIDC
+    elif configuration.get(_CLIENT):
         defaults["login"] = Login.SERVICE_PRINCIPAL
     if configuration.get(_DISCOVERY, "").lower() == "true":
         defaults["disable_instance_discovery"] = True

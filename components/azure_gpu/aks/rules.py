@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from datetime import date
 from typing import cast
 
-from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, Outbound, SpotArgs, UpgradeChannel
+from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, NodeImageChannel, Outbound, SpotArgs, UpgradeChannel
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog import names
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import (
     access,
     clusters,
@@ -25,6 +25,7 @@ from azure_gpu.catalog.services.aks import (
     systems,
 )
 from azure_gpu.catalog.services.aks.azure_ml import extension_problems
+from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_ids, azure_types
@@ -167,6 +168,15 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
             allowed = f"system, none, or /subscriptions/<id>/resourceGroups/<name>/providers/{PRIVATE_DNS_ZONE}/<name>"
             fix = "`az network private-dns zone show --query id` says it"
             yield Problem(f"{path}.private_dns_zone", "this is no private DNS zone", zone, allowed, fix)
+    if zone is not None and zone not in ("system", "none") and "subnet_id" not in said:
+        yield Problem(
+            path=f"{path}.private_dns_zone",
+            message="AKS links a private DNS zone of your own to the network of the nodes, and no subnet_id gives one",
+            allowed="together with subnet_id; system and none without it",
+            fix="add subnet_id, or write private_dns_zone: system",
+            source=str(network.PRIVATE_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
     if spec.outbound in (Outbound.OWN_NAT_GATEWAY, Outbound.OWN_ROUTES) and "subnet_id" not in said:
         yield Problem(
             path=f"{spec.path}.outbound",
@@ -228,6 +238,17 @@ def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
             fix="write patch, or remove kubernetes_version",
             code=Code.IMPOSSIBLE,
         )
+    for name, pool in spec.pools.items():
+        if window.node_images is NodeImageChannel.SECURITY_PATCH and pool.request.os_sku.startswith("AzureLinux"):
+            yield Problem(
+                path=f"{path}.node_images",
+                message=f"AKS gives no security patches to GPU nodes of Azure Linux, which gpu_pools.{name} has",
+                value=window.node_images.value,
+                allowed="NodeImage, which replaces whole images",
+                fix="write NodeImage, or leave it out",
+                source=str(NVIDIA_PAGE),
+                severity=Severity.WARNING,
+            )
     if spec.idle_minutes is not None and not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
         allowed = f"1 to {MOST_IDLE_MINUTES}"
         yield Problem(f"{spec.path}.idle_minutes", "nodes don't wait so long", spec.idle_minutes, allowed, "write 10")

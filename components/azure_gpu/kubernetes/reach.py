@@ -16,7 +16,8 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -26,8 +27,9 @@ from azure_gpu.formats.kubeconfig import ExecPlugin, Kubeconfig, KubeconfigError
 
 TIMEOUT_SECONDS = 10.0
 EXEC_TIMEOUT_SECONDS = 30.0
-PAUSE_SECONDS = 3.0
+PAUSE_SECONDS = (3.0, 15.0)  # between two questions: at first, and at most
 LOGINS = 3  # that may fail one after another, while one waits for a role
+_NAMESPACE = "azure-gpu-asks"
 _EXEC_INFO = "KUBERNETES_EXEC_INFO"
 
 
@@ -44,6 +46,10 @@ class NotReachedError(Exception):
 
 class LoginFailedError(NotReachedError):
     """The kubeconfig itself can't be used, or its command gives no token: asking again is of little use."""
+
+
+class NotAllowedError(NotReachedError):
+    """The cluster answers, and refuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,23 +127,26 @@ def wait_until_allowed(
     now: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Returns when the login may do this. NotReachedError when it still may not after so many seconds, or can't log in at all."""
+    """Returns when the login may do this in a namespace that nobody has asked about: clusters keep refusals for minutes.
+
+    NotAllowedError when it still may not after so many seconds; NotReachedError where nothing answers, or no login succeeds.
+    """
     end = now() + seconds
-    last, failures = "", 0
-    while True:
+    last, failures = NotReachedError(""), 0
+    for question in count():
         try:
-            if may(kubeconfig, right):
+            if may(kubeconfig, replace(right, namespace=f"{_NAMESPACE}-{question}")):
                 return
-            last = f"the role isn't known to the cluster: {right.verb} {right.resource} is refused"
+            last = NotAllowedError(f"the cluster still refuses {right.verb} {right.resource}")
         except LoginFailedError as error:
-            failures, last = failures + 1, str(error)
+            failures, last = failures + 1, error
             if failures == LOGINS:
                 raise
         except NotReachedError as error:
-            last = str(error)
+            last = error
         if now() >= end:
-            raise NotReachedError(f"after {seconds:g} seconds, {last}")
-        pause(PAUSE_SECONDS)
+            raise type(last)(f"after {seconds:g} seconds, {last}")
+        pause(min(PAUSE_SECONDS[0] + question, PAUSE_SECONDS[1]))
 
 
 class _Login(NamedTuple):

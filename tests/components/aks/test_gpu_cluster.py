@@ -8,11 +8,13 @@ import pulumi
 import pytest
 
 from azure_gpu.aks import pools as cluster_pools
-from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs
+from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs, Login
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL, digest
+from azure_gpu.aks.login import login_from, with_login
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.shared.context import RegistryArgs, resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
@@ -44,9 +46,17 @@ def pool(**changed: Any) -> Registration:
 
 
 def resolved(**changed: Any) -> GpuClusterSpec:
+    return _resolved(changed)[0]
+
+
+def problems(**changed: Any) -> list[Problem]:
+    return _resolved(changed)[1]
+
+
+def _resolved(changed: dict[str, Any]) -> tuple[GpuClusterSpec, list[Problem]]:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
     said = args_of(GpuClusterSettings, {"gpu_pools": GPU_POOLS, "expires_after": "2026-12-31"}, changed)
-    return resolve("gpus", said, context)[0]
+    return resolve("gpus", said, context)
 
 
 def name_of(**changed: Any) -> str:
@@ -142,8 +152,23 @@ def test_no_gpu_pool_is_inside_the_cluster_and_each_goes_with_it() -> None:
     assert {each.deleted_with for each in recorded.of_type(POOL)} == {cluster.urn}
 
 
-def test_pools_send_no_number_of_nodes_which_is_the_autoscalers() -> None:
-    assert "count" not in pool(min_nodes=1).inputs
+def test_pools_start_with_their_least_number_of_nodes_and_leave_it_to_the_autoscaler() -> None:
+    assert (pool().inputs["count"], pool(min_nodes=1).inputs["count"]) == (0, 1)
+    assert pool().ignore_changes == ["count"]
+    [fixed] = declared(system_pool={"nodes": 2}).one(CLUSTER).inputs["agentPoolProfiles"]
+    cluster = declared(system_pool={"nodes": 2, "max_nodes": 4}).one(CLUSTER)
+    assert fixed["count"] == cluster.inputs["agentPoolProfiles"][0]["count"] == 2
+    assert cluster.ignore_changes == ["agentPoolProfiles[0].count"]
+    assert declared().one(CLUSTER).ignore_changes == []
+
+
+def test_pools_come_one_after_another_and_the_system_pool_is_upgraded_with_them() -> None:
+    recorded = declared(gpu_pools={"a": T4, "b": T4, "c": T4}, kubernetes_version="1.34")
+    first, second, third = recorded.of_type(POOL)
+    assert first.urn in second.dependencies
+    assert second.urn in third.dependencies
+    [system] = recorded.one(CLUSTER).inputs["agentPoolProfiles"]
+    assert {system["orchestratorVersion"], first.inputs["orchestratorVersion"]} == {"1.34"}
 
 
 def test_the_provider_waits_for_the_role_and_a_new_kubeconfig_replaces_nothing() -> None:
@@ -166,8 +191,9 @@ def test_the_provider_waits_for_the_role_and_a_new_kubeconfig_replaces_nothing()
         ("azurecli", ["--login", "azurecli"]),
         ("spn", ["--login", "spn", "--use-azurerm-env-vars"]),
         ("workloadidentity", ["--login", "workloadidentity"]),
+        ("oidc", ["--login", "workloadidentity", "--use-azurerm-env-vars"]),
     ],
-    ids=["azurecli", "spn", "workloadidentity"],
+    ids=["azurecli", "spn", "workloadidentity", "oidc"],
 )
 def test_the_kubeconfig_runs_kubelogin_and_holds_no_secret(login: str, arguments: list[str]) -> None:
     recorded = declared(access={"login": login})
@@ -183,8 +209,10 @@ def test_the_kubeconfig_runs_kubelogin_and_holds_no_secret(login: str, arguments
     assert run["args"] == ["get-token", *arguments, "--server-id", "6dae42f8-4368-4678-94ff-3960e28e3630"]
     assert run["interactiveMode"] == "Never"
     assert "kubelogin" in readable(provider.wire)  # nothing of it is secret
-    kind = "User" if login == "azurecli" else "ServicePrincipal"
-    assert (recorded.one(ROLE).inputs["principalId"], recorded.one(ROLE).inputs["principalType"]) == (DEPLOYER, kind)
+    assert recorded.one(ROLE).inputs["principalId"] == DEPLOYER
+    # In a pipeline the Azure CLI's login is a program's, and Azure refuses an assignment that calls it a person.
+    assert "principalType" not in recorded.one(ROLE).inputs
+    assert recorded.one(ROLE).ignore_changes == ["principalType"]
 
 
 def test_the_kubeconfig_of_a_cluster_without_entra_is_a_secret_and_no_role_is_assigned() -> None:
@@ -209,7 +237,7 @@ def test_without_the_right_to_assign_roles_the_commands_are_printed() -> None:
     recorded = declared(assign_roles=False, preview=True)
     assert recorded.of_type(ROLE) == []
     [said] = [line for line in recorded.log if "an administrator has to run" in line]
-    assert f"--assignee-object-id {DEPLOYER} --assignee-principal-type User" in said
+    assert f"--assignee-object-id {DEPLOYER} --role" in said
     assert "--role 'Azure Kubernetes Service RBAC Cluster Admin'" in said
     assert "/resourceGroups/group/providers/Microsoft.ContainerService/managedClusters/azure-gpu-vision-test-gpus" in said
 
@@ -245,9 +273,31 @@ def test_costs_count_the_nodes_that_stay_and_those_that_there_can_be() -> None:
     )
 
 
+def test_security_patches_that_azure_linux_gets_none_of_are_warned_of() -> None:
+    maintenance = {"node_images": "SecurityPatch"}
+    [warned] = problems(gpu_pools={"t4": {**T4, "os_sku": "AzureLinux"}}, maintenance=maintenance)
+    assert (warned.path, warned.severity) == ("clusters.gpus.maintenance.node_images", Severity.WARNING)
+    assert problems(maintenance=maintenance) == []
+
+
+def test_a_zone_of_ones_own_needs_the_network_that_it_is_linked_to() -> None:
+    access = {"network": "private", "private_dns_zone": ZONE, "reachable": True}
+    [refused] = problems(access=access)
+    assert (refused.path, refused.code) == ("clusters.gpus.access.private_dns_zone", Code.IMPOSSIBLE)
+    assert problems(access=access, subnet_id=SUBNET) == []
+
+
+def test_a_program_that_logs_in_by_oidc_gets_into_the_cluster_likewise() -> None:
+    said = {"azure-native:clientId": "x", "azure-native:useOidc": "true"}
+    assert with_login({}, said)["access"]["login"] is Login.OIDC
+    assert with_login({}, login_from({"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "TRUE"}))["access"]["login"] is Login.OIDC
+    assert with_login({}, {**said, "azure-native:useOidc": "false"})["access"]["login"] is Login.SERVICE_PRINCIPAL
+
+
 def test_nothing_is_put_onto_a_cluster_that_is_to_stay_empty() -> None:
     recorded = declared(on_cluster=False)
     assert recorded.of_type(PROVIDER) == []
+    assert recorded.one(ROLE).after_create == [], "nothing needs the role at once, and the cluster may not answer from here"
     assert not [each for each in recorded.registrations if each.type.startswith("kubernetes:")]
 
 
@@ -280,6 +330,7 @@ def private() -> Recorded:
 def test_each_identity_of_a_cluster_has_its_roles_and_no_other() -> None:
     assert private().roles == [
         ("deployer", ADMIN, "gpus-cluster", "GpuCluster::gpus"),
+        ("gpus-identity", "Network Contributor", SUBNET.partition("/subnets/")[0], "GpuCluster::gpus"),
         ("gpus-identity", "Network Contributor", SUBNET, "GpuCluster::gpus"),
         ("gpus-identity", "Private DNS Zone Contributor", ZONE, "GpuCluster::gpus"),
         ("kubelet of azure-gpu-vision-test-gpus", "AcrPull", "/registry", "GpuCluster::gpus"),
@@ -288,7 +339,7 @@ def test_each_identity_of_a_cluster_has_its_roles_and_no_other() -> None:
 
 def test_a_cluster_waits_for_the_roles_of_its_identity_in_the_network() -> None:
     recorded = private()
-    roles = {recorded.named(f"gpus-{which}-role").urn for which in ("network", "dns")}
+    roles = {recorded.named(f"gpus-{which}-role").urn for which in ("network", "zone-network", "dns")}
     assert roles <= set(recorded.one(CLUSTER).dependencies)
     assert recorded.named("gpus-identity").urn in recorded.one(CLUSTER).dependencies
 

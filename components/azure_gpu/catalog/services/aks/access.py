@@ -12,7 +12,8 @@ from azure_gpu.catalog.sources import Dated, Source
 SOURCE = Source("Azure/AKS issue 4990, pulumi/pulumi-azure-native issue 2399", Dated.OBSERVED, date(2026, 11, 20))
 
 SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # of AKS in Entra, the same for every cluster: whom a token is for
-LOGINS = ("azurecli", "spn", "msi", "workloadidentity")  # kubelogin's modes that ask nobody
+# kubelogin's modes that ask nobody; oidc is its workloadidentity with the provider's ids.
+LOGINS = ("azurecli", "spn", "msi", "workloadidentity", "oidc")
 
 
 def check(local_accounts: bool, login: str, path: str) -> Iterator[Problem]:

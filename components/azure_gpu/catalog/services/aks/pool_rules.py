@@ -31,10 +31,10 @@ SKIP_DRIVER_TAG = "SkipGPUDriverInstall"
 A10_SERIES = ("NVadsA10_v5", "NCads_A10_v4")
 A10_NODE_IMAGE = (202606, 8, 1)  # the first that serves them
 
-# What an existing pool keeps for good, by field of `PoolRequest`.
+# What an existing pool keeps for good, by field of `PoolRequest`. Taints aren't among it: MicrosoftDocs/azure-aks-docs,
+# articles/aks/use-node-taints.md (2026-08-21), changes them with `az aks nodepool update`.
 IMMUTABLE: Mapping[str, Source] = {
     "size": NVIDIA_PAGE,
-    "taints": NVIDIA_PAGE,
     "driver": NVIDIA_PAGE,
     "mig_profile": mig.PAGE,
     "management_mode": managed_gpu.PAGE,
