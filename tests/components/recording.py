@@ -104,6 +104,7 @@ class Registration:
     ignore_changes: list[str]
     after_create: list[str]  # names of hooks
     before_update: list[str]  # names of hooks
+    on_error: list[str]  # names of hooks
     provider: str  # reference; empty where it is the default
     dependencies: list[str]
     parent: str  # URN
@@ -134,6 +135,7 @@ class Recorded:
     lookups: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     lookup_providers: list[str] = field(default_factory=list)  # of each lookup; empty where it is the default
     hooks: dict[str, pulumi.ResourceHook] = field(default_factory=dict)  # by name; nothing calls them
+    error_hooks: dict[str, pulumi.ErrorHook] = field(default_factory=dict)  # likewise
     log: list[str] = field(default_factory=list)
 
     def of_type(self, token: str) -> list[Registration]:
@@ -220,6 +222,7 @@ class _Monitor(MockMonitor):
                     ignore_changes=list(request.ignoreChanges),
                     after_create=list(request.hooks.after_create),
                     before_update=list(request.hooks.before_update),
+                    on_error=list(request.hooks.on_error),
                     provider=request.provider,
                     dependencies=list(request.dependencies),
                     parent=request.parent,
@@ -247,6 +250,9 @@ class _Callbacks:
 
     def register_resource_hook(self, hook: pulumi.ResourceHook) -> None:
         self._recorded.hooks[hook.name] = hook
+
+    def register_error_hook(self, hook: pulumi.ErrorHook) -> None:
+        self._recorded.error_hooks[hook.name] = hook
 
     async def shutdown(self) -> None:
         pass

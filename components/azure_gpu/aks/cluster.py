@@ -30,7 +30,7 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
-from azure_gpu.shared import log_settings, overrides, program, role_of_identity
+from azure_gpu.shared import log_settings, overrides, patience, program, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
@@ -122,6 +122,7 @@ class GpuCluster(AttachableCluster):
         self._spec = spec
         self._args = wiring
         self._child = pulumi.ResourceOptions(parent=self)
+        self._again = patience.hooks(self)
         self.identity_principal_id = None
         cluster = self._existing(wired.asked_by) if spec.existing else self._cluster()
         pools: dict[str, containerservice.AgentPool] = {}
@@ -209,6 +210,7 @@ class GpuCluster(AttachableCluster):
                 # Its name is fixed, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
                 transformations=overrides.applied(self._args.get("overrides"), self),
+                hooks=self._again,
             ),
         )
         for config, window in inputs.windows(spec).items():
@@ -263,6 +265,7 @@ class GpuCluster(AttachableCluster):
                 deleted_with=cluster.declared,
                 provider=cluster.provider,
                 transformations=overrides.applied(self._args.get("gpu_pools", {})[spec.name].get("overrides"), self),
+                hooks=self._again,
             ),
         )
 

@@ -17,7 +17,7 @@ from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGrou
 from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
 from azure_gpu.foundation import common
-from azure_gpu.shared import overrides, renewal
+from azure_gpu.shared import overrides, patience, renewal
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
@@ -97,6 +97,7 @@ class ContainerGroup(pulumi.ComponentResource):
                 replacement_trigger=renewed.trigger,
                 delete_before_replace=True,  # its name is fixed, so the old one has to be gone before its replacement comes
                 transformations=overrides.applied(wiring.get("overrides"), self),
+                hooks=patience.hooks(self),
             ),
         )
         self.group_id = self.group.id

@@ -225,7 +225,9 @@ class Foundation(pulumi.ComponentResource):
             images[workload] = pulumi.Output.all(server, run.urn, *before_pulling).apply(
                 lambda values, image=image: f"{values[0]}/{image}"
             )
-        offered = RegistryArgs(name=part.name, id=registry_id, server=server, workload_images=images)
+        # Whoever pulls from it, whatever the image, waits for the right to.
+        pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
+        offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images)
         if part.existing and part.existing.subscription.lower() != self._spec.context.subscription_id.lower():
             offered["subscription_id"] = part.existing.subscription
         self.surroundings["registry"] = offered

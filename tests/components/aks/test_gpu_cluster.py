@@ -165,6 +165,8 @@ def test_pools_start_with_their_least_number_of_nodes_and_leave_it_to_the_autosc
 def test_pools_come_one_after_another_and_the_system_pool_is_upgraded_with_them() -> None:
     recorded = declared(gpu_pools={"a": T4, "b": T4, "c": T4}, kubernetes_version="1.34")
     first, second, third = recorded.of_type(POOL)
+    assert first.on_error == recorded.one(CLUSTER).on_error == ["GpuCluster-gpus-again"]
+    assert recorded.error_hooks.keys() == {"GpuCluster-gpus-again"}
     assert first.urn in second.dependencies
     assert second.urn in third.dependencies
     [system] = recorded.one(CLUSTER).inputs["agentPoolProfiles"]

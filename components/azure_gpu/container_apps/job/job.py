@@ -22,7 +22,7 @@ from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
 from azure_gpu.foundation import common
-from azure_gpu.shared import existing, overrides, program
+from azure_gpu.shared import existing, overrides, patience, program
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import not_built
@@ -96,6 +96,7 @@ class ServerlessGpuJob(pulumi.ComponentResource):
                 replace_on_changes=REPLACING,
                 delete_before_replace=True,
                 transformations=overrides.applied(wiring.get("overrides"), self),
+                hooks=patience.hooks(self),
             ),
         )
         self.job_id = self.job.id

@@ -28,7 +28,7 @@ from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
 from azure_gpu.ml.endpoint.traffic import LOOKUP, OUTPUTS, kept, scoring_uri_of, template
 from azure_gpu.ml.workspace.existing import of_id
 from azure_gpu.ml.workspace.workspace import MlWorkspace
-from azure_gpu.shared import log_settings, overrides, program, renewal, role_of_identity
+from azure_gpu.shared import log_settings, overrides, patience, program, renewal, role_of_identity
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.renewal import Renewal
 from azure_gpu.shared.wired import Wired, together
@@ -101,6 +101,7 @@ class MlEndpoint(pulumi.ComponentResource):
         self._system_assigned = identity_of(spec, stack_has_one="identity_id" in wiring) is EndpointIdentity.SYSTEM
         self._provider = workspace.get("provider")  # None: its own
         self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
+        self._again = patience.hooks(self)
         self._renewed = self._renewal()
         body = self._body()
         endpoint = self._endpoint(body)
@@ -186,6 +187,7 @@ class MlEndpoint(pulumi.ComponentResource):
                 delete_before_replace=True,
                 transformations=overrides.applied(self._args.get("overrides"), self),
                 provider=self._provider,
+                hooks=self._again,
             ),
         )
 
@@ -258,6 +260,7 @@ class MlEndpoint(pulumi.ComponentResource):
                 ignore_changes=["sku"] if spec.autoscale else None,  # the number is the rules' from then on
                 transformations=overrides.applied(self._args.get("deployments", {})[name].get("overrides"), self),
                 provider=self._provider,
+                hooks=self._again,
             ),
         )
 

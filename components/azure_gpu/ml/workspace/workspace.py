@@ -32,7 +32,7 @@ from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import surroundings_problems
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
-from azure_gpu.shared import log_settings, overrides, program
+from azure_gpu.shared import log_settings, overrides, patience, program
 from azure_gpu.shared.context import LogsArgs, declared, known, resolve_stack, surroundings_of
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around
@@ -199,6 +199,7 @@ class MlWorkspace(pulumi.ComponentResource):
                 # A name that is said has to be free, which it is 14 days after the old one went: Azure then says so.
                 delete_before_replace="workspace_name" in args,
                 transformations=overrides.applied(args.get("overrides"), self),
+                hooks=patience.hooks(self),
             ),
         )
         ready: list[pulumi.Input[Any]] = [workspace.name]

@@ -1,0 +1,69 @@
+"""What Azure refuses for a while and then takes: a hook by which the engine tries such a resource again.
+
+Waiting is paid only where Azure refuses, and only once: what is there isn't created again. Everything else that Azure refuses
+fails at once, as it does without the hook.
+"""
+
+import asyncio
+from typing import NamedTuple
+
+import pulumi
+
+PAUSE_SECONDS = (5.0, 30.0)  # before another try: at first, and at most
+
+
+class Passing(NamedTuple):
+    """A refusal that passes by itself."""
+
+    parts: tuple[str, ...]
+    """What its text holds, in small letters; all of it."""
+    why: str
+    """Why Azure refuses, for the user."""
+    most_minutes: int
+
+
+# Role assignments take up to 10 minutes: Microsoft Learn, role-based-access-control/troubleshooting (2026-11-24). Operations on a
+# cluster, its pools or an endpoint take 2 to 20: Azure/terraform-azurerm-avm-res-containerservice-managedcluster pull request 160
+# (2026-02-24); Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints, 409 (2026-11).
+_ROLE, _OPERATION = 15, 30
+_NO_PULL = "the role by which its image is pulled doesn't work yet"
+PASSING = (
+    # Azure/azure-cli issue 18596; CompositionalIT/farmer issue 210
+    Passing(("inaccessibleimage",), _NO_PULL, _ROLE),
+    # Azure/container-apps-deploy-action issue 85
+    Passing(("invalidparametervalueincontainertemplate", "unauthorized"), _NO_PULL, _ROLE),
+    # Azure Service Operator, recording Test_Authorization_RoleAssignment_OnResourceGroup_CRUD (2024-06-11)
+    Passing(("principalnotfound",), "the directory doesn't know the identity yet", _ROLE),
+    # cilium/cilium issue 25944 (2023-06-06)
+    Passing(("operationnotallowed", "in progress"), "another change of the cluster is under way", _OPERATION),
+    # Azure/azure-sdk-for-net issue 36961 (2023-06-12)
+    Passing(("conflict", "in progress"), "another change of the endpoint is under way", _OPERATION),
+)
+
+
+def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding:
+    """For resources of `component`, which calls this once: its hook has a name."""
+
+    async def again(args: pulumi.ErrorHookArgs) -> bool:
+        tried = len(args.errors)
+        passing = find(args.errors[0]) if tried else None
+        if passing is None or sum(map(pause, range(1, tried))) >= passing.most_minutes * 60:
+            return False
+        if tried == 1:
+            pulumi.log.info(f"{args.name}: {passing.why}; it is tried again for up to {passing.most_minutes} minutes", component)
+        await asyncio.sleep(pause(tried))
+        return True
+
+    kind = component.pulumi_resource_type.rsplit(":", 1)[-1]
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{kind}-{component.pulumi_resource_name}-again", again)])
+
+
+def find(error: str) -> Passing | None:
+    """Which one an error is; None for any other."""
+    text = error.lower()
+    return next((each for each in PASSING if all(part in text for part in each.parts)), None)
+
+
+def pause(tried: int) -> float:
+    """Seconds before the next try, after so many."""
+    return min(PAUSE_SECONDS[0] * tried, PAUSE_SECONDS[1])

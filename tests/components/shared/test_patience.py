@@ -1,0 +1,76 @@
+"""What passes by itself is tried again for as long as Azure takes, and nothing else is."""
+
+import asyncio
+from typing import Any
+
+import pulumi
+import pytest
+
+from azure_gpu.shared import patience
+from azure_gpu.shared.patience import PASSING, find, pause
+from tests.components.recording import declare
+
+NO_PULL = (
+    "Code=\"InaccessibleImage\" Message=\"The image 'r.azurecr.io/vector_add:1' in container group 'adder' is not accessible. "
+    'Please check the image and registry credential."'
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NO_PULL,
+        'Code="InvalidParameterValueInContainerTemplate" Message="Field \'template.containers.main.image\' is invalid with: '
+        '\'Invalid value: \\"r.azurecr.io/a:1\\": GET https:?scope=repository: UNAUTHORIZED: authentication required"',
+        'Code="PrincipalNotFound" Message="Principal 4c5d does not exist in the directory"',
+        'Status=409 Code="OperationNotAllowed" Message="Operation is not allowed: Another agentpool operation is in '
+        'progress, please wait for it to finish before starting a new operation."',
+        'Status=409 Code="Conflict" Message="There is already an operation in progress for the endpoint"',
+    ],
+)
+def test_what_azure_takes_a_while_later_is_known(error: str) -> None:
+    assert find(error) in PASSING
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "",
+        'Code="OperationNotAllowed" Message="It results in exceeding approved Total Cores quota"',
+        'Code="InvalidParameterValueInContainerTemplate" Message="MANIFEST_UNKNOWN: manifest tagged by 1 is not found"',
+        'Code="Conflict" Message="The name is taken"',
+        'Code="RoleAssignmentExists" Message="The role assignment already exists."',
+    ],
+)
+def test_what_stays_as_it_is_is_refused_at_once(error: str) -> None:
+    assert find(error) is None
+
+
+def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    recorded = declare(lambda: pulumi.ComponentResource.register_outputs(_Component("one"), {}))
+    monkeypatch.setattr(patience.asyncio, "sleep", sleep)
+    [hook] = recorded.error_hooks.values()
+    errors: list[str] = []
+    while asyncio.run(_asked(hook, [NO_PULL, *errors])):
+        errors.append(NO_PULL)
+        assert len(errors) < 100, "the engine tries no more than a hundred times"
+    assert 15 * 60 <= sum(slept) <= 15 * 60 + patience.PAUSE_SECONDS[1]
+    assert slept[:3] == [pause(1), pause(2), pause(3)] == [5, 10, 15]
+    assert not asyncio.run(_asked(hook, ["the sum of it all", NO_PULL]))
+
+
+async def _asked(hook: pulumi.ErrorHook, errors: list[str]) -> bool:
+    args = pulumi.ErrorHookArgs(urn="", id="", name="adder-group", type="", failed_operation="create", errors=errors)
+    answer: Any = hook(args)
+    return bool(await answer)
+
+
+class _Component(pulumi.ComponentResource):
+    def __init__(self, name: str) -> None:
+        super().__init__("a:b:Component", name)
+        patience.hooks(self)
