@@ -1,0 +1,63 @@
+"""A first `up` in the weather that every subscription has: it comes up at the first try, and then nothing is left to change."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stack.conftest import MakeStack
+from tests.support.embedded import EmbeddedAzure, until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+WEATHER = ("new-principals", "pool-conflicts", "pool-count", "role-delay", "slow-operations", "wildcard-reviews")
+GPU = "Standard_NC4as_T4_v3"
+CONFIG: dict[str, Any] = {
+    "team": "tests",
+    "location": "eastus",
+    "foundation": dict.fromkeys(["resource_group", "identity", "registry"], "create"),
+    # Its image is pulled by a role of seconds ago.
+    "container_groups": {"adder": {"workload": "vector_add", "cpu": 1, "memory_in_gb": 1.5, "restart_policy": "Never"}},
+    # Two pools, which AKS changes one at a time; what is put onto the cluster needs a role of seconds ago.
+    "clusters": {
+        "gpu": {
+            "system_pool": {"nodes": 2, "max_nodes": 3},
+            "gpu_pools": {"t4": {"size": GPU, "max_nodes": 1}, "cheap": {"size": GPU, "max_nodes": 2, "spot": {}}},
+            "namespace": {"name": "gpu-jobs"},
+            "expires_after": "2999-01-01",
+        }
+    },
+}
+
+
+def test_groups_and_clusters_come_up_at_the_first_try(
+    own_azure: EmbeddedAzure, make_stack: MakeStack, kubernetes_bin: Path
+) -> None:
+    assert kubernetes_bin.is_dir()
+    for part in WEATHER:
+        assert own_azure.command("fault", "weather", part).returncode == 0
+    stack = make_stack(own_azure, {**CONFIG, "image_source": f"{own_azure.url}/checkout.git#HEAD"})
+    stack.create()
+    done = stack.pulumi("up", "--yes", "--skip-preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (
+        "adder-group: the role by which its image is pulled doesn't work yet; it is tried again for up to 15 minutes"
+        in done.stdout
+    )
+    assert "a new role has to work first, which takes up to 15 minutes" in done.stdout
+
+    outputs = stack.outputs()
+    pools = own_azure.get(f"{outputs['clusters']['gpu']}/agentPools", "2025-09-01").json()["value"]
+    of_mode = {each["properties"]["mode"]: each["properties"]["count"] for each in pools}
+    assert of_mode == {"System": 2, "User": 0}, "no node of a GPU starts by itself"
+    group = outputs["container_groups"]["adder"]
+    until(lambda: _state(own_azure, group) == "Succeeded", "the group has added its vectors")
+
+    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
+    again = stack.pulumi("up", "--yes", "--skip-preview")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "15 minutes" not in again.stdout, "waiting is paid once"
+
+
+def _state(azure: EmbeddedAzure, group: str) -> str:
+    return azure.get(group, "2023-05-01").json()["properties"]["instanceView"]["state"]
