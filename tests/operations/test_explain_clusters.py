@@ -50,6 +50,9 @@ def test_a_provider_that_is_not_registered_is_the_clusters_own_or_the_one_that_a
     assert "--namespace Microsoft.ContainerService --wait" in fix
     named = unregistered._replace(message="The subscription is not registered to use namespace 'Microsoft.Compute'.")
     assert "--namespace Microsoft.Compute --wait" in cluster_rules.explain(ClusterCase("gpu", ID, refusals=(named,))).fix
+    # Azure/azure-rest-api-specs issue 12060, of a diagnostic setting
+    other = Refusal("Conflict", "The subscription 'a-b' is not registered to use microsoft.insights.", operation="write")
+    assert "--namespace microsoft.insights --wait" in cluster_rules.explain(ClusterCase("gpu", ID, refusals=(other,))).fix
 
 
 def test_a_pool_whose_last_change_failed_is_told_by_arms_refusal() -> None:

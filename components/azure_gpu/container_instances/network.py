@@ -1,7 +1,7 @@
 """Who reaches a container group, and under which name: its address, the ports of it, its DNS label, its subnet, its name servers.
 
 In: `NetworkSettings`, and the containers of the group. Out: a `NetworkSpec`, and problems. A group has no address unless one is
-asked for; what runs in it reaches others all the same.
+asked for; what runs in it reaches others all the same, from a subnet only through its NAT gateway.
 """
 
 from collections.abc import Sequence
@@ -75,7 +75,8 @@ class NetworkSettings(TypedDict):
 
     network: NotRequired[NetworkName]
     """Who reaches the group: nobody, everybody (`public`), or whoever is in the virtual network of `subnet_id` (`private`). What
-    runs in the group reaches others all the same. Default: none, so that nothing is on the internet by mistake."""
+    runs in the group reaches others all the same, from a subnet only through a NAT gateway of that subnet. Default: none, so that
+    nothing is on the internet by mistake."""
     ports: NotRequired[Sequence[PortArgs]]
     """Ports of the group's address, at most 5. Where the group has one container, it opens them. Default: none."""
     dns_label: NotRequired[str]

@@ -67,7 +67,7 @@ NO_COMMAND = re.compile(
     re.IGNORECASE,
 )
 FORBIDDEN = re.compile(r"AuthorizationFailed|LinkedAuthorizationFailed|does not have authorization", re.IGNORECASE)
-UNREGISTERED = re.compile(r"MissingSubscriptionRegistration|not registered to use namespace", re.IGNORECASE)
+UNREGISTERED = re.compile(r"MissingSubscriptionRegistration|is not registered to use", re.IGNORECASE)
 
 
 def first(pattern: re.Pattern[str], sentences: Iterable[str]) -> str:

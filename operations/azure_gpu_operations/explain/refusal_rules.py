@@ -18,7 +18,8 @@ from azure_gpu_operations.explain.facts import Cause, Facts, Finding, Kind
 
 # "... '1' 'V100' GPU ...": how Container Instances repeats what was asked for.
 _GPU = re.compile(r"\b(" + "|".join(GPU_SKUS) + r")\b")
-_NAMED_NAMESPACE = re.compile(r"namespace '([\w.]+)'")
+# `to use namespace 'Microsoft.Compute'`, and of diagnostic settings `to use microsoft.insights`
+_NAMED_NAMESPACE = re.compile(r"to use (?:namespace ')?(\w+\.\w+)")
 _NAMED_QUOTA = re.compile(r"quota '([^']+)'")
 
 

@@ -53,6 +53,8 @@ def _inventory(taken: inventory.Inventory) -> Inventory:
     namespaces |= {namespace for use in taken.uses for namespace in providers.OF_SERVICE[use.service]}
     if providers.MACHINE_LEARNING in namespaces:  # a workspace, and what it can't be without
         namespaces |= set(providers.OF_SERVICE[Service.ML_COMPUTE])
+    if providers.LOGS in namespaces:  # what sends logs there does so by a diagnostic setting
+        namespaces.add(providers.INSIGHTS)
     namespaces |= set(providers.OF_SERVICE[Service.AKS]) if taken.system_pools or taken.clusters else set()
     return Inventory(
         day=taken.day,

@@ -26,7 +26,7 @@ FIRST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gp
 PAGE_2022 = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2022, 6, 17))
 LAST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2025, 11, 17))
 QUOTA_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 11, 17))
-# An earlier version of the same page, the last in which Spot and confidential groups were read.
+# An earlier version of the same page, the last in which Spot groups were read.
 SPRING_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 3, 27))
 _LIMITS = Source("Microsoft Learn, includes/container-instances-gpu-limits", Dated.OBSERVED, date(2022, 6, 14))
 _REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 10, 17))
@@ -102,7 +102,7 @@ GPU_SKUS: dict[str, GpuSku] = {
 WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
 IN_SPOT = Limit(4, 16, SPRING_PAGE)
 CONFIDENTIAL = "Confidential"
-IN_CONFIDENTIAL = Limit(32, 192, SPRING_PAGE)
+IN_CONFIDENTIAL = Limit(31, 180, QUOTA_PAGE)
 
 
 class ContainerRequest(NamedTuple):

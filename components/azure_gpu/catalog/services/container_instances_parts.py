@@ -17,12 +17,18 @@ MOST_CONTAINERS = 60  # init containers among them: at most 59 beside one that i
 MOST_VOLUMES = 20
 MOST_PORTS = 5
 PORTS = range(1, 65536)
+# Kept for the service itself.
+_RESERVED = (
+    *(range(port, port + 1) for port in (22, 9999, 19000, 19080, 19100, 19390)),
+    *(range(1025, 1028), range(3389, 3400), range(20000, 30001), range(49152, 65535)),
+)
 SPOT_REGIONS = frozenset({"eastus2", "westeurope", "westus"})
 
 _ZONES = Source("Microsoft Learn, reliability/migrate-container-instances", Dated.OBSERVED, FACTS_DAY)
 _SPOT = Source("Microsoft Learn, container-instances-spot-containers-overview", Dated.OBSERVED, date(2024, 8, 29))
 _WINDOWS = Source("Microsoft Learn, container-instances/container-instances-overview", Dated.OBSERVED, date(2024, 8, 29))
 _NAMES = Source("Microsoft Learn, container-instances/container-instances-troubleshooting", Dated.OBSERVED, date(2024, 8, 29))
+_FAQ = Source("Microsoft Learn, container-instances/container-instances-faq", Dated.OBSERVED, date(2025, 11, 17))
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _VARIABLES = "the service's own refusal of a variable, quoted in a public deployment log; its length: " + str(_NAMES)
 
@@ -129,9 +135,21 @@ def _windows(request: GroupRequest) -> Iterator[Problem]:
 
 
 def check_port(port: int, path: str) -> list[Problem]:
-    """One problem where this is no port."""
-    if port in PORTS:
+    """One problem where this is no port, and a warning where the service keeps it for itself."""
+    if port in PORTS and not any(port in reserved for reserved in _RESERVED):
         return []
+    if port in PORTS:
+        return [
+            Problem(
+                path=path,
+                message="Container Instances keeps this port for itself",
+                value=port,
+                allowed=f"any but {', '.join(map(_span, _RESERVED))}",
+                fix="let the program in the container listen on another one, such as 8080",
+                source=str(_FAQ),
+                severity=Severity.WARNING,
+            )
+        ]
     return [
         Problem(
             path=path,
@@ -142,6 +160,10 @@ def check_port(port: int, path: str) -> list[Problem]:
             source=str(_NAMES),
         )
     ]
+
+
+def _span(ports: range) -> str:
+    return str(ports.start) if len(ports) == 1 else f"{ports.start} to {ports.stop - 1}"
 
 
 def check_variable(name: str, path: str) -> list[Problem]:

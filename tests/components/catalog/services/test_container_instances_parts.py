@@ -66,6 +66,19 @@ def test_a_port_is_one_from_1_to_65535(port: int) -> None:
     assert check_port(port, "port") == []
 
 
+@pytest.mark.parametrize("port", [22, 1026, 3389, 19080, 20000, 30000, 49152, 65534])
+def test_a_port_that_the_service_keeps_is_warned_of(port: int) -> None:
+    [problem] = check_port(port, "port")
+    assert (problem.value, problem.severity) == (port, Severity.WARNING)
+    assert "22, 9999, 19000" in problem.allowed
+    assert "20000 to 30000" in problem.allowed
+
+
+@pytest.mark.parametrize("port", [21, 23, 1024, 1028, 3388, 3400, 19999, 30001, 49151])
+def test_a_port_beside_them_is_not(port: int) -> None:
+    assert check_port(port, "port") == []
+
+
 @pytest.mark.parametrize("port", [-1, 0, 65536])
 def test_no_other_number_is_a_port(port: int) -> None:
     [problem] = check_port(port, "port")
