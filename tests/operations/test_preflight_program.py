@@ -37,7 +37,9 @@ def test_what_a_foundation_creates_names_its_providers_and_the_names_to_ask_for(
     assert [name.kind.value for name in taken.names] == ["registry", "storage"]
     assert taken.assigns_roles
     assert taken.group == ""
-    file.write_text(FILE.format(location="westeurope").replace("    registry: create", "    registry: create\n    log_workspace: create"))
+    file.write_text(
+        FILE.format(location="westeurope").replace("    registry: create", "    registry: create\n    log_workspace: create")
+    )
     assert {"Microsoft.OperationalInsights", "Microsoft.Insights"} <= set(program.take(ROOT, file, "mine", "").namespaces)
 
 
