@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.components import recorded_bodies
-from tests.components.recording import ROLE_ASSIGNMENT, SECRET_SIGNATURE
+from tests.components.recording import DEPLOYER, ROLE_ASSIGNMENT, SECRET_SIGNATURE
 
 PAGES = Path(__file__).parents[2] / "docs" / "components"
 COMPONENT = re.compile(r"azuregpu:index:(\w+)::([^:]+)$")
@@ -90,10 +90,11 @@ def test_a_component_registers_the_outputs_that_its_page_lists_and_no_other(comp
 
 
 def test_every_role_assignment_says_which_kind_its_principal_is() -> None:
-    """Without it Azure looks the principal up, and a new identity isn't found at first."""
-    kinds = {resource["wire"].get("principalType") for _, urn, resource in resources() if ROLE_ASSIGNMENT in urn}
-    assert kinds <= {"ServicePrincipal", "User", "Group"}
-    assert "ServicePrincipal" in kinds
+    """Without it Azure looks the principal up, and a new identity isn't found at first. Whoever deploys is there, and may be either."""
+    assigned = [resource["wire"] for _, urn, resource in resources() if ROLE_ASSIGNMENT in urn]
+    assert {each["principalId"] for each in assigned if not each.get("principalType")} == {DEPLOYER}
+    assert {each["principalType"] for each in assigned if each.get("principalType")} <= {"ServicePrincipal", "User", "Group"}
+    assert "ServicePrincipal" in {each.get("principalType") for each in assigned}
 
 
 def test_every_role_assignment_names_a_principal_and_a_scope_that_are_known() -> None:

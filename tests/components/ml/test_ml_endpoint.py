@@ -168,6 +168,9 @@ def test_an_identity_of_the_endpoints_own_has_its_roles_before_the_first_deploym
         registry={"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}},
         storage={"name": "s", "id": "/storage"},
     )
+    of_own_workspace = declared(surroundings=surroundings, **{**TWO, "identity": "system"})
+    assert of_own_workspace.roles == [], "Azure assigns them itself, and refuses them twice"
+    surroundings["ml_workspace"] = {**surroundings["ml_workspace"], "existing": True}
     recorded = declared(surroundings=surroundings, **{**TWO, "identity": "system"})
     assert recorded.one(ENDPOINT).inputs["identity"] == {"type": "SystemAssigned"}
     assert recorded.roles == [
@@ -179,6 +182,7 @@ def test_an_identity_of_the_endpoints_own_has_its_roles_before_the_first_deploym
 
 def test_where_an_administrator_assigns_roles_the_ones_that_are_needed_are_said() -> None:
     surroundings = stands_on(assign_roles=False, storage={"name": "s", "id": "/storage"})
+    surroundings["ml_workspace"] = {**surroundings["ml_workspace"], "existing": True}
     recorded = declared(surroundings=surroundings, **{**TWO, "identity": "system"})
     assert recorded.of_type(ROLE) == []
     assert any("Storage Blob Data Reader" in line for line in recorded.log)

@@ -199,8 +199,12 @@ class MlEndpoint(pulumi.ComponentResource):
         return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=in_program)
 
     def _roles(self, endpoint: ml.OnlineEndpoint) -> list[pulumi.Resource]:
-        """What an identity of the endpoint's own needs to fetch image and model. The stack's has its roles already."""
-        if not self._system_assigned:
+        """What an identity of the endpoint's own needs to fetch image and model. The stack's has its roles already.
+
+        On what belongs to its workspace Azure Machine Learning assigns them itself, and the same from here would be refused with
+        409. Source: MicrosoftDocs/azure-ai-docs, concept-endpoints-online-auth.md, Automatic role assignment (2026-11).
+        """
+        if not self._system_assigned or (self._spec.managed and not self._workspace["existing"]):
             return []
         wanted: list[tuple[str, str, pulumi.Input[str]]] = []
         if "registry" in self._args:
