@@ -90,7 +90,7 @@ def test_a_component_registers_the_outputs_that_its_page_lists_and_no_other(comp
 
 
 def test_every_role_assignment_says_which_kind_its_principal_is() -> None:
-    """Without it Azure looks the principal up, and a new identity isn't found at first. Whoever deploys is there, and may be either."""
+    """Without it Azure looks the principal up, and a new identity isn't found at first. Whoever deploys is there already."""
     assigned = [resource["wire"] for _, urn, resource in resources() if ROLE_ASSIGNMENT in urn]
     assert {each["principalId"] for each in assigned if not each.get("principalType")} == {DEPLOYER}
     assert {each["principalType"] for each in assigned if each.get("principalType")} <= {"ServicePrincipal", "User", "Group"}
