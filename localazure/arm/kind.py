@@ -105,6 +105,8 @@ class Kind:
     updated_headers: Polling | None = None  # None: as `created_headers`
     patched_headers: Polling | None = None  # None: as `updated_headers`
     deleted_headers: Polling = "both"
+    # Where clients read the address: `/locations/<region>/<this>OperationStatuses/<id>`; empty: without region and name.
+    operations_named: str = ""
     created_location: bool = False  # what isn't `long_running` is answered with its own address as Location
     states: Mapping[str, str] = MappingProxyType({})  # what the service calls Creating, Updating, Deleting, where it differs
     shown_only: tuple[str, ...] = ()  # paths that GET shows, the SDK's class doesn't know and a body may hold without effect

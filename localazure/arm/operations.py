@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import date
 from typing import Any
 
+from azure_gpu.formats.arm_ids import parse
 from localazure import activity_log
 from localazure.arm import removal
 from localazure.arm.errors import ArmError
@@ -130,13 +131,23 @@ class Operations:
         resource = operation.resource_id.split("/")
         namespace = resource[6] if len(resource) > 6 else "Microsoft.Resources"
         base = f"{self._services.settings.url}/subscriptions/{resource[2]}/providers/{namespace}"
-        statuses = f"{base}/operationStatuses/{operation.id}?api-version={API_VERSION}"
+        place, named = self._named(operation)
+        statuses = f"{base}/{place}{named}Statuses/{operation.id}?api-version={API_VERSION}"
         if self._services.weather.holds(TASK_RUN_ADDRESS) and is_task_run(operation.resource_id):
             statuses = f"{self._services.settings.url}{operation.resource_id}{twice(operation.id)}"
-        results = f"{base}/operationResults/{operation.id}?api-version={API_VERSION}"
+        results = f"{base}/{place}{named}Results/{operation.id}?api-version={API_VERSION}"
         chosen = {"async": {"Azure-AsyncOperation": statuses}, "location": {"Location": results}}
         both = {"Azure-AsyncOperation": statuses, "Location": results}
         return {**chosen.get(final, both), "Retry-After": str(RETRY_AFTER_SECONDS)}
+
+    def _named(self, operation: Operation) -> tuple[str, str]:
+        """Where an operation's addresses stand below the provider, and how they begin."""
+        resource_id = parse(operation.resource_id)
+        kind = self._kinds.get(resource_id.type.lower()) if resource_id else None
+        resource = self._services.store.get(operation.resource_key)
+        if kind is None or resource is None or not kind.operations_named:
+            return "", "operation"
+        return f"locations/{resource.location}/", f"{kind.operations_named}Operation"
 
     def find(self, operation_id: str) -> Operation:
         operation = self._services.store.get_operation(operation_id)

@@ -119,6 +119,9 @@ class Arm:
             case ["providers", _, "operationstatuses" | "operationresults" as what, _]:
                 _only(arrived, "GET")
                 return self._operation(arrived, what)
+            case ["providers", _, "locations", _, what, _] if what.endswith(("operationstatuses", "operationresults")):
+                _only(arrived, "GET")
+                return self._operation(arrived, what[what.rindex("operation") :])
             case [*_, "providers", "microsoft.authorization", "roledefinitions"]:
                 _only(arrived, "GET")
                 return role_definitions.listed(arrived.query("$filter"), arrived.query("api-version"))

@@ -42,6 +42,7 @@ class Jobs(Kind):
     removed_status = 204
     patched_status = 202
     patched_headers = "location"
+    operations_named = "containerappsjob"
     has_system_data = True
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})

@@ -37,6 +37,7 @@ class ManagedEnvironments(Kind):
     removed_status = 204
     patched_status = 202
     patched_headers = "location"
+    operations_named = "managedEnvironment"  # the Azure CLI reads it
     has_system_data = True
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})

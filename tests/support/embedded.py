@@ -167,5 +167,5 @@ class EmbeddedAzure:
     def finished(self, answer: httpx.Response) -> dict[str, Any]:
         """The status document of the long operation that `answer` began, once it has ended."""
         address = answer.headers.get("azure-asyncoperation") or answer.headers["location"]
-        address = address.replace("operationResults", "operationStatuses")
+        address = address.replace("perationResults", "perationStatuses")
         return until(lambda: (found := self.client.get(address).json())["status"] != "InProgress" and found, f"{address} ends")
