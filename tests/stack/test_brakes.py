@@ -341,7 +341,7 @@ def test_on_a_terminal_down_destroys_what_is_agreed_to(held: ProgramStack) -> No
 # Of the two stacks that last: images that are only on Docker Hub and GitHub, and a cluster for the company's addresses alone.
 OUT_OF_REACH: dict[str, dict[str, Any]] = {
     "dev": {"azure-gpu:container_groups": {"tensorflow-check": None}},
-    "prod": {"azure-gpu:clusters": {"shared": None}, "azure-gpu:ml_endpoints": {"embeddings": None}},
+    "prod": {"azure-gpu:clusters": {"shared": None}, "azure-gpu:ml_endpoints": {}},
 }
 
 
