@@ -57,6 +57,7 @@ def answered(method: str, segments: Sequence[str], version: str, services: Servi
         raise ArmError(405, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.")
     DELETED.forget(name, services)
     now = services.clock.stamp()
+    written = f"{now[:10]} {now[11:19]}Z"  # as this service writes an instant
     purge = Operation(
         id=str(uuid.uuid4()),
         resource_key=found.id.lower(),
@@ -66,11 +67,7 @@ def answered(method: str, segments: Sequence[str], version: str, services: Servi
         started_at=now,
         as_of=now[:10],
         ended_at=now,
-        result={
-            "createdDateTime": f"{now[:10]} {now[11:19]}Z",
-            "lastActionDateTime": f"{now[:10]} {now[11:19]}Z",
-            "status": "Succeeded",
-        },
+        result={"createdDateTime": written, "lastActionDateTime": written, "status": "Succeeded"},
     )
     services.store.put_operation(purge)
     address = f"{services.settings.url}/subscriptions/{SUBSCRIPTION}/providers/{_NAMESPACE}/operationResults/{purge.id}"

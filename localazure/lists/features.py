@@ -15,23 +15,25 @@ _DOCUMENT = "features"
 
 
 def register(namespace: str, name: str, store: Store) -> None:
-    kept = store.document(_DOCUMENT) or {"names": []}
-    store.put_document(_DOCUMENT, {"names": sorted({*kept["names"], f"{namespace}/{name}".lower()})})
+    store.put_document(_DOCUMENT, {"names": sorted({*_registered(store), f"{namespace}/{name}".lower()})})
 
 
 def forget(full: str, store: Store) -> None:
     """What an earlier request registered under this name, because a fault says otherwise now."""
-    kept = store.document(_DOCUMENT) or {"names": []}
-    store.put_document(_DOCUMENT, {"names": [each for each in kept["names"] if each != full.lower()]})
+    store.put_document(_DOCUMENT, {"names": sorted({*_registered(store)} - {full.lower()})})
 
 
 def feature(namespace: str, name: str, deviations: Deviations, store: Store) -> dict[str, Any]:
     """What `az feature show` prints."""
     full = f"{namespace}/{name}"
-    registered = full.lower() in (store.document(_DOCUMENT) or {"names": []})["names"]
+    registered = full.lower() in _registered(store)
     return {
         "id": f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Features/providers/{namespace}/features/{name}",
         "name": full,
         "type": "Microsoft.Features/providers/features",
         "properties": {"state": REGISTERED if registered else deviations.registration(full)},
     }
+
+
+def _registered(store: Store) -> list[str]:
+    return (store.document(_DOCUMENT) or {"names": []})["names"]

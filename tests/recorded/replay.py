@@ -53,9 +53,8 @@ _PLAIN_PROPERTIES = frozenset(
 )
 HEADERS = ("azure-asyncoperation", "location")
 _ENDED = {"succeeded", "failed", "canceled", "cancelled", "running", "stopped"}
-_OWN_REGIONS = re.compile(
-    r'("location": "[\w ]+?)(?: \(Stage\)|stage|euap| EUAP)"'
-)  # staging and canary regions, which only their makers have
+# Staging and canary regions, which only their makers have.
+_OWN_REGIONS = re.compile(r'("location": "[\w ]+?)(?: \(Stage\)|stage|euap| EUAP)"')
 _NODE = re.compile(r"^tvm[\w-]+$")  # Batch invents the names of nodes
 _GROUP = re.compile(r"/subscriptions/[^/]+/resourcegroups/[^/]+", re.IGNORECASE)
 # Refusals that pass by themselves, and the part of the weather in which they are met here.
@@ -104,9 +103,8 @@ class Replay:
         self._made_up: dict[str, str] = {}  # what Azure made up there, and what stands for it here
         self._operations: dict[str, str] = {}  # addresses of long operations: the recorded path, in lower case, and the one here
         self._unserved: list[str] = []
-        self._unfinished: dict[
-            str, httpx.Response
-        ] = {}  # changes that weren't waited for, by the path that tells how far they are
+        # Changes that weren't waited for, by the path that tells how far they are.
+        self._unfinished: dict[str, httpx.Response] = {}
         refused = [(part, each.number) for each in session.exchanges if (part := _PASSING.get(each.error_code or ""))]
         self._weather = dict(refused)  # parts that hold, and the last refusal that shows them
         self._batch_token = ""

@@ -22,10 +22,8 @@ from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
 from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
+from azure_gpu.shared.patience import ROLE_MINUTES
 
-# For a role to work: a role assignment takes up to 10 minutes, and a cluster up to 5 more. Sources: Microsoft Learn,
-# role-based-access-control/troubleshooting; MicrosoftDocs/azure-aks-docs, articles/aks/entra-id-authorization.md (2026-08-21).
-PATIENCE_SECONDS = 900
 # Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
 # kubeguard/guard 5bcf8b53, authz/providers/azure/rbac/checkaccessreqhelper.go.
 NEEDED = Right(verb="create", resource="daemonsets", group="apps")
@@ -95,9 +93,9 @@ def assign(
         text = await config.future()
         if text is None:
             return
-        pulumi.log.info(f"a new role has to work first, which takes up to {PATIENCE_SECONDS // 60} minutes", parent)
+        pulumi.log.info(f"a new role has to work first, which takes up to {ROLE_MINUTES} minutes", parent)
         try:
-            await asyncio.to_thread(reach.wait_until_allowed, text, NEEDED, PATIENCE_SECONDS)
+            await asyncio.to_thread(reach.wait_until_allowed, text, NEEDED, ROLE_MINUTES * 60)
         except NotAllowedError as error:
             pulumi.log.warn(f"{spec.path}: {error}. What is put onto the cluster may fail; the next up goes on.", parent)
         except NotReachedError as error:

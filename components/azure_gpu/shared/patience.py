@@ -22,18 +22,20 @@ class Passing(NamedTuple):
     most_minutes: int
 
 
-# Role assignments take up to 10 minutes: Microsoft Learn, role-based-access-control/troubleshooting (2026-11-24). Operations on a
-# cluster, its pools or an endpoint take 2 to 20: Azure/terraform-azurerm-avm-res-containerservice-managedcluster pull request 160
-# (2026-02-24); Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints, 409 (2026-11).
-_ROLE, _OPERATION = 15, 30
+# Role assignments take up to 10 minutes, and in a cluster up to 5 more: Microsoft Learn,
+# role-based-access-control/troubleshooting (2026-11-24); MicrosoftDocs/azure-aks-docs, articles/aks/entra-id-authorization.md
+# (2026-08-21). Operations on a cluster, its pools or an endpoint take 2 to 20:
+# Azure/terraform-azurerm-avm-res-containerservice-managedcluster pull request 160 (2026-02-24); Microsoft Learn,
+# machine-learning/how-to-troubleshoot-online-endpoints, 409 (2026-11).
+ROLE_MINUTES, _OPERATION = 15, 30
 _NO_PULL = "the role by which its image is pulled doesn't work yet"
 PASSING = (
     # Azure/azure-cli issue 18596; CompositionalIT/farmer issue 210
-    Passing(("inaccessibleimage",), _NO_PULL, _ROLE),
+    Passing(("inaccessibleimage",), _NO_PULL, ROLE_MINUTES),
     # Azure/container-apps-deploy-action issue 85
-    Passing(("invalidparametervalueincontainertemplate", "unauthorized"), _NO_PULL, _ROLE),
+    Passing(("invalidparametervalueincontainertemplate", "unauthorized"), _NO_PULL, ROLE_MINUTES),
     # Azure Service Operator, recording Test_Authorization_RoleAssignment_OnResourceGroup_CRUD (2024-06-11)
-    Passing(("principalnotfound",), "the directory doesn't know the identity yet", _ROLE),
+    Passing(("principalnotfound",), "the directory doesn't know the identity yet", ROLE_MINUTES),
     # cilium/cilium issue 25944 (2023-06-06)
     Passing(("operationnotallowed", "in progress"), "another change of the cluster is under way", _OPERATION),
     # Azure/azure-sdk-for-net issue 36961 (2023-06-12)

@@ -18,7 +18,6 @@ from typing import Any, cast
 import azure_gpu
 from azure_gpu.aks.login import login_from
 from azure_gpu.formats import stack_file
-from azure_gpu.formats.stack_file import decoded
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.project import is_shipped
@@ -81,7 +80,7 @@ def _deciding(stack: Stack) -> Iterator[bytes]:
     harmless = {config_key(section, stack.project) for section in _HARMLESS}
     kept: dict[str, object] = {key: value for key, value in stack.configuration().items() if key not in harmless}
     for section, names in _HARMLESS_BELOW.items():
-        value = decoded(str(kept.get(key := config_key(section, stack.project)) or ""))
+        value = stack_file.decoded(str(kept.get(key := config_key(section, stack.project)) or ""))
         if isinstance(value, dict):
             kept[key] = {name: each for name, each in cast(dict[str, object], value).items() if name not in names}
     yield json.dumps([stack.project, stack.name, login_from(os.environ), kept], sort_keys=True).encode()

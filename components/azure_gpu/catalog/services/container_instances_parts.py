@@ -135,29 +135,29 @@ def _windows(request: GroupRequest) -> Iterator[Problem]:
 
 
 def check_port(port: int, path: str) -> list[Problem]:
-    """One problem where this is no port, and a warning where the service keeps it for itself."""
-    if port in PORTS and not any(port in reserved for reserved in _RESERVED):
-        return []
-    if port in PORTS:
+    """A problem if this isn't a port, a warning if Container Instances reserves it."""
+    if port not in PORTS:
         return [
             Problem(
                 path=path,
-                message="Container Instances keeps this port for itself",
+                message="this is no port",
                 value=port,
-                allowed=f"any but {', '.join(map(_span, _RESERVED))}",
-                fix="let the program in the container listen on another one, such as 8080",
-                source=str(_FAQ),
-                severity=Severity.WARNING,
+                allowed=f"{PORTS.start} to {PORTS.stop - 1}",
+                fix="write the port that the program in the container listens on",
+                source=str(_NAMES),
             )
         ]
+    if not any(port in reserved for reserved in _RESERVED):
+        return []
     return [
         Problem(
             path=path,
-            message="this is no port",
+            message="Container Instances keeps this port for itself",
             value=port,
-            allowed=f"{PORTS.start} to {PORTS.stop - 1}",
-            fix="write the port that the program in the container listens on",
-            source=str(_NAMES),
+            allowed=f"any but {', '.join(map(_span, _RESERVED))}",
+            fix="let the program in the container listen on another one, such as 8080",
+            source=str(_FAQ),
+            severity=Severity.WARNING,
         )
     ]
 
