@@ -103,6 +103,9 @@ class _Callbacks:
     def register_resource_hook(self, hook: object) -> None:
         pass
 
+    def register_error_hook(self, hook: object) -> None:
+        pass
+
     async def shutdown(self) -> None:
         pass
 
