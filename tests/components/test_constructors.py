@@ -17,6 +17,7 @@ import azure_gpu
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import below, check, form, is_map, key_hints
 from azure_gpu.stack.component_reference import EXAMPLES, arguments, found
+from tests.components import recording
 from tests.components.answering import clusters_that_answer
 from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, Registration, declare
 
@@ -103,6 +104,13 @@ def test_a_component_is_declared_from_what_it_needs(name: str, by_keywords: bool
         assert set(recorded.outputs[each.urn]) <= set(component.__annotations__)
     in_azure = Counter(place for each in recorded.registrations if (place := place_in_azure(each)))
     assert [place for place, times in in_azure.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("name", sorted(GOOD))
+def test_a_unit_test_with_the_mocks_of_pulumi_declares_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_Callbacks", lambda _: None)  # those have no server for hooks
+    recorded = program(lambda: getattr(azure_gpu, name)("mine", **GOOD[name]))
+    assert [each.name for each in recorded.of_type(f"azuregpu:index:{name}")] == ["mine"]
 
 
 def place_in_azure(resource: Registration) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
 from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
+from azure_gpu.shared.hooks import called
 from azure_gpu.shared.patience import ROLE_MINUTES
 
 # Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
@@ -102,7 +103,7 @@ def assign(
             raise pulumi.RunError(f"cluster {spec.name}: {error}") from None
 
     opts = pulumi.ResourceOptions(parent=parent)
-    if spec.on_cluster:
+    if spec.on_cluster and called():
         opts.hooks = pulumi.ResourceHookBinding(
             after_create=[pulumi.ResourceHook(f"{name}-until-the-role-works", until_it_works)]
         )

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pulumi
 
+from azure_gpu.shared.hooks import called
+
 PAUSE_SECONDS = (5.0, 30.0)  # before another try: at first, and at most
 
 
@@ -43,8 +45,10 @@ PASSING = (
 )
 
 
-def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding:
+def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding | None:
     """For resources of `component`, which calls this once: its hook has a name."""
+    if not called():
+        return None
 
     async def again(args: pulumi.ErrorHookArgs) -> bool:
         tried = len(args.errors)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pulumi
 from google.protobuf.json_format import MessageToDict
-from pulumi.runtime import get_root_resource, settings
+from pulumi.runtime import get_root_resource
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
 from pulumi.runtime.stack import Stack
 
@@ -97,19 +97,6 @@ class _Monitor(MockMonitor):
         return super().RegisterResourceOutputs(request)
 
 
-class _Callbacks:
-    """In place of a server that the engine would call: nothing is created, so no hook runs."""
-
-    def register_resource_hook(self, hook: object) -> None:
-        pass
-
-    def register_error_hook(self, hook: object) -> None:
-        pass
-
-    async def shutdown(self) -> None:
-        pass
-
-
 class _Warnings(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -136,7 +123,6 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     mocks = _Answers(recorded, location, configuration.get(SUBSCRIPTION_ID, ""))
     monitor = _Monitor(recorded, mocks)
     set_mocks(mocks, project=request["project"], stack=request["stack"], preview=False, logger=logger, monitor=monitor)
-    settings.SETTINGS.callbacks = _Callbacks()  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
     look_ups.BY_PROVIDER = stand_ins.look_ups()  # before the program imports it
 
     def program() -> pulumi.Output[None]:

@@ -15,6 +15,7 @@ import pulumi
 from azure_gpu.catalog import names
 from azure_gpu.formats import azure_types
 from azure_gpu.ml.workspace.args import Replace
+from azure_gpu.shared.hooks import called
 
 # The API says so of keyVault and storageAccount; hashicorp/terraform-provider-azurerm, machine_learning_workspace_resource.go,
 # makes a new workspace for these.
@@ -82,6 +83,8 @@ def keeps_its_content(name: str, path: str) -> pulumi.ResourceOptions:
                 " write another version, or give what is there back its content"
             )
 
+    if not called():
+        return pulumi.ResourceOptions()
     hook = pulumi.ResourceHook(f"{name}-stays", refuse, pulumi.ResourceHookOptions(on_dry_run=True))
     return pulumi.ResourceOptions(hooks=pulumi.ResourceHookBinding(before_update=[hook]))
 
