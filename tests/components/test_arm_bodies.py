@@ -204,9 +204,10 @@ def declared() -> list[Registration]:
     return declare(build).registrations
 
 
-# What the components don't declare: packages come with `operations package push`, jobs with `operations run`, and the containers
-# of versions with their first version.
+# What the components don't declare: packages come with `operations package push`, jobs with `operations run`, the containers of
+# versions with their first version, and task runs in the template of a deployment.
 OF_OTHERS = (
+    azure_types.TASK_RUN,
     azure_types.BATCH_APPLICATION_PACKAGE,
     azure_types.ML_MODEL_CONTAINER,
     azure_types.ML_ENVIRONMENT_CONTAINER,
@@ -246,4 +247,6 @@ def problems_of(registrations: list[Registration]) -> list[str]:
         if azure_type in CHECKED:
             body = to_arm(azure_type, registration.inputs)
             problems += arm_problems(azure_type.arm_type, default_api_version(azure_type), body)
+            for sent in registration.inputs.get("properties", {}).get("template", {}).get("resources", []):
+                problems += arm_problems(sent["type"], sent["apiVersion"], sent)
     return problems

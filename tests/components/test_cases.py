@@ -102,7 +102,7 @@ TOKENS = {
     "azure-native:managedidentity:UserAssignedIdentity",
     "azure-native:storage:StorageAccount",
     "azure-native:containerregistry:Registry",
-    "azure-native:containerregistry:TaskRun",
+    "azure-native:resources:Deployment",
     "azure-native:operationalinsights:Workspace",
     "azure-native:containerinstance:ContainerGroup",
     "azure-native:app:ManagedEnvironment",

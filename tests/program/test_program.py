@@ -155,8 +155,9 @@ def test_a_preview_names_where_workloads_are_built_from_that_the_file_sets_no_so
     recorded = run(said, preview=True)
     [line] = [line for line in recorded.log if "image_source" in line]
     assert line.endswith("image_source isn't set: digits is built from https://github.com/acme/azure-gpu.git#ab12")
-    [build] = recorded.of_type("azure-native:containerregistry:TaskRun")
-    assert build.inputs["runRequest"]["sourceLocation"] == "https://github.com/acme/azure-gpu.git#ab12:workloads"
+    [build] = [each for each in recorded.of_type("azure-native:resources:Deployment") if "build" in each.name]
+    [task_run] = build.inputs["properties"]["template"]["resources"]
+    assert task_run["properties"]["runRequest"]["sourceLocation"] == "https://github.com/acme/azure-gpu.git#ab12:workloads"
 
 
 def test_the_prod_stack_has_what_the_dev_stack_has_in_zones_and_two_deployments() -> None:

@@ -10,7 +10,15 @@ from tests.support.embedded import EmbeddedAzure, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-WEATHER = ("new-principals", "pool-conflicts", "pool-count", "role-delay", "slow-operations", "wildcard-reviews")
+WEATHER = (
+    "new-principals",
+    "pool-conflicts",
+    "pool-count",
+    "role-delay",
+    "slow-operations",
+    "task-run-address",
+    "wildcard-reviews",
+)
 GPU = "Standard_NC4as_T4_v3"
 CONFIG: dict[str, Any] = {
     "team": "tests",

@@ -94,7 +94,7 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
         "--method",
         "GET",
         "--path",
-        "*/Microsoft.ContainerRegistry/operationStatuses/*",
+        "*/Microsoft.Resources/operationStatuses/*",
         "--seconds",
         "60",
     ]  # the build runs, nobody hears of it
@@ -103,7 +103,7 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
         state = stack.exported()
         pending = {operation["resource"]["type"].split(":")[-1] for operation in state.get("pending_operations") or ()}
         made_already = {resource["type"].split(":")[-1] for resource in state["resources"]}
-        return pending == {"StorageAccount", "TaskRun"} and {"RoleAssignment", "Workspace"} <= made_already
+        return pending == {"StorageAccount", "Deployment"} and {"RoleAssignment", "Workspace"} <= made_already
 
     def kill(pid: int) -> None:
         # What the engine begins beside them, such as the role beside the build, is over first.

@@ -15,11 +15,12 @@ from pulumi_azure_native import authorization, containerregistry, managedidentit
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.foundation import builds
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import Found, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
-from azure_gpu.shared import overrides, program, role_of_identity
+from azure_gpu.shared import overrides, patience, program, role_of_identity
 from azure_gpu.shared.context import (
     ComponentOfProgram,
     LogsArgs,
@@ -108,6 +109,7 @@ class Foundation(pulumi.ComponentResource):
         self._image_tags = found.image_tags
         self._asked_by = wired.asked_by
         self._child = pulumi.ResourceOptions(parent=self)
+        self._again = patience.hooks(self) if self._spec.workloads else None
         self.resource_group_name = self._resource_group()
         self.surroundings = {
             "resource_group_name": self.resource_group_name,
@@ -201,9 +203,9 @@ class Foundation(pulumi.ComponentResource):
         self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
     ) -> tuple[pulumi.Output[str], pulumi.Output[str]]:
         """ARM id and login server. Adds the registry, with the images built in it, to the surroundings."""
+        registry: containerregistry.Registry | None = None
         if found:
             registry_id, server = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.login_server)
-            name = pulumi.Output.from_input(part.name)
         else:
             registry = containerregistry.Registry(
                 f"{self._name}-registry",
@@ -215,14 +217,14 @@ class Foundation(pulumi.ComponentResource):
                 tags=self._spec.context.tags(),
                 opts=self._with("registry"),
             )
-            registry_id, server, name = registry.id, registry.login_server, registry.name
+            registry_id, server = registry.id, registry.login_server
         assigned = self._assigned("pull-role", roles.ACR_PULL, registry_id, principal_id, part)
         before_pulling = [assignment.urn for assignment in assigned]
         images: dict[str, pulumi.Input[str]] = {}
-        for workload in self._spec.workloads:
-            run, image = self._build(workload, name)
+        built = {each: self._build(each, registry) for each in self._spec.workloads} if registry is not None else {}
+        for workload, (build, image) in built.items():
             # The reference is known before its image is built; the two URNs make whoever uses it wait for image and role.
-            images[workload] = pulumi.Output.all(server, run.urn, *before_pulling).apply(
+            images[workload] = pulumi.Output.all(server, build.urn, *before_pulling).apply(
                 lambda values, image=image: f"{values[0]}/{image}"
             )
         # Whoever pulls from it, whatever the image, waits for the right to.
@@ -249,32 +251,29 @@ class Foundation(pulumi.ComponentResource):
         )
         return [assigned]
 
-    def _build(self, workload: Workload, registry_name: pulumi.Output[str]) -> tuple[containerregistry.TaskRun, str]:
+    def _build(self, workload: Workload, registry: containerregistry.Registry) -> tuple[resources.Deployment, str]:
         """The registry's build of one workload, and its repository and tag. It runs again when the workload's sources change."""
         tag = self._image_tags[workload]
-        image = f"{workload}:{tag}"
-        run = containerregistry.TaskRun(
+        run = self._spec.context.name(azure_types.TASK_RUN.arm_type, workload)
+        build = resources.Deployment(
             f"{self._name}-build-{workload}",
-            task_run_name=self._spec.context.name(azure_types.TASK_RUN.arm_type, workload),
-            registry_name=registry_name,
+            deployment_name=run,
             resource_group_name=self.resource_group_name,
-            location=declared(self._spec.context.location, self._args.get("location")),
-            force_update_tag=tag,
-            run_request=containerregistry.DockerBuildRequestArgs(
-                type="DockerBuildRequest",
-                source_location=f"{self._spec.image_source}:{workload.source}",
-                docker_file_path=workload.dockerfile,
-                image_names=[image],
-                is_push_enabled=True,
-                platform=containerregistry.PlatformPropertiesArgs(
-                    os=containerregistry.OS.LINUX, architecture=containerregistry.Architecture.AMD64
+            properties=resources.DeploymentPropertiesArgs(
+                mode=resources.DeploymentMode.INCREMENTAL,
+                template=builds.template(
+                    workload,
+                    tag=tag,
+                    source=self._spec.image_source,
+                    name=run,
+                    registry=registry.name,
+                    made_at=registry.creation_date,
+                    location=declared(self._spec.context.location, self._args.get("location")),
                 ),
-                # The build fails where the sources at `image_source` aren't the ones that this tag was computed from.
-                arguments=[containerregistry.ArgumentArgs(name="CONTEXT_HASH", value=tag)],
             ),
-            opts=self._child,
+            opts=pulumi.ResourceOptions.merge(self._child, pulumi.ResourceOptions(hooks=self._again)),
         )
-        return run, image
+        return build, f"{workload}:{tag}"
 
     def _log_workspace(self, part: Part, found: operationalinsights.GetWorkspaceResult | None) -> pulumi.Output[str]:
         """ARM id. Adds the workspace to the surroundings, and its key where something knows no other way to send logs."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pulumi
 
+from azure_gpu.catalog import refusals
 from azure_gpu.shared.hooks import called
 
 PAUSE_SECONDS = (5.0, 30.0)  # before another try: at first, and at most
@@ -42,6 +43,8 @@ PASSING = (
     Passing(("operationnotallowed", "in progress"), "another change of the cluster is under way", _OPERATION),
     # Azure/azure-sdk-for-net issue 36961 (2023-06-12)
     Passing(("conflict", "in progress"), "another change of the endpoint is under way", _OPERATION),
+    # Of an `up` that was ended before it: microsoft/azure-pipelines-tasks issue 5320 (2018-07-02), microsoft/mwt-ds issue 29.
+    Passing(("deploymentactive",), "the same deployment of an earlier run is under way", _OPERATION),
 )
 
 
@@ -53,6 +56,8 @@ def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding | None:
     async def again(args: pulumi.ErrorHookArgs) -> bool:
         tried = len(args.errors)
         passing = find(args.errors[0]) if tried else None
+        if tried == 1 and passing is None and (fix := refusals.fix(args.errors[0])):
+            pulumi.log.warn(f"{args.name}: {fix}", component)
         if passing is None or sum(map(pause, range(1, tried))) >= passing.most_minutes * 60:
             return False
         if tried == 1:

@@ -66,7 +66,6 @@ NO_COMMAND = re.compile(
     r"|command not found|no command specified|StartError|ContainerCannotRun|exec format error",
     re.IGNORECASE,
 )
-FORBIDDEN = re.compile(r"AuthorizationFailed|LinkedAuthorizationFailed|does not have authorization", re.IGNORECASE)
 UNREGISTERED = re.compile(r"MissingSubscriptionRegistration|is not registered to use", re.IGNORECASE)
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
+from azure_gpu.catalog import refusals
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.services.container_apps import serverless_on
 from azure_gpu.catalog.services.container_instances import GPU_SKUS
@@ -95,10 +96,8 @@ def other(facts: Facts) -> Finding | None:
         return None
     newest = facts.open_refusals[0]
     text = f"{newest.code}: {newest.message}" if newest.code else newest.message
-    fix = "correct what the message names, then `pulumi up`"
-    if phrases.FORBIDDEN.search(text):
-        fix = "ask for the role that allows the action, such as Contributor on the resource group"
-    elif phrases.UNREGISTERED.search(text):
+    fix = refusals.fix(text) or "correct what the message names, then `pulumi up`"
+    if phrases.UNREGISTERED.search(text):
         named, id_ = _NAMED_NAMESPACE.search(text), arm_ids.parse(facts.id)
         namespace = named[1] if named else id_.type.partition("/")[0] if id_ else "NAMESPACE"
         fix = f"register the resource provider: az provider register --namespace {namespace} --wait"

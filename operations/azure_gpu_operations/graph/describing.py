@@ -71,7 +71,11 @@ def _name(head: Resource, workspace: Resource | None) -> str:
 
 
 def _notes(members: Sequence[Resource]) -> Iterator[str]:
-    built = [each.name.rpartition("build-")[2] for each in members if each.type == azure_types.TASK_RUN.token]
+    built = [
+        each.name.rpartition("build-")[2]
+        for each in members
+        if each.type == azure_types.DEPLOYMENT.token and "-build-" in each.name
+    ]
     if built:
         yield f"builds {', '.join(sorted(built))}"
     jobs = [str(_at(each.inputs.get("metadata"), "name") or each.name) for each in members if each.type == _JOB_ON_CLUSTER]

@@ -90,7 +90,7 @@ SPEAKING = (azure_types.FEDERATED_IDENTITY_CREDENTIAL.token, "kubernetes:core/v1
 
 # Resources that belong to a part which isn't their parent, by the type of that part.
 PART_OF = {
-    azure_types.TASK_RUN.token: REGISTRY,
+    azure_types.DEPLOYMENT.token: REGISTRY,  # of the builds in it
     azure_types.BLOB_SERVICE.token: azure_types.STORAGE_ACCOUNT.token,
 }
 # How a part that exists is named where its id isn't: the output of its component that has the name, by the package and the input

@@ -83,7 +83,9 @@ class Ownership:
         if token in _OF_NO_PART or token.startswith(kinds.PROVIDER_PREFIX):
             return ""
         if token in kinds.PART_OF:
-            return next((key_of(each) for each in self.used_by(resource) if each.type == kinds.PART_OF[token]), "")
+            whole = next((key_of(each) for each in self.used_by(resource) if each.type == kinds.PART_OF[token]), "")
+            if whole:
+                return whole
         parent = self.parent_of(resource)
         if token in KINDS:
             is_within = parent is not None and kinds.kind_of(parent.type).noun == KINDS[token].noun

@@ -146,11 +146,14 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull_and_runs_in_th
         ServerlessGpuJob("train", Wired({**stands_on, **runs_in.surroundings, **job}))
 
     recorded = declare(build)
-    run = recorded.one("azure-native:containerregistry:TaskRun")
+    deployment = recorded.one("azure-native:resources:Deployment")
     environment = recorded.one("azure-native:app:ManagedEnvironment")
     job = recorded.one(JOB)
-    assert {run.urn, environment.urn, recorded.one("azure-native:authorization:RoleAssignment").urn} <= set(job.dependencies)
-    [image] = run.inputs["runRequest"]["imageNames"]
+    assert {deployment.urn, environment.urn, recorded.one("azure-native:authorization:RoleAssignment").urn} <= set(
+        job.dependencies
+    )
+    [task_run] = deployment.inputs["properties"]["template"]["resources"]
+    [image] = task_run["properties"]["runRequest"]["imageNames"]
     assert job.inputs["template"]["containers"][0]["image"].endswith(f".azurecr.io/{image}")
     [registry] = job.inputs["configuration"]["registries"]
     assert registry["identity"] == "/id-of/foundation-identity"

@@ -118,15 +118,17 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull() -> None:
         ContainerGroup("train", Wired({"stack": STACK_ARGS, **foundation.surroundings, "workload": Workload.MNIST}))
 
     recorded = declare(build, lookups=KEYS)
-    run = recorded.one("azure-native:containerregistry:TaskRun")
+    deployment = recorded.one("azure-native:resources:Deployment")
+    [task_run] = deployment.inputs["properties"]["template"]["resources"]
     group = recorded.one(GROUP)
-    assert run.urn in group.dependencies
+    assert deployment.urn in group.dependencies
     assert recorded.one("azure-native:authorization:RoleAssignment").urn in group.dependencies
-    assert recorded.one("azure-native:containerregistry:Registry").urn in run.dependencies
-    [image] = run.inputs["runRequest"]["imageNames"]
+    assert recorded.one("azure-native:containerregistry:Registry").urn in deployment.dependencies
+    request, tag = task_run["properties"]["runRequest"], task_run["properties"]["forceUpdateTag"]
+    [image] = request["imageNames"]
     assert group.inputs["containers"][0]["image"].endswith(f".azurecr.io/{image}")
-    assert image == f"mnist:{run.inputs['forceUpdateTag']}"
-    assert run.inputs["runRequest"]["arguments"][0]["value"] == run.inputs["forceUpdateTag"]
+    assert image == f"mnist:{tag}"
+    assert request["arguments"][0]["value"] == tag
 
 
 def test_a_change_of_zone_or_of_the_number_of_containers_needs_a_new_group() -> None:

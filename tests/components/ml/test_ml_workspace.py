@@ -255,11 +255,18 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
     assert (shared["kind"], shared["gpus"], shared["default_instance_type"]) == ("Kubernetes", {"gpu": 1, "small": 0}, "small")
 
 
+def built(recorded: Recorded, workload: str) -> tuple[Registration, dict[str, Any]]:
+    """The deployment that builds a workload, and the properties of its task run."""
+    [build] = [each for each in recorded.of_type("azure-native:resources:Deployment") if each.name.endswith(f"build-{workload}")]
+    [run] = build.inputs["properties"]["template"]["resources"]
+    return build, run["properties"]
+
+
 def test_a_scoring_environment_is_the_image_that_the_registry_builds_under_its_tag() -> None:
     recorded = declared(environments={"scoring": {"workload": "scoring"}})
     environment = recorded.one(f"{ML}:EnvironmentVersion")
-    [build] = [each for each in recorded.of_type("azure-native:containerregistry:TaskRun") if "scoring" in each.name]
-    tag = build.inputs["forceUpdateTag"]
+    build, run = built(recorded, "scoring")
+    tag = run["forceUpdateTag"]
     assert environment.inputs["version"] == tag
     assert environment.inputs["properties"]["image"].endswith(f"/scoring:{tag}")
     assert build.urn in environment.dependencies
@@ -270,12 +277,12 @@ def test_a_scoring_environment_is_the_image_that_the_registry_builds_under_its_t
 
 def test_an_environment_with_a_model_in_its_image_is_built_from_several_workloads_and_needs_no_model() -> None:
     recorded = declared(environments={"digits": {"workload": "digits"}})
-    [build] = [each for each in recorded.of_type("azure-native:containerregistry:TaskRun") if "digits" in each.name]
-    request = build.inputs["runRequest"]
+    _build, run = built(recorded, "digits")
+    request = run["runRequest"]
     assert request["sourceLocation"].endswith(":workloads")
     assert (request["dockerFilePath"], request["imageNames"]) == (
         "digits/image.Dockerfile",
-        [f"digits:{build.inputs['forceUpdateTag']}"],
+        [f"digits:{run['forceUpdateTag']}"],
     )
     environment = recorded.one(f"{ML}:EnvironmentVersion")
     assert environment.inputs["properties"]["inferenceConfig"]["scoringRoute"] == {"path": "/score", "port": 5001}

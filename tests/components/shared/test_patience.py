@@ -1,6 +1,7 @@
 """What passes by itself is tried again for as long as Azure takes, and nothing else is."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
@@ -25,6 +26,7 @@ NO_PULL = (
         'Code="PrincipalNotFound" Message="Principal 4c5d does not exist in the directory"',
         'Status=409 Code="OperationNotAllowed" Message="Operation is not allowed: Another agentpool operation is in '
         'progress, please wait for it to finish before starting a new operation."',
+        'Status=409 Code="DeploymentActive" Message="Unable to edit or replace deployment \'b\': previous deployment from ..."',
         'Status=409 Code="Conflict" Message="There is already an operation in progress for the endpoint"',
     ],
 )
@@ -53,7 +55,7 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
         slept.append(seconds)
 
     recorded = declare(lambda: pulumi.ComponentResource.register_outputs(_Component("one"), {}))
-    monkeypatch.setattr(patience.asyncio, "sleep", sleep)
+    monkeypatch.setattr(patience, "asyncio", SimpleNamespace(sleep=sleep))  # not of other loops
     [hook] = recorded.error_hooks.values()
     errors: list[str] = []
     while asyncio.run(_asked(hook, [NO_PULL, *errors])):
@@ -62,6 +64,25 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
     assert 15 * 60 <= sum(slept) <= 15 * 60 + patience.PAUSE_SECONDS[1]
     assert slept[:3] == [pause(1), pause(2), pause(3)] == [5, 10, 15]
     assert not asyncio.run(_asked(hook, ["the sum of it all", NO_PULL]))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ('Code="TasksOperationsNotAllowed" Message="ACR Tasks requests for the registry r are not permitted."', "by its digest"),
+        ("failed to build: toomanyrequests: You have reached your unauthenticated pull rate limit.", "mcr.microsoft.com"),
+        ('Status=409 Code="RoleAssignmentExists" Message="The role assignment already exists."', "assign_roles: false"),
+        ('Code="RequestDisallowedByPolicy" Message="Resource \'g\' was disallowed by policy."', "exemption"),
+    ],
+)
+def test_what_stays_refused_comes_with_what_to_do(error: str, told: str) -> None:
+    recorded = declare(lambda: pulumi.ComponentResource.register_outputs(_Component("one"), {}))
+    [hook] = recorded.error_hooks.values()
+    before = len(recorded.log)
+    assert not asyncio.run(_asked(hook, [error]))
+    [line] = recorded.log[before:]
+    assert line.startswith("adder-group: ")
+    assert told in line
 
 
 async def _asked(hook: pulumi.ErrorHook, errors: list[str]) -> bool:

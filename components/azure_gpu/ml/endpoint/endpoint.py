@@ -302,7 +302,7 @@ class MlEndpoint(pulumi.ComponentResource):
                     created_at=endpoint.system_data.apply(lambda found: _member(found, "created_at")),
                 ),
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=declared, provider=self._provider),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=declared, provider=self._provider, hooks=self._again),
         )
 
     def _shown(self, endpoint: ml.OnlineEndpoint, traffic: resources.Deployment) -> pulumi.Output[dict[str, Any]]:

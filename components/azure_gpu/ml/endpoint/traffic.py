@@ -9,14 +9,14 @@ endpoint's own resource is sent once, and every later change of it is this templ
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 
 from azure_gpu.formats import azure_types
+from azure_gpu.shared import arm_templates
 
 API_VERSION = "2025-12-01"  # as pulumi-azure-native 3.29 sends the endpoint itself
-SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 HASH_LENGTH = 16
 
 
@@ -33,33 +33,18 @@ def template(
     again for another one of the same name."""
     shares = {"traffic": dict(traffic), **({"mirrorTraffic": dict(mirror)} if mirror else {})}
     hashed = pulumi.Output.all(dict(body), created_at).apply(lambda both: digest(both[0], both[1]))
-    return {
-        "$schema": SCHEMA,
-        "contentVersion": "1.0.0.0",
-        "metadata": {"endpoint": hashed},
-        "resources": [
-            {
-                "type": azure_types.ML_ONLINE_ENDPOINT.arm_type,
-                "apiVersion": API_VERSION,
-                "name": name,
-                **literal({**body, "properties": {**body["properties"], **shares}}),
-            }
-        ],
+    endpoint = {
+        "type": azure_types.ML_ONLINE_ENDPOINT.arm_type,
+        "apiVersion": API_VERSION,
+        "name": name,
+        **arm_templates.literal({**body, "properties": {**body["properties"], **shares}}),
     }
+    return arm_templates.template([endpoint], {"endpoint": hashed})
 
 
 def digest(body: Mapping[str, Any], created_at: str) -> str:
     """The same for the same endpoint and the same arguments, whatever its traffic."""
     return hashlib.sha256(json.dumps([body, created_at], sort_keys=True).encode()).hexdigest()[:HASH_LENGTH]
-
-
-def literal(value: Any) -> Any:
-    """A value that a template's reader takes for itself: text in brackets would be an expression."""
-    if isinstance(value, Mapping):
-        return {key: literal(inner) for key, inner in cast(Mapping[str, Any], value).items()}
-    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
-        return f"[{value}"
-    return value
 
 
 LOOKUP = "azure-native:machinelearningservices:getOnlineEndpoint"
