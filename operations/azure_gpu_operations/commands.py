@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
-from azure_gpu_operations import groups, pool_steps, repair, started_jobs
+from azure_gpu_operations import groups, pool_steps, registration, repair, started_jobs
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
@@ -48,6 +48,7 @@ def bring_up(
             raise EngineError(
                 "the configuration was changed while tasks ended, and nobody has looked at it; run the command again"
             )
+    registration.before_first(stack, deployment, say)
     if looked.let_go:
         stack.unprotect(looked.let_go)
     _update(stack, message, say)

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_azure_native import monitor
 
+from azure_gpu.catalog.providers import INSIGHTS
 from azure_gpu.shared.context import LogsArgs
+from azure_gpu.shared.hooks import called
+
+# All that the provider shows of the refusal of a subscription that isn't registered: pulumi-azure-native issue 3479 (2024-08-01),
+# the body of Azure/azure-sdk-for-net issue 17836 (2021-01-07) through pulumi-azure-native 3.29.
+_UNREGISTERED = 'status=409 code="serviceerror" message="conflict"'
 
 
 def declare(
@@ -25,5 +31,21 @@ def declare(
         resource_uri=of,
         workspace_id=logs["workspace_arm_id"],
         logs=[monitor.DiagnosticsLogSettingsArgs(category=category, enabled=True) for category in categories],
-        opts=opts,
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(hooks=_hooks(name))),
     )
+
+
+def _hooks(name: str) -> pulumi.ResourceHookBinding | None:
+    """Says what a refusal without a reason may mean."""
+    if not called():
+        return None
+
+    def told(args: pulumi.ErrorHookArgs) -> bool:
+        if args.errors and (_UNREGISTERED in args.errors[0].lower() or "not registered to use" in args.errors[0]):
+            pulumi.log.warn(
+                f"{args.name}: if the subscription isn't registered for {INSIGHTS}, run "
+                f"`az provider register --namespace {INSIGHTS} --wait`, then `pulumi up` again"
+            )
+        return False
+
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{name}-logs-registered", told)])
