@@ -23,7 +23,7 @@ from string import Template
 from typing import NamedTuple
 
 from azure_gpu.catalog import regions, spelling
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.formats import dates, stack_file
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
@@ -109,7 +109,7 @@ def _of_example(options: argparse.Namespace, file: Path) -> tuple[Made | None, l
 
 def _copy(options: argparse.Namespace, file: Path) -> tuple[Made | None, list[Problem]]:
     problems = _check_name(options.stack, file.exists())
-    problems += regions.check(options.location, "--location") if options.location else []
+    problems += errors(regions.check(options.location, "--location")) if options.location else []
     problems += _check_team(options.team) if options.team else []
     if options.days is not None:
         fix = "leave it out, and change `expires_after` in the copy"
@@ -175,7 +175,7 @@ def filled(template: str, team: str, location: str, account: Account, today: dat
 
 def check(stack: str, example: str, team: str, location: str, days: int, known: list[str], there: bool) -> list[Problem]:
     """Every problem with what was asked for."""
-    problems = [*regions.check(location, "--location"), *_check_name(stack, there)]
+    problems = [*errors(regions.check(location, "--location")), *_check_name(stack, there)]
     if example not in known:
         close = spelling.nearest(example, known, 1)
         fix = f"did you mean {close[0]}?" if close else ""

@@ -138,7 +138,7 @@ def _web_address(text: str) -> str:
 
 def _unknown_regions(names: Sequence[str]) -> bool:
     """Says which regions aren't known; whether there are any."""
-    problems = [problem for name in names for problem in regions.check(name, "--region")]
+    problems = [problem for name in names for problem in regions.check_known(name, "--region")]
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return bool(problems)

@@ -148,7 +148,7 @@ def test_the_next_environment_is_a_copy_with_its_comments_and_without_what_only_
     [
         (["staging", "--from", "dve"], "--from: there is no Pulumi.dve.yaml; given: 'dve'; allowed: dev; fix: did you mean dev?"),
         (["dev", "--from", "dev"], "STACK: Pulumi.dev.yaml is there already"),
-        (["staging", "--from", "dev", "--location", "atlantis"], "--location: "),
+        (["staging", "--from", "dev", "--location", "westerope"], "--location: "),
         (["staging", "--from", "dev", "--team", "a/b"], "--team: this can't be a team's name"),
         (["staging", "--from", "dev", "--days", "3"], "--days: a copy keeps the end dates of its file"),
     ],

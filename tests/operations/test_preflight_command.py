@@ -51,7 +51,7 @@ def test_a_need_that_is_wrong_is_a_wrong_command_line(text: str, words: str, cap
     ("arguments", "words"),
     [
         ((), "nothing to look at"),
-        (("--need", "vm=nc6", "--location", "nowhere"), "--location"),
+        (("--need", "vm=nc6", "--location", "westerope"), "--location"),
         (("--need", "vm=nc6@westeurope", "--as-of", "soon"), "YYYY-MM-DD"),
         (("--name", "drawer=x"), "KIND=NAME"),
         (("--name", "batch=x"), "unique in a region"),

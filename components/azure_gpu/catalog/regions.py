@@ -1,16 +1,17 @@
 """The regions of Azure's public cloud, by the name that ARM answers with.
 
-They are a list of their own, `regions.csv`, read when it is first asked for: neither sizes nor prices add to it. A region that
-Azure opens later is refused until the list has it: misspelt regions cost more people more time than new ones.
+They are a list of their own, `regions.csv`, read when it is first asked for: neither sizes nor prices add to it. A name that is
+nearly that of a known region is misspelt, and refused. Any other may be of a region that Azure opened later, and is warned of.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import sources, spelling, tables
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Row, Table
 
@@ -62,11 +63,22 @@ def normalise(region: str) -> str:
 
 
 def check(region: str, path: str) -> list[Problem]:
-    """One problem where the region isn't among those known, else none."""
+    """For a region that something goes to: one problem where it isn't among those known, which is an error where its name is
+    nearly that of another, or no name of a region at all."""
+    problems = check_known(region, path)
+    if problems and _may_be_new(normalise(region)):
+        fix = "see that it is spelt as `az account list-locations --output table` has it"
+        return [each._replace(fix=fix, code=Code.UNKNOWN, severity=Severity.WARNING) for each in problems]
+    return problems
+
+
+def check_known(region: str, path: str) -> list[Problem]:
+    """For a region that something is to be told of: one error where nothing is known of it."""
     name = normalise(region)
     if name in known():
         return []
-    close = spelling.nearest(name, sorted(known()), 1)
+    names = sorted(known())
+    close = [each for each in names if spelling.is_slip(name, each)] or spelling.nearest(name, names, 1)
     return [
         Problem(
             path=path,
@@ -77,3 +89,16 @@ def check(region: str, path: str) -> list[Problem]:
             source=SOURCE,
         )
     ]
+
+
+_NAME = re.compile(r"([a-z]{5,})[1-9]?")
+
+
+def _may_be_new(name: str) -> bool:
+    """Whether it has the form of a region's name and isn't one slip away from a known one. A region that differs from another by
+    its number alone, as eastus3 does from eastus2, is no slip, nor is austriaeast one for australiaeast."""
+    form = _NAME.fullmatch(name)
+    if form is None:
+        return False
+    words = {each.rstrip("123456789") for each in known()}
+    return form[1] in words or not any(spelling.is_slip(form[1], word) for word in words)

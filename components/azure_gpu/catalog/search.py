@@ -73,7 +73,7 @@ def like(size: Size, wish: Wish) -> Wish:
 
 def check(wish: Wish, sizes: Sizes = SIZES) -> list[Problem]:
     """What no size could ever fulfil in this wish, so that an empty answer isn't mistaken for a fact about Azure."""
-    problems = regions.check(wish.region, "region") if wish.region else []
+    problems = regions.check_known(wish.region, "region") if wish.region else []
     if wish.service not in TAKES_SIZES:
         problems.append(_impossible("service", "this service doesn't run VM sizes", wish.service.value, ", ".join(TAKES_SIZES)))
     models = sorted({size.gpu.name for size in sizes if size.gpu})

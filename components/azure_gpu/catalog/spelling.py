@@ -11,3 +11,13 @@ def nearest(name: str, known: Iterable[str], most: int, similarity: float = 0.6)
     import difflib  # here, because most programs hold no misspelt name, and every program waits for what loads with the catalog
 
     return tuple(difflib.get_close_matches(name, known, n=most, cutoff=similarity))
+
+
+def is_slip(name: str, meant: str) -> bool:
+    """Whether one letter too many, too few or wrong makes the difference, or two that changed places."""
+    pairs = enumerate(zip(name, meant, strict=False))
+    start = next((at for at, (one, other) in pairs if one != other), min(len(name), len(meant)))
+    left, right = name[start:], meant[start:]
+    while left and right and left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
+    return max(len(left), len(right)) <= 1 or (len(left) == 2 and left == right[::-1])

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog import providers, regions
+from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.formats import arm_ids, azure_types, dates
 from azure_gpu_operations import stack_options
@@ -108,7 +109,7 @@ def _stack_file(options: argparse.Namespace) -> Path | None:
 
 
 def _region(given: str) -> str:
-    problems = regions.check(given, "--location") if given else []
+    problems = errors(regions.check(given, "--location")) if given else []
     if problems:
         raise ValueError(f"--location: {problems[0].message}: {given!r}; {problems[0].fix}")
     return regions.normalise(given)

@@ -90,7 +90,7 @@ def _count(text: str, count: str | None) -> int:
 def _region(text: str, region: str) -> str:
     if not region:
         raise WrongNeedError(f"{text!r} names no region; write it behind @, or give one for all with --location")
-    problems = regions.check(region, "region")
+    problems = regions.check_known(region, "region")
     if problems:
         raise WrongNeedError(f"{text!r}: {problems[0].message}: {region!r}; {problems[0].fix}")
     return regions.normalise(region)

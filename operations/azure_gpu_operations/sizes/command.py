@@ -170,7 +170,7 @@ def _instead(size: Size, day: date, region: str) -> list[str]:
 
 def _is_wrong(region: str) -> bool:
     """Says so where the region isn't known. No region is none that is wrong."""
-    wrong = regions.check(region, "region") if region else []
+    wrong = regions.check_known(region, "region") if region else []
     for problem in wrong:
         print(f"error: {problem}", file=sys.stderr)
     return bool(wrong)
