@@ -75,6 +75,13 @@ def test_offline_asks_nobody(capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert main(*need, "--as-of", "2023-01-01") == 0
 
 
+@pytest.mark.parametrize("need", ["vm=Standard_NC4as_T4_v9@eastus", "batch=NC4as_T4v3@eastus"])
+def test_a_size_that_nobody_knows_leaves_the_answer_incomplete(need: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("--offline", "--need", need, "--need", "vm=Standard_NC4as_T4_v3@eastus", "--as-of", "2026-11-21") == 3
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"the answer is incomplete: nothing is known of --need {need}" in told
+
+
 def test_people_get_a_table_without_colours_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main("--offline", "--need", "vm=Standard_NC6@westeurope") == 1
     said = capsys.readouterr().out

@@ -7,7 +7,7 @@
 What Azure answers is about today, whatever `--as-of` says; the catalog answers for that day.
 
 Exit codes: 0 nothing speaks against it, 1 something does, 2 the command line is wrong, 3 nothing does so far but a list couldn't
-be read, so that the answer is incomplete.
+be read or nothing is known of a size, so that the answer is incomplete.
 """
 
 import argparse

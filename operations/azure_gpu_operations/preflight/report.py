@@ -1,7 +1,7 @@
 """What a preflight found, for people and for programs.
 
 In: rows, and the lists that are missing. Out: a table, a JSON object, and the exit code: 0 nothing speaks against it, 1 something
-does, 3 nothing does so far but a list is missing, so that the answer is incomplete.
+does, 3 nothing does so far but a list is missing or nothing is known of something, so that the answer is incomplete.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,13 @@ class Report:
     def exit_code(self) -> int:
         if any(row.answer in FAILING for row in self.rows):
             return PROBLEMS
-        return INCOMPLETE if self.missing else 0
+        return INCOMPLETE if self.missing or self.unchecked else 0
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What nothing is known of, such as a misspelt size where no list of Azure was read."""
+        known = {row.subject for row in self.rows if row.answer is not Answer.UNKNOWN}
+        return tuple(dict.fromkeys(row.subject for row in self.rows if row.subject not in known))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -63,4 +69,8 @@ class Report:
             return f"{failing} of {len(self.rows)} answers speak against it"
         if self.missing:
             return f"nothing speaks against it so far, but the answer is incomplete: {len(self.missing)} lists are missing"
+        if self.unchecked:
+            return (
+                f"nothing speaks against it so far, but the answer is incomplete: nothing is known of {', '.join(self.unchecked)}"
+            )
         return "nothing speaks against it"
