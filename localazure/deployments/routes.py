@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -27,7 +28,7 @@ from localazure.deployments import checking, refusals, request, view, what_if
 from localazure.deployments.kind import ACTIVE, TYPE, Deployments
 from localazure.deployments.running import Run, end
 from localazure.entra.endpoints import CLOUD_NAME
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
 
 # REST reference of Microsoft.Resources 2025-04-01, "Deployments - Create Or Update": pattern and length.
 _NAME = re.compile(r"[-\w._()]{1,64}", re.ASCII)
@@ -37,6 +38,7 @@ _WRITTEN = "%m/%d/%Y %I:%M:%S %p"
 class Path(NamedTuple):
     """A path below `…/deployments`. `name` is "" for the list; `tail` what follows the name."""
 
+    subscription: str
     group: str  # "" for the subscription's own deployments
     name: str
     tail: tuple[str, ...]
@@ -53,7 +55,7 @@ def path_of(segments: list[str]) -> Path | None:
         rest = segments[5:]
     else:
         return None
-    return Path(group, rest[0] if rest else "", tuple(segment.lower() for segment in rest[1:]))
+    return Path(segments[1], group, rest[0] if rest else "", tuple(segment.lower() for segment in rest[1:]))
 
 
 class DeploymentRoutes:
@@ -75,7 +77,7 @@ class DeploymentRoutes:
         checks.api_version(self.kind, query.get("api-version", ""))
         if not path.group:
             raise not_implemented("deployments to a subscription")
-        group = self._group(path.group)
+        group = self._group(path.subscription, path.group)
         self._services.deviations.check_change(sent.method, TYPE, group.id.text, caller)
         if not path.name:
             return self._list(group, query) if sent.method == "GET" else _unknown(sent.method, "deployments")
@@ -150,7 +152,8 @@ class DeploymentRoutes:
     def _checked(self, group: Resource, deployment_id: str, asked: request.Asked, caller: Caller) -> Expanded:
         checks.tags({"tags": asked.tags})
         name = deployment_id.rsplit("/", 1)[1]
-        expanded = checking.evaluated(asked, self._scope(group.id.name, name), self._scope)
+        scope = partial(self._scope, group.id.subscription)
+        expanded = checking.evaluated(asked, scope(group.id.name, name), scope)
         checking.check(expanded, name, self._door, caller)
         return expanded
 
@@ -183,7 +186,8 @@ class DeploymentRoutes:
 
     def _begin_nested(self, resource: TemplateResource, nested: Nested, expanded: Expanded, above: Resource) -> Resource:
         """The record of a deployment in another one. What the last server left unfinished goes on."""
-        self._group(_parsed(resource.id).resource_group)
+        parsed = _parsed(resource.id)
+        self._group(parsed.subscription, parsed.resource_group)
         previous = self._store.get(resource.id)
         mode = request.MODES.get(nested.mode.lower(), "")
         if mode != "Incremental":
@@ -217,7 +221,8 @@ class DeploymentRoutes:
         )
 
     async def _carry_out(self, record: Resource, expanded: Expanded, caller: Caller) -> None:
-        run = Run(self._services, self._door, record, expanded, caller, self._begin_nested, self._scope)
+        scope = partial(self._scope, record.id.subscription)
+        run = Run(self._services, self._door, record, expanded, caller, self._begin_nested, scope)
         if record.body["properties"]["mode"] == "Complete":
             await run.whole(lambda: self._delete_others(record, run))
         else:
@@ -247,7 +252,8 @@ class DeploymentRoutes:
         document = Document("template", private["body"], private["lines"])
         try:
             asked = request.of_document(document)._replace(parameters=private["parameters"])
-            expanded = checking.evaluated(asked, self._scope(record.id.resource_group, record.id.name), self._scope)
+            scope = partial(self._scope, record.id.subscription)
+            expanded = checking.evaluated(asked, scope(record.id.resource_group, record.id.name), scope)
         except ArmError as error:  # what the template asks of its group has changed
             end(record, "Failed", self._services, error)
             raise
@@ -278,15 +284,15 @@ class DeploymentRoutes:
 
     # Around
 
-    def _group(self, name: str) -> Resource:
-        group_id = _parsed(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{name}")
+    def _group(self, subscription: str, name: str) -> Resource:
+        group_id = _parsed(f"/subscriptions/{subscription}/resourceGroups/{name}")
         return checks.exists(self._store.get(group_id.key), self._door.target(group_id.text)[0], group_id)
 
-    def _scope(self, group: str, deployment: str | None = None) -> Scope:
-        stored = self._group(group)
+    def _scope(self, subscription: str, group: str, deployment: str | None = None) -> Scope:
+        stored = self._group(subscription, group)
         settings = self._services.settings
         return Scope(
-            subscription_id=SUBSCRIPTION,
+            subscription_id=subscription,
             tenant_id=settings.tenant_id,
             resource_group=stored.id.name,
             location=stored.location,

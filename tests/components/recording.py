@@ -37,6 +37,7 @@ COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
     "azure-native:containerregistry:Registry": lambda _, inputs: {
         "name": inputs["registryName"],
         "loginServer": f"{inputs['registryName']}.azurecr.io",
+        "creationDate": "2026-11-21T08:00:00Z",
     },
     "azure-native:operationalinsights:Workspace": lambda name, inputs: {
         "name": inputs["workspaceName"],
