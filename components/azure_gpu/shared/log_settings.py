@@ -31,12 +31,12 @@ def declare(
         resource_uri=of,
         workspace_id=logs["workspace_arm_id"],
         logs=[monitor.DiagnosticsLogSettingsArgs(category=category, enabled=True) for category in categories],
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(hooks=_hooks(name))),
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(hooks=_hooks(name, opts.parent))),
     )
 
 
-def _hooks(name: str) -> pulumi.ResourceHookBinding | None:
-    """Says what a refusal without a reason may mean."""
+def _hooks(name: str, parent: pulumi.Resource | None) -> pulumi.ResourceHookBinding | None:
+    """Says what a refusal without a reason may mean. A hook's name is unique in a program, `name` among those of `parent`."""
     if not called():
         return None
 
@@ -48,4 +48,5 @@ def _hooks(name: str) -> pulumi.ResourceHookBinding | None:
             )
         return False
 
-    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{name}-logs-registered", told)])
+    kind = parent.pulumi_resource_type.rsplit(":", 1)[-1] if parent is not None else ""
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{kind}-{name}-logs-registered", told)])
