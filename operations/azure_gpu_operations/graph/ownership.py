@@ -84,7 +84,7 @@ class Ownership:
             return ""
         if token in kinds.PART_OF:
             whole = next((key_of(each) for each in self.used_by(resource) if each.type == kinds.PART_OF[token]), "")
-            if whole:
+            if whole or token != azure_types.DEPLOYMENT.token:  # of another part: the traffic of an endpoint
                 return whole
         parent = self.parent_of(resource)
         if token in KINDS:
