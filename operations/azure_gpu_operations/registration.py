@@ -52,4 +52,4 @@ def register(connection: Connection, say: Callable[[str], None], *, sleep: Calla
 
 
 def _is_registered(provider: Mapping[str, Any] | None) -> bool:
-    return bool(provider) and str((provider or {}).get("registrationState")).lower() == _REGISTERED
+    return provider is not None and str(provider.get("registrationState")).lower() == _REGISTERED

@@ -10,9 +10,9 @@ import pytest
 from azure_gpu.formats import azure_types
 from azure_gpu_operations import registration
 from azure_gpu_operations.connection import connection_from
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
-PATH = "/subscriptions/00000000-0000-0000-0000-000000000000/providers/microsoft.insights"
+PATH = f"/subscriptions/{SUBSCRIPTION}/providers/microsoft.insights"
 REGISTER = "*/providers/*/register"
 
 

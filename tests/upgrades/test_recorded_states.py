@@ -46,7 +46,7 @@ ADDED = {
     # The system pool is upgraded with the rest of a cluster whose version is given; an update in place.
     "update azuregpu:index:GpuCluster$azure-native:containerservice:ManagedCluster::big-cluster: "
     "agentPoolProfiles[0].orchestratorVersion",
-    # Images are built by deployments; the records of runs go. Nothing is built again: the run's name and tag are the same.
+    # Images are built by deployments; the records of runs go. Images keep their tags.
     *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
     *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in Workload),
 }

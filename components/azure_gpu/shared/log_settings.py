@@ -12,7 +12,7 @@ from pulumi_azure_native import monitor
 
 from azure_gpu.catalog.providers import INSIGHTS
 from azure_gpu.shared.context import LogsArgs
-from azure_gpu.shared.hooks import called
+from azure_gpu.shared.hooks import called, kind
 
 # All that the provider shows of the refusal of a subscription that isn't registered: pulumi-azure-native issue 3479 (2024-08-01),
 # the body of Azure/azure-sdk-for-net issue 17836 (2021-01-07) through pulumi-azure-native 3.29.
@@ -37,7 +37,7 @@ def declare(
 
 def _hooks(name: str, parent: pulumi.Resource | None) -> pulumi.ResourceHookBinding | None:
     """Says what a refusal without a reason may mean. A hook's name is unique in a program, `name` among those of `parent`."""
-    if not called():
+    if parent is None or not called():
         return None
 
     def told(args: pulumi.ErrorHookArgs) -> bool:
@@ -48,5 +48,4 @@ def _hooks(name: str, parent: pulumi.Resource | None) -> pulumi.ResourceHookBind
             )
         return False
 
-    kind = parent.pulumi_resource_type.rsplit(":", 1)[-1] if parent is not None else ""
-    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{kind}-{name}-logs-registered", told)])
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{kind(parent)}-{name}-logs-registered", told)])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pulumi
 
 from azure_gpu.catalog import refusals
-from azure_gpu.shared.hooks import called
+from azure_gpu.shared.hooks import called, kind
 
 PAUSE_SECONDS = (5.0, 30.0)  # before another try: at first, and at most
 
@@ -65,8 +65,9 @@ def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding | None:
         await asyncio.sleep(pause(tried))
         return True
 
-    kind = component.pulumi_resource_type.rsplit(":", 1)[-1]
-    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{kind}-{component.pulumi_resource_name}-again", again)])
+    return pulumi.ResourceHookBinding(
+        on_error=[pulumi.ErrorHook(f"{kind(component)}-{component.pulumi_resource_name}-again", again)]
+    )
 
 
 def find(error: str) -> Passing | None:

@@ -37,7 +37,7 @@ def described(key: str, members: Sequence[Resource], owned: Ownership) -> Part:
         name=name,
         location=next((str(each.inputs["location"]) for each in members if each.inputs.get("location")), ""),
         machines=tuple(sorted(machines_of(members), key=lambda each: each.name)),
-        notes=tuple(_notes(members)),
+        notes=tuple(_notes(head, members)),
         exists=kinds.is_component(head.type) and owned.is_around_existing(key),
         most_cost=most,
         idle_cost=idle,
@@ -70,12 +70,9 @@ def _name(head: Resource, workspace: Resource | None) -> str:
     return head.name if kinds.is_component(head.type) else head.name.removeprefix(_OF_FOUNDATION)
 
 
-def _notes(members: Sequence[Resource]) -> Iterator[str]:
-    built = [
-        each.name.rpartition("build-")[2]
-        for each in members
-        if each.type == azure_types.DEPLOYMENT.token and "-build-" in each.name
-    ]
+def _notes(head: Resource, members: Sequence[Resource]) -> Iterator[str]:
+    deployed = [each.name for each in members if each.type == azure_types.DEPLOYMENT.token] if head.type == kinds.REGISTRY else []
+    built = [name.rpartition("build-")[2] for name in deployed]
     if built:
         yield f"builds {', '.join(sorted(built))}"
     jobs = [str(_at(each.inputs.get("metadata"), "name") or each.name) for each in members if each.type == _JOB_ON_CLUSTER]

@@ -67,10 +67,9 @@ class Report:
         failing = sum(row.answer in FAILING for row in self.rows)
         if failing:
             return f"{failing} of {len(self.rows)} answers speak against it"
+        incomplete = "nothing speaks against it so far, but the answer is incomplete"
         if self.missing:
-            return f"nothing speaks against it so far, but the answer is incomplete: {len(self.missing)} lists are missing"
+            return f"{incomplete}: {len(self.missing)} lists are missing"
         if self.unchecked:
-            return (
-                f"nothing speaks against it so far, but the answer is incomplete: nothing is known of {', '.join(self.unchecked)}"
-            )
+            return f"{incomplete}: nothing is known of {', '.join(self.unchecked)}"
         return "nothing speaks against it"
