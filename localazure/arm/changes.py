@@ -5,6 +5,7 @@ the request and stored once: a client that got an answer finds what it was told,
 """
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -134,7 +135,8 @@ class Changes:
     async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
         """A resource's group that is missing is 404, as ARM answers; its own absence is as its type has it, often 204."""
         async with self._locks.of(kind, resource_id):
-            group = checks.group_of(resource_id, self._store)
+            refusal = partial(checks.without_group, kind.delete_without_group, "delete", kind, resource_id)
+            group = checks.group_of(resource_id, self._store, refusal)
             resource = self._store.get(resource_id.key)
             if resource is None:
                 if kind.absent_status == HTTPStatus.NOT_FOUND:

@@ -3,7 +3,7 @@
 Each check raises ArmError in the words of ARM. What a service refuses beyond that is its kind's `check`.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from azure_gpu.catalog import names, regions
 from azure_gpu.formats import arm_ids
@@ -69,14 +69,28 @@ def name(kind: Kind, resource_id: ArmId) -> None:
         raise kind.invalid_name(resource_id.name, problems[0].allowed)
 
 
-def group_of(resource_id: ArmId, store: Store) -> Resource | None:
-    """The resource group that an id lies in. ArmError 404 where it isn't there; None for an id outside of any group."""
+def group_of(resource_id: ArmId, store: Store, missing: Callable[[], ArmError] | None = None) -> Resource | None:
+    """The resource group that an id lies in; None for an id outside of any group.
+
+    ArmError 404 where the group isn't there: `missing`, or ARM's own.
+    """
     if not resource_id.resource_group or resource_id.is_type(RESOURCE_GROUP_TYPE):
         return None
     group = store.get(f"/subscriptions/{resource_id.subscription}/resourceGroups/{resource_id.resource_group}")
     if group is None:
-        raise _no_group(resource_id.resource_group)
+        raise missing() if missing else _no_group(resource_id.resource_group)
     return group
+
+
+def without_group(code: str, operation: str, kind: Kind, resource_id: ArmId) -> ArmError:
+    """The refusal of `operation` on a resource whose group isn't there, by the code that the resource's service has for it."""
+    match code:
+        case "ResourceNotFound":
+            return Kind.not_found(kind, resource_id)
+        case "ParentResourceNotFound":
+            return _no_parent(operation, kind, resource_id)
+        case _:
+            return _no_group(resource_id.resource_group)
 
 
 def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store) -> None:
@@ -90,14 +104,7 @@ def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store)
         return
     above = store.get(kind.parent_id(resource_id))
     if above is None:
-        below, over = resource_id.text.rsplit("/", 2)[-2:], kind.parent_id(resource_id).rsplit("/", 1)[-1]
-        raise ArmError(
-            404,
-            "ParentResourceNotFound",
-            f"Failed to perform 'write' on resource(s) of type '{kind.arm_type.partition('/')[2]}', because the parent resource "
-            f"'{kind.parent_id(resource_id)}' could not be found.",
-            target=f"{over}/{below[1]}",
-        )
+        raise _no_parent("write", kind, resource_id)
     if above.state == "Deleting":
         raise conflict(f"The parent resource '{above.id.text}' is being deleted.")
 
@@ -233,7 +240,7 @@ def scope(text: str, store: Store) -> None:
 
 def stored(kind: Kind, resource_id: ArmId, store: Store) -> Resource:
     """The resource with an id, in a group that is there. ArmError 404 otherwise."""
-    group_of(resource_id, store)
+    group_of(resource_id, store, lambda: without_group(kind.read_without_group, "read", kind, resource_id))
     return exists(store.get(resource_id.key) or kind.implied(resource_id, store), kind, resource_id)
 
 
@@ -244,6 +251,17 @@ def exists(resource: Resource | None, kind: Kind, resource_id: ArmId) -> Resourc
     if kind.arm_type == RESOURCE_GROUP_TYPE:
         raise _no_group(resource_id.name)
     raise kind.not_found(resource_id)
+
+
+def _no_parent(operation: str, kind: Kind, resource_id: ArmId) -> ArmError:
+    below, over = resource_id.text.rsplit("/", 2)[-2:], kind.parent_id(resource_id).rsplit("/", 1)[-1]
+    return ArmError(
+        404,
+        "ParentResourceNotFound",
+        f"Failed to perform '{operation}' on resource(s) of type '{kind.arm_type.partition('/')[2]}', because "
+        f"the parent resource '{kind.parent_id(resource_id)}' could not be found.",
+        target=f"{over}/{below[1]}",
+    )
 
 
 def _no_group(name: str) -> ArmError:

@@ -101,6 +101,9 @@ class Kind:
     deleted_status: int = 200  # where not `long_running_delete`
     removed_status: int = 200  # `Location` of a DELETE that has ended
     absent_status: int = 204  # DELETE of what isn't there; 404 is answered as GET answers it
+    # The code of the 404 for what lies in a resource group that isn't there. Services differ, and so do reads and deletes.
+    read_without_group: str = "ResourceGroupNotFound"
+    delete_without_group: str = "ResourceGroupNotFound"
     created_headers: Polling = "async"  # of what is `long_running`
     updated_headers: Polling | None = None  # None: as `created_headers`
     patched_headers: Polling | None = None  # None: as `updated_headers`

@@ -26,6 +26,7 @@ from localazure.services import Services
 
 class AgentPools(Kind):
     azure_type = azure_types.AGENT_POOL
+    delete_without_group = "ResourceNotFound"
     extra_api_versions = API_VERSIONS
     location = "none"
     parent_type = azure_types.MANAGED_CLUSTER.arm_type

@@ -28,6 +28,7 @@ class BatchAccounts(Kind):
     """The list over the subscription is `localazure/lists/batch.py`'s."""
 
     azure_type = azure_types.BATCH_ACCOUNT
+    read_without_group = "ResourceNotFound"
     created_status = 202
     created_headers = deleted_headers = "location"
     long_running = True

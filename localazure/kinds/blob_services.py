@@ -26,6 +26,7 @@ class BlobServices(Kind):
     """Changed at once."""
 
     azure_type = azure_types.BLOB_SERVICE
+    delete_without_group = "ParentResourceNotFound"
     parent_type = azure_types.STORAGE_ACCOUNT.arm_type
     location = "none"
     shows_state = False

@@ -39,6 +39,7 @@ _ROWS, _COLUMNS, _MOST_CELLS = 24, 80, 1000
 
 class ContainerGroups(Kind):
     azure_type = azure_types.CONTAINER_GROUP
+    read_without_group = "ResourceNotFound"
     # 2018-10-01: the files of the article of 2019. 2023-05-01: Microsoft's Python SDK for Container Instances 10.1.
     extra_api_versions = frozenset({"2018-10-01", "2023-05-01"})
     long_running = True

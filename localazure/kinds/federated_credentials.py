@@ -18,6 +18,7 @@ _LONGEST = 600
 
 class FederatedIdentityCredentials(Kind):
     azure_type = azure_types.FEDERATED_IDENTITY_CREDENTIAL
+    delete_without_group = "ParentResourceNotFound"
     location = "none"
     parent_type = azure_types.USER_ASSIGNED_IDENTITY.arm_type
     patchable = False

@@ -18,6 +18,7 @@ _SCHEDULES = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 class MaintenanceConfigurations(Kind):
     azure_type = azure_types.MAINTENANCE_CONFIGURATION
+    delete_without_group = "ResourceNotFound"
     extra_api_versions = API_VERSIONS
     location = "none"
     parent_type = azure_types.MANAGED_CLUSTER.arm_type

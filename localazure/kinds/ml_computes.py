@@ -32,6 +32,7 @@ class MlComputes(MlKind):
     """
 
     azure_type = azure_types.ML_COMPUTE
+    delete_without_group = "ParentResourceNotFound"
     parent_type = azure_types.ML_WORKSPACE.arm_type
     long_running = True
     long_running_delete = True

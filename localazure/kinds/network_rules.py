@@ -25,6 +25,7 @@ class SecurityRules(NetworkKind):
     location = "none"
     patchable = False
     has_guid = False
+    delete_without_group = "ResourceNotFound"
 
     def check(self, change: Change) -> None:
         others = [one for one in rules_of(change.id.scope, change.services) if one.key != change.id.key]

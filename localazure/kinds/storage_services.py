@@ -39,6 +39,7 @@ class _Service(_OfAccount):
     """The queue, table or file service: one for each account, called default."""
 
     patchable = False
+    delete_without_group = "ParentResourceNotFound"
     settings: Mapping[str, Body] = MappingProxyType({"cors": {"corsRules": []}})
 
     def implied(self, resource_id: ArmId, store: Store) -> Resource | None:

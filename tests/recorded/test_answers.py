@@ -11,8 +11,11 @@ from tests.recorded import facts
 from tests.recorded.lives import Lives, settle
 from tests.recorded.requests import BATCH_CALLS, CLUSTER_LIVES, LIVES, Life
 from tests.recorded.sessions import error_code
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.managed_clusters import InProcessArm
+
+UNKNOWN_VERSION = ("NoRegisteredProviderFound", "InvalidResourceType", "InvalidApiVersionParameter")
+METHODS = {"read": "GET", "delete": "DELETE"}
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,40 @@ def test_a_type_answers_as_recorded(life: Life, lived: dict[str, list[str]]) -> 
 @pytest.mark.parametrize("life", CLUSTER_LIVES, ids=lambda each: each.arm_type)
 def test_a_type_of_clusters_answers_as_recorded(life: Life, clusters_lived: dict[str, list[str]]) -> None:
     assert clusters_lived[life.arm_type] == []
+
+
+def test_what_lies_in_no_resource_group_is_refused_as_recorded(azure: EmbeddedAzure, table: dict[str, Any]) -> None:
+    recorded: dict[tuple[str, str, str], set[tuple[int, str]]] = {}
+    for arm_type, known in table.items():
+        for form in known["answers"]:
+            if form.get("when") == facts.NO_GROUP and form["operation"] in METHODS:
+                for version in form["versions"]:
+                    recorded.setdefault((arm_type, form["operation"], version), set()).add((form["status"], form["code"]))
+    differences: list[str] = []
+    for (arm_type, operation, version), expected in recorded.items():
+        answer = azure.client.request(METHODS[operation], _in_no_group(arm_type), params={"api-version": version})
+        given = (answer.status_code, error_code(answer.json()) if answer.content else "")
+        if given not in expected:
+            differences.append(f"{operation} {arm_type} {version}: answered {given}, recorded {sorted(expected)}")
+    assert recorded
+    assert differences == []
+
+
+def test_every_recorded_api_version_is_served(azure: EmbeddedAzure, table: dict[str, Any]) -> None:
+    versions = {(each, version) for each, known in table.items() for form in known["answers"] for version in form["versions"]}
+    refused = [
+        f"{arm_type} {version}"
+        for arm_type, version in sorted(versions)
+        if arm_type != facts.DATA_PLANE
+        and error_code(azure.client.get(_in_no_group(arm_type), params={"api-version": version}).json()) in UNKNOWN_VERSION
+    ]
+    assert refused == []
+
+
+def _in_no_group(arm_type: str) -> str:
+    namespace, *steps = arm_type.split("/")
+    names = "/".join(f"{step}/x" for step in steps)
+    return f"/subscriptions/{SUBSCRIPTION}/resourceGroups/nowhere/providers/{namespace}/{names}"
 
 
 def test_the_data_plane_of_batch_answers_as_recorded(azure: EmbeddedAzure, group: str, table: dict[str, Any]) -> None:
