@@ -15,7 +15,6 @@ from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
 from localazure.services import SUBSCRIPTIONS, Services
 from localazure.weather import new_principals, role_delay
-from localazure.weather.registry_limits import REPOSITORY_ROLES
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
 _GUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -113,7 +112,7 @@ def _check_scope(text: str, store: Store) -> None:
 
 def _known_role(definition_id: str) -> str:
     role = _role_of(definition_id)
-    if role not in {**roles.NAMES, **REPOSITORY_ROLES} or not definition_id.lower().endswith(f"/roledefinitions/{role}"):
+    if role not in roles.NAMES or not definition_id.lower().endswith(f"/roledefinitions/{role}"):
         raise ArmError(
             400,
             "RoleDefinitionDoesNotExist",

@@ -12,7 +12,6 @@ from localazure.arm.store import Body, Resource
 from localazure.services import Services
 from localazure.weather.parts import ENDPOINT_ROLES
 
-METRICS_WRITER = "635dd51f-9968-44d3-b7fb-6d9a6bd613ae"  # AzureML Metrics Writer (preview): Microsoft Learn, built-in-roles
 _NAMES = uuid.UUID("0b1f9e5e-6c52-5d39-9d5e-3a4b8f6f2c70")  # of the assignments; chosen once
 
 
@@ -25,7 +24,7 @@ def assign(identity: Body, workspace: Resource, services: Services) -> None:
     wanted = (
         (str(properties.get("containerRegistry") or ""), roles.ACR_PULL),
         (str(properties.get("storageAccount") or ""), roles.STORAGE_BLOB_DATA_READER),
-        (workspace.id.text, METRICS_WRITER),
+        (workspace.id.text, roles.AZUREML_METRICS_WRITER),
     )
     for scope, role in wanted:
         target = services.store.get(scope) if scope else None

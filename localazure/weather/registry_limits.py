@@ -4,6 +4,7 @@ mode."""
 from collections.abc import Collection
 from pathlib import Path
 
+from azure_gpu.catalog import roles
 from azure_gpu.formats import dockerfile as dockerfiles, image_reference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
@@ -12,13 +13,8 @@ from localazure.services import Services
 from localazure.weather.parts import ABAC_REGISTRIES, DOCKER_HUB_LIMIT, REGISTRY_ERROR, TASKS_NOT_ALLOWED
 
 DOCKER_HUB = "docker.io"
-# Roles that may pull in the mode AbacRepositoryPermissions, by GUID: Microsoft Learn,
-# container-registry/container-registry-rbac-built-in-roles-directory-reference, read 2026-11-24.
-REPOSITORY_ROLES = {
-    "b93aa761-3e63-49ed-ac28-beffa264f7ac": "Container Registry Repository Reader",
-    "2a1e307c-b015-4ebd-883e-5b7698a07328": "Container Registry Repository Writer",
-    "2efddaa5-3f1f-4df3-97df-af3f13818f4c": "Container Registry Repository Contributor",
-}
+# Roles that may pull in the mode AbacRepositoryPermissions.
+REPOSITORY_ROLES = frozenset({roles.REPOSITORY_READER, roles.REPOSITORY_WRITER, roles.REPOSITORY_CONTRIBUTOR})
 _ABAC = "AbacRepositoryPermissions"
 
 

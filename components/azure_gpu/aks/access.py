@@ -22,6 +22,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
 from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
+from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
 from azure_gpu.shared.patience import ROLE_MINUTES
 
@@ -108,14 +109,13 @@ def assign(
             after_create=[pulumi.ResourceHook(f"{name}-until-the-role-works", until_it_works)]
         )
     return [
-        authorization.RoleAssignment(
+        role_of_identity.assign(
             f"{name}-admin" if not spec.access.admins else f"{name}-admin-{admin.object_id[:8]}",
+            role=roles.AKS_RBAC_CLUSTER_ADMIN,
             scope=cluster.resource_id,
             principal_id=admin.object_id,
-            principal_type=admin.kind,
-            role_definition_id=roles.definition_id(
-                spec.existing.subscription if spec.existing else spec.context.subscription_id, roles.AKS_RBAC_CLUSTER_ADMIN
-            ),
+            kind=admin.kind,
+            subscription_id=spec.existing.subscription if spec.existing else spec.context.subscription_id,
             opts=opts if admin.kind else pulumi.ResourceOptions.merge(opts, _KIND_UNKNOWN),
         )
         for admin in admins(spec, parent)

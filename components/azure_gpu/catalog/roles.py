@@ -10,6 +10,11 @@ USER_ACCESS_ADMINISTRATOR = "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9"
 ACR_PULL = "7f951dda-4ed3-4680-a7ca-43fe172d538d"
 ACR_PUSH = "8311e382-0749-4cb8-b61a-304f252e45ec"
 ACR_DELETE = "c2f4ef07-c644-48eb-af81-4b1b4947fb11"
+# What pulls from a registry in the mode AbacRepositoryPermissions, which honours none of the three above: Microsoft Learn,
+# container-registry/container-registry-rbac-built-in-roles-directory-reference, read 2026-11-24.
+REPOSITORY_READER = "b93aa761-3e63-49ed-ac28-beffa264f7ac"
+REPOSITORY_WRITER = "2a1e307c-b015-4ebd-883e-5b7698a07328"
+REPOSITORY_CONTRIBUTOR = "2efddaa5-3f1f-4df3-97df-af3f13818f4c"
 STORAGE_BLOB_DATA_OWNER = "b7e6dc6d-f1e8-4753-8033-0f276bb0955b"
 STORAGE_BLOB_DATA_CONTRIBUTOR = "ba92f5b4-2d11-453d-a403-e96b0029c9fe"
 STORAGE_BLOB_DATA_READER = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"
@@ -30,6 +35,7 @@ AKS_RBAC_ADMIN = "3498e952-d568-435e-9b2c-8d77e338d7f7"
 AKS_RBAC_CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
 AZUREML_DATA_SCIENTIST = "f6c7c914-8db3-469d-8ca1-694a8f32e121"
 AZUREML_COMPUTE_OPERATOR = "e503ece1-11d0-4e8e-8e2c-7a6c3bf38815"
+AZUREML_METRICS_WRITER = "635dd51f-9968-44d3-b7fb-6d9a6bd613ae"
 KEY_VAULT_ADMINISTRATOR = "00482a5a-887f-4fb3-b363-3b7fe8e74483"
 KEY_VAULT_SECRETS_OFFICER = "b86a8fe4-44ce-4948-aee5-eccb2c155cd7"
 AI_NETWORK_CONNECTION_APPROVER = "b556d68e-0be0-4f35-a333-ad7ee1ce17ea"
@@ -43,6 +49,9 @@ NAMES = {
     ACR_PULL: "AcrPull",
     ACR_PUSH: "AcrPush",
     ACR_DELETE: "AcrDelete",
+    REPOSITORY_READER: "Container Registry Repository Reader",
+    REPOSITORY_WRITER: "Container Registry Repository Writer",
+    REPOSITORY_CONTRIBUTOR: "Container Registry Repository Contributor",
     STORAGE_BLOB_DATA_OWNER: "Storage Blob Data Owner",
     STORAGE_BLOB_DATA_CONTRIBUTOR: "Storage Blob Data Contributor",
     STORAGE_BLOB_DATA_READER: "Storage Blob Data Reader",
@@ -63,6 +72,7 @@ NAMES = {
     AKS_RBAC_CLUSTER_ADMIN: "Azure Kubernetes Service RBAC Cluster Admin",
     AZUREML_DATA_SCIENTIST: "AzureML Data Scientist",
     AZUREML_COMPUTE_OPERATOR: "AzureML Compute Operator",
+    AZUREML_METRICS_WRITER: "AzureML Metrics Writer (preview)",
     KEY_VAULT_ADMINISTRATOR: "Key Vault Administrator",
     KEY_VAULT_SECRETS_OFFICER: "Key Vault Secrets Officer",
     AI_NETWORK_CONNECTION_APPROVER: "Azure AI Enterprise Network Connection Approver",

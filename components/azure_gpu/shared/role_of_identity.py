@@ -1,15 +1,22 @@
-"""A role that a managed identity gets.
+"""A role that somebody gets.
 
 In: whose it is, which role, and on what. Out: the assignment, declared.
+
+Its name follows from these and from the stack, so that it is the same whenever it is made, and two stacks that give the same role
+give it under two names. An assignment that is there keeps the name that it has: the same one under another is refused with 409.
 """
 
 from __future__ import annotations
+
+import uuid
 
 import pulumi
 from pulumi_azure_native import authorization
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import arm_ids
+
+_NAMES = uuid.UUID("5c0f1f3e-6a8b-4d0e-9a52-2b7c4f1d8e90")  # of the assignments; chosen once
 
 
 def assign(
@@ -20,15 +27,28 @@ def assign(
     principal_id: pulumi.Input[str],
     subscription_id: str,
     opts: pulumi.ResourceOptions,
+    kind: str = authorization.PrincipalType.SERVICE_PRINCIPAL,
 ) -> authorization.RoleAssignment:
-    """`name`: the resource's. `role`: the GUID of a built-in role. `principal_id`: the identity's object id. `subscription_id`:
-    of `scope`, where that is an output."""
+    """`name`: the resource's. `role`: the GUID of a built-in role. `principal_id`: the object id of who gets it.
+    `subscription_id`: of `scope`, where that is an output. `kind`: the principal's, which spares a wait for the directory to
+    know it."""
     plain = arm_ids.parse(scope) if isinstance(scope, str) else None
     return authorization.RoleAssignment(
         name,
+        role_assignment_name=pulumi.Output.all(scope, principal_id).apply(lambda of: name_of(role, str(of[0]), str(of[1]))),
         scope=scope,
         principal_id=principal_id,
-        principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,  # spares a wait for the directory to know the identity
+        principal_type=kind,
         role_definition_id=roles.definition_id(plain.subscription if plain is not None else subscription_id, role),
-        opts=opts,
+        opts=pulumi.ResourceOptions.merge(opts, _NAMED),
     )
+
+
+# Before, names were made by the provider. A replacement is of somebody or something else, and so has another name.
+_NAMED = pulumi.ResourceOptions(ignore_changes=["roleAssignmentName"], delete_before_replace=False)
+
+
+def name_of(role: str, scope: str, principal_id: str) -> str:
+    """The name of the assignment that this stack makes."""
+    stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    return str(uuid.uuid5(_NAMES, "\n".join((stack, role, scope.lower(), principal_id.lower()))))

@@ -64,7 +64,7 @@ def test_an_endpoint_s_own_identity_gets_three_roles_once(arm: InProcessArm) -> 
     assert assignments(arm) == {
         ("acr", roles.ACR_PULL),
         ("st", roles.STORAGE_BLOB_DATA_READER),
-        ("ml", endpoint_roles.METRICS_WRITER),
+        ("ml", roles.AZUREML_METRICS_WRITER),
     }
     endpoint_roles.assign({}, workspace(arm), arm.services)  # an endpoint with attached identities alone
     assert len(assignments(arm)) == 3

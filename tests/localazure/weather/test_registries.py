@@ -20,7 +20,6 @@ from tests.support.sky import Sky
 
 REGISTRIES, RUNS, GROUPS = "2023-01-01-preview", "2019-06-01-preview", "2024-05-01-preview"
 NETWORK = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/net"
-READER = next(iter(registry_limits.REPOSITORY_ROLES))
 
 
 def registry(server: Sky, group: str) -> str:
@@ -92,7 +91,7 @@ def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: InP
     on(arm, "abac-registries")
     assert not may(ordinary)
     for each in (ordinary, other):
-        give(READER, each.id.text)
+        give(roles.REPOSITORY_READER, each.id.text)
     assert (may(ordinary), may(other)) == (True, True)
 
 
