@@ -46,6 +46,8 @@ ADDED = {
     # The system pool is upgraded with the rest of a cluster whose version is given; an update in place.
     "update azuregpu:index:GpuCluster$azure-native:containerservice:ManagedCluster::big-cluster: "
     "agentPoolProfiles[0].orchestratorVersion",
+    # Deployments of endpoints that speak as the stack's identity write metrics.
+    "create azuregpu:index:MlWorkspace$azure-native:authorization:RoleAssignment::ml-metrics-role",
     # Images are built by deployments; the records of runs go. Images keep their tags.
     *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
     *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in Workload),

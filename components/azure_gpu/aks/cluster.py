@@ -9,18 +9,20 @@ jobs come with it. Left out: Windows pools, networks, ingress, Container insight
 from __future__ import annotations
 
 from typing import Any, TypedDict, Unpack, cast, overload
+from weakref import WeakKeyDictionary
 
 import pulumi
+from pulumi.runtime import get_root_resource
 from pulumi_azure_native import authorization, containerservice, managedidentity
 
-from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, kubeconfig as cluster_kubeconfig, login
+from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, login
 from azure_gpu.aks.access import Cluster
 from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
 from azure_gpu.aks.pools import GpuPoolSpec
 from azure_gpu.aks.resolve import resolve
-from azure_gpu.aks.spec import SERVICE_PRINCIPAL, GpuClusterSpec, may_speak
+from azure_gpu.aks.spec import GpuClusterSpec, may_speak
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.aks import workload_identity
@@ -43,6 +45,11 @@ HOW_REPLACED = "of the\ncluster with all that is in it, or of the one GPU pool a
 # What its API answers, why nodes came and went, and who logged in. Source: Microsoft Learn,
 # articles/aks/monitor-aks-reference.md, resource logs.
 LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
+
+# The last one of a stack, by the stack's resource. Azure takes one after another under one identity, and refuses with 409 what
+# comes meanwhile: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations, Concurrent updates aren't
+# supported (2024-02-28).
+_credentials: WeakKeyDictionary[pulumi.Resource, pulumi.Resource] = WeakKeyDictionary()
 
 
 _Wired = Wired[GpuClusterWiring, tuple[GpuClusterSpec, ClusterFacts]]
@@ -189,7 +196,7 @@ class GpuCluster(AttachableCluster):
         # An identity of its own: roles on subnet and zone are there before the cluster, and stay with none of its successors.
         identity = managedidentity.UserAssignedIdentity(
             f"{self._name}-identity",
-            resource_name_=spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, f"cluster-{self._name}"),
+            resource_name_=self._identity_name,
             resource_group_name=group,
             location=declared(spec.location, self._args.get("location")),
             tags=spec.tags,
@@ -226,8 +233,12 @@ class GpuCluster(AttachableCluster):
             log_settings.declare(self._name, cluster.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
         return Cluster(resource_id=cluster.id, name=cluster.name, group=group, declared=cluster)
 
-    def _network_roles(self, principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
-        """What the cluster's identity needs in a network of the user's own."""
+    @property
+    def _identity_name(self) -> str:
+        return self._spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, f"cluster-{self._name}")
+
+    def _in_the_network(self) -> list[tuple[str, str, pulumi.Input[str]]]:
+        """What the cluster's identity needs in a network of the user's own: the assignment's name, the role, and on what."""
         subnet, zone = self._args.get("subnet_id"), self._args.get("access", {}).get("private_dns_zone")
         wanted: list[tuple[str, str, pulumi.Input[str]]] = []
         if subnet is not None:
@@ -236,11 +247,13 @@ class GpuCluster(AttachableCluster):
             wanted.append(("dns-role", roles.PRIVATE_DNS_ZONE_CONTRIBUTOR, zone))
             # AKS links the zone to the network. Source: MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md,
             # 2026-08-21.
-            network = pulumi.Output.from_input(subnet or "").apply(lambda given: given.partition("/subnets/")[0])
-            wanted.append(("zone-network-role", roles.NETWORK_CONTRIBUTOR, network))
+            wanted.append(("zone-network-role", roles.NETWORK_CONTRIBUTOR, _network_of(subnet or "")))
+        return wanted
+
+    def _network_roles(self, principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
         return [
             each
-            for suffix, role, scope in wanted
+            for suffix, role, scope in self._in_the_network()
             for each in self._assigned(suffix, role, pulumi.Output.from_input(scope), principal_id)
         ]
 
@@ -311,7 +324,9 @@ class GpuCluster(AttachableCluster):
         commands: list[str] = []
         if facts.azure_rbac:
             commands += [
-                cluster_kubeconfig.role_command(roles.AKS_RBAC_CLUSTER_ADMIN, cluster_id, admin.object_id, admin.kind)
+                role_of_identity.command(
+                    roles.AKS_RBAC_CLUSTER_ADMIN, scope=cluster_id, principal_id=admin.object_id, kind=admin.kind
+                )
                 for admin in cluster_access.admins(self._spec, self)
             ]
         if "registry" in self._args:
@@ -319,11 +334,22 @@ class GpuCluster(AttachableCluster):
             of_registry = f"{self._args['registry']['name']}{f' --subscription {elsewhere}' if elsewhere else ''}"
             registry = f"$(az acr show --name {of_registry} --query id --output tsv)"
             kubelet = f"$(az aks show --ids {cluster_id} --query identityProfile.kubeletidentity.objectId --output tsv)"
-            commands.append(cluster_kubeconfig.role_command(roles.ACR_PULL, registry, kubelet, SERVICE_PRINCIPAL))
-        subnet = self._args.get("subnet_id")
-        if isinstance(subnet, str) and not self._spec.existing:
-            identity = f"$(az aks show --ids {cluster_id} --query 'identity.userAssignedIdentities.*.principalId' --output tsv)"
-            commands.append(cluster_kubeconfig.role_command(roles.NETWORK_CONTRIBUTOR, subnet, identity, SERVICE_PRINCIPAL))
+            commands.append(role_of_identity.command(roles.ACR_PULL, scope=registry, principal_id=kubelet))
+        if not self._spec.existing:
+            identity = role_of_identity.principal_of(
+                azure_types.USER_ASSIGNED_IDENTITY.id_of(
+                    self._spec.context.subscription_id,
+                    {
+                        "resourceGroupName": self._args.get("resource_group", "<resource-group>"),
+                        azure_types.USER_ASSIGNED_IDENTITY.name_parameter: self._identity_name,
+                    },
+                )
+            )
+            commands += [
+                role_of_identity.command(role, scope=scope, principal_id=identity)
+                for _, role, scope in self._in_the_network()
+                if isinstance(scope, str)
+            ]
         if commands:
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
@@ -352,7 +378,9 @@ class GpuCluster(AttachableCluster):
             return
         identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
         found = identity_id.apply(arm_ids.parse)
-        managedidentity.FederatedIdentityCredential(
+        root = get_root_resource()
+        earlier = _credentials.get(root) if root is not None else None
+        credential = managedidentity.FederatedIdentityCredential(
             f"{self._name}-credential",
             federated_identity_credential_resource_name=spec.name,
             resource_name_=found.apply(lambda identity: identity.name if identity else ""),
@@ -360,8 +388,10 @@ class GpuCluster(AttachableCluster):
             issuer=self.oidc_issuer_url,
             subject=workload_identity.subject(spec.objects.namespace, SERVICE_ACCOUNT),
             audiences=[workload_identity.AUDIENCE],
-            opts=self._child,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[earlier] if earlier is not None else None),
         )
+        if root is not None:
+            _credentials[root] = credential
         account = {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -378,6 +408,13 @@ class GpuCluster(AttachableCluster):
         if pulumi.runtime.is_dry_run():
             idle = self._spec.idle_cost.text(self._spec.context.day)
             pulumi.log.info(f"while nothing runs it costs {idle}, disks and addresses aside", self)
+
+
+def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:
+    """The id of the network that a subnet is in."""
+    if isinstance(subnet, str):
+        return subnet.partition("/subnets/")[0]
+    return pulumi.Output.from_input(subnet).apply(lambda given: given.partition("/subnets/")[0])
 
 
 def _speaks(spec: GpuClusterSpec, args: GpuClusterWiring) -> bool:

@@ -6,14 +6,12 @@ nobody and holds no secret; and the commands of an administrator where the progr
 
 import base64
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import yaml
 
 from azure_gpu.aks.args import Login
-from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.aks.access import SERVER_APP
 
 KUBELOGIN_PAGE = "https://azure.github.io/kubelogin/install.html"
@@ -75,17 +73,3 @@ def with_kubelogin(
 def as_given(config: Mapping[str, Any]) -> str:
     """The kubeconfig of a cluster without Entra, which lets its holder in and so is a secret."""
     return json.dumps(config, indent=2)
-
-
-def role_command(role: str, scope: str, principal: str, kind: str) -> str:
-    """What an administrator runs in place of a role assignment. `principal` and `scope` may be commands in $( ); `kind` may be
-    empty, and is looked up then."""
-    of_kind = f" --assignee-principal-type {kind}" if kind else ""
-    return (
-        f"az role assignment create --assignee-object-id {_quoted(principal)}{of_kind}"
-        f" --role {shlex.quote(roles.NAMES[role])} --scope {_quoted(scope)}"
-    )
-
-
-def _quoted(value: str) -> str:
-    return f'"{value}"' if value.startswith("$(") else shlex.quote(value)

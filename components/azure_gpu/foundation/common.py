@@ -121,6 +121,7 @@ def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surro
             "identity_id": given,
             "identity_name": plain.key if plain is not None else "",
             "identity_client_id": found.client_id,
+            "identity_principal_id": found.principal_id,
             "identity_is_own": False,
         },
     )

@@ -126,6 +126,7 @@ class Foundation(pulumi.ComponentResource):
             self.surroundings["identity_id"] = self.identity_id
             self.surroundings["identity_name"] = spec.identity_name
             self.surroundings["identity_client_id"] = client_id
+            self.surroundings["identity_principal_id"] = principal_id
             self.surroundings["identity_is_own"] = spec.identity.existing is None
             if spec.registry:
                 self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)

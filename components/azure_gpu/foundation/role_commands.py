@@ -1,11 +1,10 @@
 """What an administrator runs where a foundation assigns no roles."""
 
-import shlex
-
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.part import Part
 
 
@@ -23,11 +22,8 @@ def _role_command(spec: FoundationSpec, role: str, azure_type: AzureType, part: 
     if spec.identity is None or part is None:
         return []
     identity = _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity)
-    return [
-        f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
-        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])}"
-        f" --scope {_id_of(spec, azure_type, part)}"
-    ]
+    principal_id = role_of_identity.principal_of(identity)
+    return [role_of_identity.command(role, scope=_id_of(spec, azure_type, part), principal_id=principal_id)]
 
 
 def _id_of(spec: FoundationSpec, azure_type: AzureType, part: Part) -> str:

@@ -107,6 +107,8 @@ class Surroundings(TypedDict):
     Default: none."""
     identity_client_id: NotRequired[pulumi.Input[str]]
     """Wired: by which programs that speak as the identity name it. Default: none."""
+    identity_principal_id: NotRequired[pulumi.Input[str]]
+    """Wired: its object id, which roles are assigned to. Default: none."""
     identity_is_own: NotRequired[bool]
     """Plain: true where the stack has made the identity, and so may let others speak as it. Default: false."""
     assign_roles: NotRequired[bool]

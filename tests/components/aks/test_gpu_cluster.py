@@ -253,7 +253,7 @@ def test_the_commands_are_for_every_role_that_is_not_assigned() -> None:
     assert "identityProfile.kubeletidentity.objectId" in pull
     assert "--role AcrPull " in pull
     assert "az acr show --name r " in pull
-    assert "identity.userAssignedIdentities.*.principalId" in network
+    assert "/userAssignedIdentities/azure-gpu-vision-test-cluster-gpus --query principalId" in network
     assert f"--role 'Network Contributor' --scope {SUBNET}" in network
 
 
@@ -364,6 +364,19 @@ def test_nodes_of_an_existing_cluster_pull_as_its_kubelet() -> None:
     answers = {**KEYS, "azure-native:containerservice:getManagedCluster": answer}
     recorded = declare(lambda: GpuCluster("theirs", Wired(args)), lookups=answers)
     assert recorded.roles == [("kubelet of theirs", "AcrPull", "/registry", "GpuCluster::theirs")]
+
+
+def test_azure_gets_the_credentials_of_one_identity_one_after_another() -> None:
+    wired = args_of(GpuClusterWiring, ARGS, {"identity_id": IDENTITY, "identity_client_id": "client", "identity_is_own": True})
+
+    def build() -> None:
+        for name in ("one", "two", "three"):
+            GpuCluster(name, Wired(wired))
+
+    recorded = declare(build)
+    credentials = recorded.of_type("azure-native:managedidentity:FederatedIdentityCredential")
+    before = [{each.name for each in credentials if each.urn in one.dependencies} for one in credentials]
+    assert before == [set(), {"one-credential"}, {"two-credential"}]
 
 
 def test_the_stacks_identity_is_lent_to_one_service_account_in_the_namespace_of_jobs() -> None:

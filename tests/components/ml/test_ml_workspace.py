@@ -1,6 +1,7 @@
 """What a workspace registers with the engine, and what it does not, beyond the inputs that the cases show."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,7 @@ def test_a_workspace_waits_for_the_rights_of_its_identity_and_what_is_in_it_for_
     workspace = recorded.one(f"{ML}:Workspace")
     on_others = {each.name: each for each in recorded.of_type(ROLE) if each.name.startswith("ml-")}
     on_itself = on_others.pop("ml-workspace-role")
+    on_others.pop("ml-metrics-role")  # the stack's identity's
     assert {name: each.inputs["roleDefinitionId"][-36:] for name, each in on_others.items()} == {
         "ml-storage-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",  # Contributor
         "ml-storage-blob-role": "ba92f5b4-2d11-453d-a403-e96b0029c9fe",  # Storage Blob Data Contributor
@@ -136,16 +138,18 @@ def test_an_administrator_gets_commands_that_are_complete_before_the_vault_has_a
     recorded = declared(foundation={**FOUNDATION, "assign_roles": False})
     assert recorded.of_type(ROLE) == []
     [told] = [line for line in recorded.log if "before the workspace can be made" in line]
-    commands = told.splitlines()[1:]
+    commands = [line for line in told.splitlines() if line.startswith("az ")]
     assert [re.findall(r"--role '?([\w ]+?)'? --scope", line)[0] for line in commands] == [
-        "Contributor",
-        "Storage Blob Data Contributor",
-        "Key Vault Administrator",
+        *("Contributor", "Storage Blob Data Contributor"),  # on the storage account
+        *("Contributor", "Key Vault Administrator"),
+        *("Contributor",) * 3,  # on registry, insights and the workspace
     ]
     group = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/azure-gpu-vision-test"
-    assert {line.rsplit(" ", 1)[-1] for line in commands} == {group}
     identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-ml"
     assert all(identity in line for line in commands)
+    assert "starts_with(name, 'ml-vault')" in commands[2]
+    assert told.splitlines()[-2] == "and once it is there:"
+    subprocess.run(["sh", "-n", "-c", "\n".join(commands)], check=True)  # a shell can read them
 
 
 def test_a_machine_at_another_address_is_another_compute() -> None:
@@ -215,7 +219,7 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
 
     recorded = declare(build, lookups=lookups)
     of_it = {each.type for each in recorded.registrations if each.name.startswith("ml-")}
-    assert of_it == {"azure-native:storage:BlobContainer", f"{ML}:Compute", f"{ML}:Datastore", f"{ML}:ModelVersion"}
+    assert of_it == {"azure-native:storage:BlobContainer", f"{ML}:Compute", f"{ML}:Datastore", f"{ML}:ModelVersion", ROLE}
     compute = named(recorded, "ml-compute-t4")
     assert (compute.inputs["workspaceName"], compute.inputs["resourceGroupName"]) == ("theirs", "shared")
     uri = recorded.one(f"{ML}:ModelVersion").inputs["properties"]["modelUri"]
@@ -370,7 +374,7 @@ def test_a_preview_says_what_machines_and_a_managed_network_cost() -> None:
 
 
 def test_the_identity_of_a_workspace_has_its_roles_and_no_other() -> None:
-    own = [role for role in declared().roles if role.parent == "MlWorkspace::ml"]
+    own = [role for role in declared().roles if role.who == "ml-identity"]
     assert own == [
         ("ml-identity", role, scope, "MlWorkspace::ml")
         for role, scope in (
@@ -383,6 +387,23 @@ def test_the_identity_of_a_workspace_has_its_roles_and_no_other() -> None:
             ("Storage Blob Data Contributor", "foundation-storage"),
         )
     ]
+
+
+def test_the_stack_s_identity_writes_metrics_of_endpoints_once_where_it_can_t_have_the_role_already() -> None:
+    answers = {f"{ML}:getWorkspace": OF_AZURE}
+    writes = ("foundation-identity", "AzureML Metrics Writer (preview)")
+    assert [role[:3] for role in declared().roles if "Metrics" in role.role] == [(*writes, "ml-workspace")]
+    theirs = declared(lookups=answers, existing=THEIRS)
+    assert [role[:3] for role in theirs.roles if "Metrics" in role.role] == [(*writes, THEIRS)]
+
+    identity = THEIRS.rpartition("/Microsoft")[0] + "/Microsoft.ManagedIdentity/userAssignedIdentities/runner"
+    answers["azure-native:managedidentity:getUserAssignedIdentity"] = {"id": identity, "principalId": "principal-of-runner"}
+    both: FoundationWiring = {**FOUNDATION, "identity": {"existing": identity}}
+    recorded = declared(foundation=both, lookups=answers, existing=THEIRS)
+    assert [role for role in recorded.roles if "Metrics" in role.role] == []
+    [told] = [line for line in recorded.log if "write metrics" in line]
+    assert told.endswith(f"--role 'AzureML Metrics Writer (preview)' --scope {THEIRS}")
+    assert f"--ids {identity.lower()} " in told
 
 
 def test_the_certificate_of_an_extension_is_sent_as_a_secret() -> None:

@@ -5,14 +5,12 @@ In: which of these there are. Out: role assignments, declared; or the commands o
 
 from __future__ import annotations
 
-import shlex
 from typing import NamedTuple
 
 import pulumi
 from pulumi_azure_native import authorization
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import azure_types
 from azure_gpu.ml.workspace.args import ManagedNetwork
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared import role_of_identity
@@ -23,12 +21,16 @@ ON_VAULT = (roles.CONTRIBUTOR, roles.KEY_VAULT_ADMINISTRATOR)
 ON_REGISTRY = (roles.CONTRIBUTOR,)
 ON_INSIGHTS = (roles.CONTRIBUTOR,)
 ON_ITSELF = (roles.CONTRIBUTOR,)
+# Of the identity that deployments of endpoints speak as, where it isn't the endpoint's own, which Azure gives it. Source:
+# MicrosoftDocs/azure-ai-docs, concept-endpoints-online-auth.md, Automatic role assignment for endpoint identity (2026-11).
+OF_ENDPOINTS = (roles.AZUREML_METRICS_WRITER,)
 IN_MANAGED_NETWORK = (roles.AI_NETWORK_CONNECTION_APPROVER,)  # on what it gets private endpoints to
 _SUFFIXES = {
     roles.CONTRIBUTOR: "role",
     roles.STORAGE_BLOB_DATA_CONTRIBUTOR: "blob-role",
     roles.KEY_VAULT_ADMINISTRATOR: "secrets-role",
     roles.AI_NETWORK_CONNECTION_APPROVER: "approver-role",
+    roles.AZUREML_METRICS_WRITER: "metrics-role",
 }
 
 
@@ -46,6 +48,15 @@ def before(
     name: str, spec: MlWorkspaceSpec, scopes: Scopes, principal_id: pulumi.Output[str], opts: pulumi.ResourceOptions
 ) -> list[authorization.RoleAssignment]:
     """The rights that the workspace needs to be made at all."""
+    return [
+        _assign(f"{name}-{what}-{_SUFFIXES[role]}", role, scope, spec, principal_id, opts)
+        for what, scope, of in _needed(spec, scopes)
+        for role in of
+    ]
+
+
+def _needed(spec: MlWorkspaceSpec, scopes: Scopes) -> list[tuple[str, pulumi.Input[str], tuple[str, ...]]]:
+    """What it is, its ARM id, and the roles on it."""
     approver = IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()
     wanted: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
         ("storage", scopes.storage, (*ON_STORAGE, *approver)),
@@ -54,15 +65,10 @@ def before(
         ("insights", scopes.insights, ON_INSIGHTS),
         *((f"rule-{rule}", scope, approver) for rule, scope in _targets(spec, scopes.known).items()),
     ]
-    return [
-        _assign(f"{name}-{what}-{_SUFFIXES[role]}", role, scope, spec, principal_id, opts)
-        for what, scope, of in wanted
-        if scope is not None
-        for role in of
-    ]
+    return [(what, scope, of) for what, scope, of in wanted if scope is not None]
 
 
-def _targets(spec: MlWorkspaceSpec, known: frozenset[str] = frozenset()) -> dict[str, pulumi.Input[str]]:
+def _targets(spec: MlWorkspaceSpec, known: frozenset[str]) -> dict[str, pulumi.Input[str]]:
     """What outbound rules lead to through private endpoints, by one of its rules: each once, as Azure refuses the same assignment
     again, and so without what the workspace stands on, which is `known`."""
     found: dict[str, pulumi.Input[str]] = {}
@@ -87,12 +93,30 @@ def on_itself(
     return [_assign(f"{name}-workspace-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts) for role in ON_ITSELF]
 
 
+def of_endpoints(
+    name: str,
+    spec: MlWorkspaceSpec,
+    workspace: pulumi.Input[str],
+    principal_id: pulumi.Input[str],
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """The rights on the workspace of the stack's identity, which deployments speak as."""
+    for role in OF_ENDPOINTS:
+        _assign(f"{name}-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts)
+
+
+def commands_of_endpoints(workspace: str, identity_id: str) -> list[str]:
+    """What an administrator runs in place of `of_endpoints`."""
+    principal_id = role_of_identity.principal_of(identity_id)
+    return [role_of_identity.command(role, scope=workspace, principal_id=principal_id) for role in OF_ENDPOINTS]
+
+
 def _assign(
     name: str,
     role: str,
     scope: pulumi.Input[str],
     spec: MlWorkspaceSpec,
-    principal_id: pulumi.Output[str],
+    principal_id: pulumi.Input[str],
     opts: pulumi.ResourceOptions,
 ) -> authorization.RoleAssignment:
     return role_of_identity.assign(
@@ -105,21 +129,14 @@ def _assign(
     )
 
 
-def commands(spec: MlWorkspaceSpec, group: str, identity_name: str, *, elsewhere: tuple[str, ...] = ()) -> list[str]:
-    """What an administrator runs in place of the assignments, once the identity is there. The rights are on the resource group,
-    and on what lies `elsewhere`, by ARM id: the vault has no name before it is made."""
-    subscription = spec.context.subscription_id
-    inputs = {"resourceGroupName": group, azure_types.USER_ASSIGNED_IDENTITY.name_parameter: identity_name}
-    identity = azure_types.USER_ASSIGNED_IDENTITY.id_of(subscription, inputs)
-    wanted = dict.fromkeys(
-        (*ON_STORAGE, *ON_VAULT, *(IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()))
-    )
-    scopes = (azure_types.RESOURCE_GROUP.id_of(subscription, {"resourceGroupName": group}), *elsewhere)
-    pairs = [(scope, role) for scope in scopes for role in wanted]
-    if spec.managed_network is not ManagedNetwork.NONE:
-        pairs += [(scope, role) for scope in _targets(spec).values() if isinstance(scope, str) for role in IN_MANAGED_NETWORK]
-    return [
-        f'az role assignment create --assignee-object-id "$(az identity show --ids {identity} --query principalId --output tsv)"'
-        f" --assignee-principal-type ServicePrincipal --role {shlex.quote(roles.NAMES[role])} --scope {scope}"
-        for scope, role in pairs
+def commands(spec: MlWorkspaceSpec, scopes: Scopes, workspace: str, identity_id: str) -> tuple[list[str], list[str]]:
+    """What an administrator runs in place of the assignments: before the workspace can be made, and once it is there. The scopes
+    are ids, or commands in $( ) that find them; what is known of nothing but an output is left out."""
+    principal_id = role_of_identity.principal_of(identity_id)
+    before = [
+        role_of_identity.command(role, scope=scope, principal_id=principal_id)
+        for _, scope, of in _needed(spec, scopes)
+        if isinstance(scope, str)
+        for role in of
     ]
+    return before, [role_of_identity.command(role, scope=workspace, principal_id=principal_id) for role in ON_ITSELF]

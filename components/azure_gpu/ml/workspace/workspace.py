@@ -16,6 +16,7 @@ from pulumi_azure_native import applicationinsights, keyvault, machinelearningse
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation import common
 from azure_gpu.ml.dependencies import MlSurroundings, WorkspaceOfEndpoint
 from azure_gpu.ml.workspace import (
@@ -114,6 +115,7 @@ class MlWorkspace(pulumi.ComponentResource):
         place = self._existing(wired.asked_by) if spec.existing else self._created()
         self.workspace_id = place.workspace_id
         self.workspace_name = place.workspace
+        self._roles_of_endpoints()
         computes = workspace_children.computes(spec, wiring, place)
         store = workspace_children.model_store(spec, wiring, place)
         self.computes = {key: each.id for key, each in computes.items()}
@@ -220,6 +222,20 @@ class MlWorkspace(pulumi.ComponentResource):
             parent=self,
         )
 
+    def _roles_of_endpoints(self) -> None:
+        """Once for all endpoints. Somebody else's identity may have its roles on somebody else's workspace, and Azure refuses
+        the same one again."""
+        args, spec = self._args, self._spec
+        new = spec.existing is None or args.get("identity_is_own", False)
+        if "identity_principal_id" not in args or not args.get("identity_name"):
+            return
+        if new and args.get("assign_roles", True):
+            workspace = spec.existing.text if spec.existing else self.workspace_id
+            workspace_roles.of_endpoints(self._name, spec, workspace, args["identity_principal_id"], self._child)
+            return
+        told = workspace_roles.commands_of_endpoints(self._told_id, self._identity_of_stack)
+        pulumi.log.info("\n".join(["so that endpoints can write metrics, an administrator has to run:", *told]), self)
+
     def _known_names(self) -> frozenset[str]:
         names = [(known(self._args["storage"]["name"]) or "") if "storage" in self._args else ""]
         names += [self._args["registry"]["name"] if "registry" in self._args else ""]
@@ -230,12 +246,20 @@ class MlWorkspace(pulumi.ComponentResource):
     def _identity_name(self) -> str:
         return self._spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, self._name)
 
+    @property
+    def _vault_name(self) -> str:
+        return f"{self._name}-vault"
+
+    @property
+    def _insights_name(self) -> str:
+        return self._spec.context.name(azure_types.INSIGHTS_COMPONENT.arm_type, self._name)
+
     def _vault(self, tenant_id: pulumi.Input[str]) -> pulumi.Input[str]:
         spec = self._spec
         if spec.key_vault.existing is not None:
             return spec.key_vault.existing.text
         vault = keyvault.Vault(
-            f"{self._name}-vault",
+            self._vault_name,
             resource_group_name=self._args["resource_group_name"],
             location=declared(spec.location, self._args.get("location")),
             properties=inputs.vault(spec, tenant_id),
@@ -255,7 +279,7 @@ class MlWorkspace(pulumi.ComponentResource):
             return spec.insights.text
         component = applicationinsights.Component(
             f"{self._name}-insights",
-            resource_name_=spec.context.name(azure_types.INSIGHTS_COMPONENT.arm_type, self._name),
+            resource_name_=self._insights_name,
             resource_group_name=self._args["resource_group_name"],
             location=declared(spec.location, self._args.get("location")),
             kind="web",
@@ -308,10 +332,45 @@ class MlWorkspace(pulumi.ComponentResource):
 
     def _print_commands(self) -> None:
         group = self._args.get("resource_group", "<resource-group>")
-        found = (self._spec.key_vault.existing, self._spec.insights)
-        elsewhere = tuple(each.text for each in found if each is not None)
-        told = workspace_roles.commands(self._spec, group, self._identity_name, elsewhere=elsewhere)
-        pulumi.log.info("\n".join(["an administrator has to run, before the workspace can be made:", *told]), self)
+        spec, registry = self._spec, self._args.get("registry")
+        storage = known(self._args["storage"]["name"]) if "storage" in self._args else None
+        scopes = Scopes(
+            storage=_found("storage account show", storage or "<storage-account>"),
+            vault=spec.key_vault.existing.text
+            if spec.key_vault.existing
+            else _made(group, azure_types.KEY_VAULT, self._vault_name),
+            registry=_found("acr show", registry["name"], registry.get("subscription_id")) if registry is not None else None,
+            insights=spec.insights.text if spec.insights else self._id_of(azure_types.INSIGHTS_COMPONENT, self._insights_name),
+            known=self._known_names(),
+        )
+        identity = self._id_of(azure_types.USER_ASSIGNED_IDENTITY, self._identity_name)
+        before, once_there = workspace_roles.commands(spec, scopes, self._told_id, identity)
+        lines = ["an administrator has to run, before the workspace can be made:", *before, "and once it is there:", *once_there]
+        pulumi.log.info("\n".join(lines), self)
+
+    @property
+    def _told_id(self) -> str:
+        """Of the workspace, for commands: its id, or a command that finds it."""
+        spec, group = self._spec, self._args.get("resource_group", "<resource-group>")
+        if spec.existing:
+            return spec.existing.text
+        if spec.name:
+            return self._id_of(azure_types.ML_WORKSPACE, spec.name)
+        return _made(group, azure_types.ML_WORKSPACE, f"{self._name}-workspace")
+
+    @property
+    def _identity_of_stack(self) -> str:
+        """The ARM id of the stack's identity, of which its own are told by group and name."""
+        group, _, name = self._args.get("identity_name", "").partition("/")
+        if not group:
+            return self._args.get("identity_name", "")
+        inputs = {"resourceGroupName": group, azure_types.USER_ASSIGNED_IDENTITY.name_parameter: name}
+        return azure_types.USER_ASSIGNED_IDENTITY.id_of(self._spec.context.subscription_id, inputs)
+
+    def _id_of(self, azure_type: AzureType, name: str) -> str:
+        """Of something in the workspace's resource group."""
+        inputs = {"resourceGroupName": self._args.get("resource_group", "<resource-group>"), azure_type.name_parameter: name}
+        return azure_type.id_of(self._spec.context.subscription_id, inputs)
 
     def _announce(self) -> None:
         """What it costs. In a preview alone, as an update shows its preview first."""
@@ -325,6 +384,17 @@ class MlWorkspace(pulumi.ComponentResource):
             firewall = f", and an Azure Firewall ({spec.firewall})" if spec.has_firewall else ""
             paid = f"the managed network has private endpoints{firewall}, paid by the hour; their prices aren't known here"
             pulumi.log.info(paid, self)
+
+
+def _found(by: str, name: str, subscription: str | None = None) -> str:
+    """A command that finds the id of what has its name in all of Azure."""
+    return f"$(az {by} --name {name}{f' --subscription {subscription}' if subscription else ''} --query id --output tsv)"
+
+
+def _made(group: str, azure_type: AzureType, begins: str) -> str:
+    """A command that finds the id of what the provider named, by how its name begins."""
+    query = f"[?starts_with(name, '{begins}')].id | [0]"
+    return f'$(az resource list --resource-group {group} --resource-type {azure_type.arm_type} --query "{query}" --output tsv)'
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:

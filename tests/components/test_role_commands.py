@@ -1,0 +1,66 @@
+"""What an administrator is told to run grants what the program would assign: the same roles on the same scopes, and no more."""
+
+import re
+from typing import Any
+
+import pytest
+
+from azure_gpu.formats.azure_types import BY_TOKEN
+from tests.components.recording import DEPLOYER, SUBSCRIPTION, Recorded
+from tests.components.test_cases import cases, declared_by
+
+Granted = set[tuple[str, str, str]]  # who, role, scope
+COMMAND = re.compile(
+    r"az role assignment create --assignee-object-id (?P<who>.+?)( --assignee-principal-type \w+)?"
+    r" --role (?P<role>'[^']+'|\S+) --scope (?P<scope>.+)"
+)
+
+
+@pytest.mark.parametrize("case", [each for each in cases("happy") if each.values[0].get("roles")])
+def test_the_commands_grant_what_the_program_would(case: dict[str, Any]) -> None:
+    recorded = declared_by({**case, "says": {**case["says"], "assign_roles": False}})
+    assert recorded.roles == []
+    # The service tells the principal of an endpoint's own identity once it is there.
+    assigned = {tuple(role)[:3] for role in map(tuple, case["roles"]) if not role[3].startswith("MlEndpoint")}
+    assert granted_by(recorded) == assigned
+
+
+def granted_by(recorded: Recorded) -> Granted:
+    lines = [line for text in recorded.log for line in text.splitlines() if line.startswith("az ")]
+    told = [each.groupdict() for line in lines if (each := COMMAND.fullmatch(line))]
+    assert len(told) == len(lines)
+    return {(named(each["who"], recorded), each["role"].strip("'"), named(each["scope"], recorded)) for each in told}
+
+
+def named(text: str, recorded: Recorded) -> str:
+    """The resource that an id is of, or a command finds, as `Recorded.roles` calls it."""
+    if text == DEPLOYER:
+        return "deployer"
+    made = {id_.lower(): name for name, ids in ids_of(recorded).items() for id_ in ids}
+    if not text.startswith('"$('):
+        return made.get(text.lower(), text)
+    [of_id] = re.findall(r"--ids (\S+)", text) or [""]
+    if "kubeletidentity" in text:
+        return f"kubelet of {of_id.rsplit('/', 1)[-1]}"
+    if of_id:
+        return made.get(of_id.lower(), of_id.rsplit("/", 1)[-1])
+    [begins] = re.findall(r"starts_with\(name, '([^']+)'\)", text) or [""]
+    if begins:
+        return begins
+    [name] = re.findall(r"--name (\S+)", text)
+    [found] = [
+        each.name
+        for each in recorded.registrations
+        if name in (each.inputs.get("registryName"), each.inputs.get("accountName")) and each.type in BY_TOKEN
+    ]
+    return found
+
+
+def ids_of(recorded: Recorded) -> dict[str, list[str]]:
+    """ARM ids by the resource's name in the program."""
+    found: dict[str, list[str]] = {}
+    for each in recorded.registrations:
+        azure_type = BY_TOKEN.get(each.type)
+        if azure_type is not None and all(each.inputs.get(name) for name in azure_type.path_parameters):
+            found.setdefault(each.name, []).append(azure_type.id_of(SUBSCRIPTION, each.inputs))
+    return found
