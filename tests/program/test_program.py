@@ -188,19 +188,19 @@ def test_the_local_stack_runs_both_workloads_on_a_t4_and_says_what_an_hour_costs
     work = ["vector-add", "mnist", "train", "mpi", "shared", "gpu", "digits"]
     assert recorded.exports["expires_at"] == {**dict.fromkeys(work, "2026-12-01T00:00:00Z"), "on-a-cpu": None}
     # East US: (0.000073 + 2 * 0.000024 + 8 * 0.000003) * 3600 and (0.000073 + 4 * 0.000024 + 16 * 0.000003) * 3600; the pool of
-    # two nodes with a T4, at the list price of 2026-06-18, the cluster of two such and its system node, one such in the
+    # two nodes with a T4, at the list price of 2026-06-18, the cluster of one such and its system node, one such in the
     # workspace, and one of the endpoint, which stays. No price of the size with InfiniBand is known.
-    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526, "shared": 0.192 + 2 * 0.526, "gpu": 0.526, "digits": 0.526}
+    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526, "shared": 0.192 + 0.526, "gpu": 0.526, "digits": 0.526}
     told = recorded.exports["hourly_cost"]
     assert told == {**{name: pytest.approx(cost) for name, cost in costs.items()}, "mpi": None, "on-a-cpu": None}
     assert recorded.exports["idle_cost"] == {"shared": pytest.approx(0.192), "gpu": 0, "digits": pytest.approx(0.526)}
     assert len(recorded.of_type("azure-native:app:ManagedEnvironment")) == 1
 
 
-def test_the_local_stack_has_a_cluster_whose_t4s_four_pods_share_and_the_lite_one_has_none() -> None:
+def test_the_local_stack_has_a_cluster_whose_t4_four_pods_share_and_the_lite_one_has_none() -> None:
     recorded = run(said_by("local"))
     [pool] = recorded.of_type("azure-native:containerservice:AgentPool")
-    assert (pool.inputs["vmSize"], pool.inputs["minCount"], pool.inputs["maxCount"]) == ("Standard_NC4as_T4_v3", 0, 2)
+    assert (pool.inputs["vmSize"], pool.inputs["minCount"], pool.inputs["maxCount"]) == ("Standard_NC4as_T4_v3", 0, 1)
     assert pool.inputs["nodeLabels"]["nvidia.com/device-plugin.config"] == "time-slicing-4"
     [job] = recorded.of_type("kubernetes:batch/v1:Job")
     [container] = job.inputs["spec"]["template"]["spec"]["containers"]

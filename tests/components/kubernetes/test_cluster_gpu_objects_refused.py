@@ -88,6 +88,19 @@ def test_names_that_the_autoscaler_doesnt_know_are_warned_about_from_zero_nodes_
     assert said({}, pool(A100, sharing, min_nodes=1), severity=Severity.WARNING) == []
 
 
+@pytest.mark.parametrize("strategy", [Strategy.TIME_SLICING, Strategy.MPS])
+def test_shared_gpus_from_zero_nodes_to_several_are_warned_about(strategy: Strategy) -> None:
+    def of_nodes(sharing: SharingArgs | None, **nodes: int) -> list[Problem]:
+        warnings = said({}, pool(T4, sharing, **nodes), severity=Severity.WARNING)
+        return [one for one in warnings if one.path == "clusters.c.gpu_pools.p.min_nodes"]
+
+    shared: SharingArgs = {"strategy": strategy, "replicas": 4}
+    [warning] = of_nodes(shared, max_nodes=2)
+    assert "start up to 2 nodes" in warning.message
+    assert warning.source.startswith("Azure/AKS issue 3427")
+    assert of_nodes(shared, max_nodes=1) == of_nodes(shared, min_nodes=1, max_nodes=2) == of_nodes(None, max_nodes=2) == []
+
+
 @pytest.mark.parametrize(
     ("job", "sharing", "path", "part"),
     [

@@ -109,7 +109,7 @@ def test_the_local_stack_leads_with_jobs_pools_a_cluster_and_machines_that_azure
         ("jobs.mnist.gpu", "Consumption-GPU-NC8as-T4", 1, False),
         ("pools.train.size", "Standard_NC4as_T4_v3", 2, False),
         ("pools.mpi.size", "Standard_HB120rs_v3", 2, True),
-        ("clusters.shared.gpu_pools.t4.size", "Standard_NC4as_T4_v3", 2, False),
+        ("clusters.shared.gpu_pools.t4.size", "Standard_NC4as_T4_v3", 1, False),
         ("ml_workspace.computes.gpu.size", "Standard_NC4as_T4_v3", 1, False),
         ("ml_endpoints.digits.deployments.blue.instance_type", "Standard_NC4as_T4_v3", 1, False),
     ]

@@ -16,6 +16,8 @@ from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Dated, Source
 
 AUTOSCALER = Source("Azure/AKS issue 5161", Dated.OBSERVED, date(2026, 11, 20))
+# Reported for T4s with four replicas each: four pods started four nodes. A node that doesn't exist yet counts as one GPU.
+TOO_MANY = Source("Azure/AKS issue 3427", Dated.OBSERVED, date(2026, 11, 25))
 
 
 class Yield(NamedTuple):
@@ -65,8 +67,9 @@ def _labels(request: SharingRequest, resource: str) -> dict[str, str]:
     return labels
 
 
-def from_zero(request: SharingRequest, path: str) -> Iterator[Problem]:
-    """The warning about a pool that has no nodes at first: the cluster autoscaler makes one only for what it knows."""
+def from_zero(request: SharingRequest, path: str, most: int = 1) -> Iterator[Problem]:
+    """The warnings about a pool that has no nodes at first, and `most` at most: the cluster autoscaler judges a node that doesn't
+    exist yet by its size, so it makes none for names that only the device plugin knows, and too many for GPUs that are shared."""
     mixed = bool(request.profile) and request.mig_strategy != SINGLE
     if mixed or (request.rename and request.divided):
         what = "MIG instances by their own names" if mixed else "a renamed resource"
@@ -77,6 +80,18 @@ def from_zero(request: SharingRequest, path: str) -> Iterator[Problem]:
             allowed="1 and more",
             fix="keep one node, take the single MIG strategy, or don't rename the resource",
             source=str(AUTOSCALER),
+            code=Code.IMPOSSIBLE,
+            severity=Severity.WARNING,
+        )
+    elif request.divided and most > 1:
+        yield Problem(
+            path=path,
+            message=f"while the pool has no node, the cluster autoscaler counts a GPU once and not {request.replicas} times: "
+            f"pods that wait together start up to {most} nodes, though one could hold {request.replicas} of them",
+            value=0,
+            allowed="1 and more, or one node at most",
+            fix="set max_nodes: 1 where one node is enough, or keep one by min_nodes: 1",
+            source=str(TOO_MANY),
             code=Code.IMPOSSIBLE,
             severity=Severity.WARNING,
         )
