@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import container_jobs, names, regions
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import container_apps_requests
+from azure_gpu.catalog.services import container_apps, container_apps_requests
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import (
     DEFAULT_FEWEST_EXECUTIONS,
@@ -36,6 +36,9 @@ _TRIGGER_SOURCE = (
 # The page of jobs sets no limit. In that review the service's own people said that replicas are then repeated; others write that
 # the service takes no more than the parallelism.
 _COMPLETIONS_SOURCE = "Azure/azure-rest-api-specs pull request 21916, review of 2023-01-11"
+# Measures of this project: no page says how many GPUs an environment may use at first; the page of 2024-11-06 had one T4.
+MANY_GPUS = 8
+MANY_HOURS = 24
 
 
 class Where(NamedTuple):
@@ -56,6 +59,7 @@ def problems_of(args: ServerlessGpuJobSettings, where: Where) -> list[Problem]:
         *_variables(args, where),
         *_triggers(args, where),
         *_numbers(args, where),
+        *_at_most(args, where),
         *check_tags(args.get("tags", {}), where("tags")),
         *check_region(args.get("location"), where.location),
     ]
@@ -218,6 +222,37 @@ def _numbers(args: ServerlessGpuJobSettings, where: Where) -> Iterator[Problem]:
             fix=f"write {parallelism}, or parallelism: {completions}",
             source=_COMPLETIONS_SOURCE,
             code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def _at_most(args: ServerlessGpuJobSettings, where: Where) -> Iterator[Problem]:
+    """What one start, or one poll of events, may cost at most, where that is more than somebody may have meant."""
+    parallelism = args.get("parallelism", DEFAULT_PARALLELISM)
+    executions = args["event"].get("max_executions", DEFAULT_MOST_EXECUTIONS) if "event" in args else 1
+    if parallelism * executions > MANY_GPUS:
+        poll = executions > 1
+        many = (
+            f"{executions} executions of {parallelism} replicas each at one poll" if poll else f"{parallelism} replicas at once"
+        )
+        yield Problem(
+            path=where("event.max_executions" if poll else "parallelism"),
+            message=f"this starts up to {many}, each with a GPU that is billed by the second and counts against the "
+            "environment's quota",
+            value=executions if poll else parallelism,
+            allowed=f"more than {MANY_GPUS} GPUs together are warned of, which is this program's own measure",
+            fix="lower it, or ask for that much quota: `az containerapp env list-usages` shows the environment's",
+            source=str(container_apps.SERVERLESS_PAGE),
+            severity=Severity.WARNING,
+        )
+    timeout = args.get("timeout_minutes", DEFAULT_TIMEOUT_MINUTES)
+    if timeout > MANY_HOURS * 60:
+        yield Problem(
+            path=where("timeout_minutes"),
+            message=f"a replica that hangs keeps its GPU, and is billed, for {timeout / 60:g} hours",
+            value=timeout,
+            allowed=f"more than {MANY_HOURS} hours are warned of, which is this program's own measure",
+            fix="write the time that the work takes at most, and have it save its state",
             severity=Severity.WARNING,
         )
 
