@@ -241,7 +241,8 @@ class ModelArgs(TypedDict):
     """Where its folder lies in the container `models` of the stack's storage account, where `python -m operations upload-model`
     puts it. Exactly one of path and uri. Default: none."""
     uri: NotRequired[str]
-    """Where it lies otherwise: azureml://… or https://… of a blob storage account. Default: none."""
+    """Where it lies otherwise: azureml://…, or https://… of a blob storage account, which nobody is known to have had registered.
+    Default: none."""
     type: NotRequired[ModelTypeName]
     """What lies there: custom (such as a SavedModel), triton or mlflow. Default: custom."""
     description: NotRequired[str]

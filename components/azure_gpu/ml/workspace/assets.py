@@ -7,6 +7,7 @@ model lies where it is said to lie is for the service to say: nothing here speak
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +15,10 @@ import pulumi
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.image_cuda import image_cuda
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import packages, scoring
 from azure_gpu.catalog.services.machine_learning.packages import Package
+from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
@@ -31,6 +33,7 @@ WITHOUT_MODEL = (Workload.SCORING,)  # those of them that have no model in their
 MODEL_TYPES = {ModelType.CUSTOM: "custom_model", ModelType.TRITON: "triton_model", ModelType.MLFLOW: "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
+_MODEL_URIS = Source("Azure/azureml-examples, requests that register models", Dated.OBSERVED, date(2026, 7, 31))
 _CODE_URI = re.compile(r"https://\S+")
 _PATH = re.compile(r"[^/\\?#*\x00-\x1f][^\\?#*\x00-\x1f]*")
 
@@ -171,6 +174,18 @@ def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             value=spec.uri,
             allowed="azureml://…, or https://… of a blob storage account",
             fix=f"upload it with `{COMMAND} upload-model`, and say its path",
+        )
+    elif spec.uri.startswith("https://"):
+        yield Problem(
+            path=f"{spec.path}.uri",
+            message="whether Azure Machine Learning registers a model by the address of its blobs isn't known: every published "
+            "request has azureml://",
+            value=spec.uri,
+            allowed="azureml://datastores/<datastore>/paths/<folder>",
+            fix="make the container a datastore of the workspace, and give the address by it",
+            source=str(_MODEL_URIS),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
         )
     yield from check_tags(spec.tags, f"{spec.path}.tags")
 
