@@ -63,6 +63,16 @@ _NETWORK_WORDS = (
 )
 _NETWORK_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
 
+# No ARM types: what tells an image's definition from others in its gallery.
+GALLERY_PUBLISHER = "Microsoft.Compute/galleries/images/identifier/publisher"
+GALLERY_OFFER = "Microsoft.Compute/galleries/images/identifier/offer"
+GALLERY_SKU = "Microsoft.Compute/galleries/images/identifier/sku"
+_GALLERY_WORDS = "letters a to z, digits, periods, hyphens and underscores, no period at the end"
+_GALLERY_WORD = r"[A-Za-z0-9._-]*[A-Za-z0-9_-]"
+_AZURERM = (
+    "hashicorp/terraform-provider-azurerm, internal/services/compute/validate: SharedImageIdentifierAttribute, read 2026-11-25"
+)
+
 # No ARM types: parts of a container group.
 CONTAINER = "Microsoft.ContainerInstance/containerGroups/containers"
 VOLUME = "Microsoft.ContainerInstance/containerGroups/volumes"
@@ -123,6 +133,9 @@ RULES: dict[str, NameRule] = {
         "letters a to z, digits, underscores, hyphens and periods, a letter or digit at either end",
         r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?",
     ),
+    GALLERY_PUBLISHER: _rule(1, 128, _GALLERY_WORDS, _GALLERY_WORD, _AZURERM),
+    GALLERY_OFFER: _rule(1, 64, _GALLERY_WORDS, _GALLERY_WORD, _AZURERM),
+    GALLERY_SKU: _rule(1, 64, _GALLERY_WORDS, _GALLERY_WORD, _AZURERM),
     # Each number is an int32 of the service.
     "Microsoft.Compute/galleries/images/versions": _rule(
         5,

@@ -82,6 +82,8 @@ class ImageOfPool(TypedDict):
     """Plain: the generation of virtual machines that boot it."""
     node_agent: str
     """Plain: the node agent that fits; empty where that isn't said."""
+    regions: Sequence[str]
+    """Plain: the regions that the version is in; empty where its own isn't known before it is there."""
 
 
 def images_of(args: dict[str, Any]) -> dict[str, ImageOfPool]:

@@ -20,6 +20,7 @@ from azure_gpu.images.args import (
     ImageOfPool,
 )
 from azure_gpu.shared.context import Context, Tags, check_tags
+from azure_gpu.shared.naming import cleaned
 
 VIRTUAL_MACHINE = "Microsoft.Compute/virtualMachines"
 DISKS = ("Microsoft.Compute/snapshots", "Microsoft.Compute/disks")
@@ -57,6 +58,7 @@ def of_pool(spec: GalleryImageSpec, version_id: pulumi.Input[str] = "") -> Image
         os_type=spec.os_type,
         generation=spec.generation,
         node_agent=spec.node_agent,
+        regions=spec.regions if spec.location else (),
     )
 
 
@@ -78,18 +80,19 @@ def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[Ga
     if replicas < 1:
         problems.append(_replicas(replicas, f"{path}.replicas"))
     location = context.location
+    image_name = context.name(azure_types.GALLERY_IMAGE.arm_type, name)
     elsewhere = [regions.normalise(region) for region in args.get("regions", [])]
     spec = GalleryImageSpec(
         gallery_name=context.name(azure_types.GALLERY.arm_type, name),
-        image_name=context.name(azure_types.GALLERY_IMAGE.arm_type, name),
+        image_name=image_name,
         version=version,
         source=source,
         os_type=OperatingSystem(args.get("os_type", DEFAULT_SYSTEM)),
         generation=VmGeneration(args.get("generation", DEFAULT_GENERATION)),
         node_agent=args.get("node_agent", ""),
-        publisher=context.team or context.project,
-        offer=context.project,
-        sku=name,
+        publisher=cleaned(names.GALLERY_PUBLISHER, context.team) or cleaned(names.GALLERY_PUBLISHER, context.project),
+        offer=cleaned(names.GALLERY_OFFER, context.project),
+        sku=cleaned(names.GALLERY_SKU, name) or cleaned(names.GALLERY_SKU, image_name),
         location=location,
         regions=tuple(dict.fromkeys(each for each in [location, *elsewhere] if each)),
         replicas=replicas,

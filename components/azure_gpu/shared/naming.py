@@ -35,6 +35,12 @@ def physical_name(arm_type: str, words: Sequence[str], *, subscription_id: str =
     return _with_hash(rule, separator, cleaned, words)
 
 
+def cleaned(arm_type: str, word: str) -> str:
+    """The word as it is where the rule takes it, else with hyphens for what it doesn't take; "" where nothing is left of it."""
+    rule = RULES[arm_type]
+    return word if _fits(rule, word) else re.sub(r"[^A-Za-z0-9._-]+", "-", word)[: rule.longest].strip("-.")
+
+
 def _fits(rule: NameRule, name: str) -> bool:
     return rule.shortest <= len(name) <= rule.longest and rule.pattern.fullmatch(name) is not None
 

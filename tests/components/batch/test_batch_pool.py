@@ -1,6 +1,7 @@
 """What a Batch pool registers with the engine, beyond the inputs that the cases show."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -13,7 +14,7 @@ from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.batch.pool.pool import REPLACING, BatchPool
 from azure_gpu.batch.pool.resolve import resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
-from azure_gpu.catalog.problems import Severity
+from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.services.batch.mpi_commands import Mpi
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import VmGeneration
@@ -301,6 +302,7 @@ def test_an_image_of_the_stacks_own_says_which_system_is_in_it() -> None:
         os_type=OperatingSystem.LINUX,
         generation=VmGeneration.GEN2,
         node_agent=agent,
+        regions=("eastus", "westus3"),
     )
     choice = ImageChoice(
         key="gallery_image",
@@ -311,4 +313,11 @@ def test_an_image_of_the_stacks_own_says_which_system_is_in_it() -> None:
     )
     (problem,) = fit_problems({"size": "Standard_NC4as_T4_v3", "os_type": OperatingSystem.WINDOWS}, choice, None, "pools.train")
     assert (problem.path, problem.value, problem.allowed) == ("pools.train.os_type", "Windows", "Linux")
-    assert fit_problems({"size": "Standard_NC4as_T4_v3", "os_type": OperatingSystem.LINUX}, choice, None, "pools.train") == []
+    linux: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "os_type": OperatingSystem.LINUX}
+    for region in ("", "eastus", "westus3"):
+        assert fit_problems(linux, choice, None, "pools.train", region) == []
+    (problem,) = fit_problems(linux, choice, None, "pools.train", "westeurope")
+    assert (problem.path, problem.code) == ("pools.train.gallery_image", Code.NOT_IN_REGION)
+    assert problem.fix == "add gallery_images.trained.regions: [westeurope]"
+    unknown: ImageOfPool = {**image, "regions": ()}
+    assert fit_problems(linux, replace(choice, of_gallery=unknown), None, "pools.train", "westeurope") == []

@@ -41,6 +41,7 @@ def image_of_pool(version: str) -> ImageOfPool:
         "os_type": OperatingSystem.LINUX,
         "generation": VmGeneration.GEN2,
         "node_agent": UBUNTU,
+        "regions": ["eastus"],
     }
 
 

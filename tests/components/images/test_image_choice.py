@@ -25,7 +25,7 @@ def found(generation: VmGeneration, *, node_agent: str = "batch.node.ubuntu 24.0
         gallery_image="mine",
         node_agent=node_agent,
         operating_system=OperatingSystem.LINUX,
-        of_gallery={"os_type": OperatingSystem.LINUX, "generation": generation},
+        of_gallery={"os_type": OperatingSystem.LINUX, "generation": generation, "regions": ()},
     )
     problems = fit_problems(args_of(BatchPoolSettings, {"size": "Standard_NC6"}, said), choice, SIZE, "pools.training")
     return [(problem.path, problem.value, problem.allowed) for problem in problems]

@@ -88,7 +88,12 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
         expires_at=expires_at,
         hourly_cost=_hourly_cost(args, scale, place.account.location, system),
     )
-    problems += [*end_problems, *image_problems, *pool_image.fit_problems(args, image, size, path), *scale_problems]
+    problems += [
+        *end_problems,
+        *image_problems,
+        *pool_image.fit_problems(args, image, size, path, place.account.location),
+        *scale_problems,
+    ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
     of_catalog = _of_catalog(request, way_problems, day, path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
