@@ -85,7 +85,6 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("the rest of the DCGM exporter's default counters", "dashboards and alerts here need none of them"),
     # Azure Machine Learning.
     LeftOut("sizes that managed endpoints added after their list", "H200 and RTX PRO 6000 may be among them; no page says"),
-    LeftOut("whether LowPriority of Azure Machine Learning is Spot today", "no source says; low priority ended on 2026-03-31"),
     LeftOut(
         "whether the service still attaches machines as compute",
         "API and samples keep it; no page speaks of it since 2024",

@@ -53,9 +53,7 @@ class World:
     def cluster(self, size: str = ml.T4, **inner: Any) -> str:
         path = f"{self.workspace}/computes/{ml.new_name('c')[:12]}"
         identity = {"type": "UserAssigned", "userAssignedIdentities": {self.identity["id"]: {}}}
-        # Low priority ended on 2026-03-31; before that day it was there.
-        tags = {"as-of": "2025-11-01"} if "vmPriority" in inner else {}
-        body = {**ml.cluster_body(size, **inner), "identity": identity, "tags": tags}
+        body = {**ml.cluster_body(size, **inner), "identity": identity}
         return ml.done(self.azure, self.azure.put(path, body, ml.ML))["id"]
 
     def nodes(self, cluster: str) -> dict[str, int]:

@@ -48,14 +48,13 @@ def test_its_scale_changes_and_nothing_else(azure: EmbeddedAzure, workspace: str
         ({"vmSize": "Standard_NC6"}, "2023-09-06"),  # MicrosoftDocs/azure-docs, n-series-migration.md
         ({"vmSize": "Standard_NC6s_v3"}, "2025-09-30"),
         ({"vmSize": "a big one"}, "is no name of a size"),
-        ({"vmPriority": "LowPriority"}, "2026-03-31"),  # Azure/EOL
         ({"vmPriority": "Spot"}, "Nodes have no such priority"),
         ({"scaleSettings": {"minNodeCount": 2, "maxNodeCount": 1}}, "above the largest"),
         ({"scaleSettings": {"minNodeCount": 0}}, "maxNodeCount"),
         ({"scaleSettings": {"maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "120"}}, "ISO 8601"),
         ({"virtualMachineImage": {"id": "/subscriptions/s"}}, "for Windows nodes only"),
     ],
-    ids=["no-size", "nc", "ncv3", "no-name", "low-priority", "priority", "scale", "no-maximum", "idle", "image"],
+    ids=["no-size", "nc", "ncv3", "no-name", "priority", "scale", "no-maximum", "idle", "image"],
 )
 def test_a_wrong_cluster_is_refused(azure: EmbeddedAzure, workspace: str, inner: dict[str, Any], message: str) -> None:
     answer = azure.put(f"{workspace}/computes/wrong", cluster_body(**inner), ML)

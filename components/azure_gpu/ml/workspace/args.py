@@ -188,8 +188,8 @@ class ComputeArgs(TypedDict):
     idle_minutes: NotRequired[int]
     """Plain: after how many minutes without work a machine goes. With size. Default: 2."""
     spot: NotRequired[bool]
-    """Plain: true takes low-priority machines, which Azure Machine Learning had in place of Spot until 2026-03-31. With size.
-    Default: false."""
+    """Plain: true takes Spot machines, at Spot's price, which Azure may evict; ARM still calls their priority LowPriority. With
+    size. Default: false."""
     subnet_id: NotRequired[OpenInput[str]]
     """Wired: ARM id of the subnet of the machines; with size, and without a managed network alone. Default: Azure's own
     network."""

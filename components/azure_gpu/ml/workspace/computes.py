@@ -177,10 +177,8 @@ def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: dat
         maximum_nodes=most,
         priority=spec.priority,
     )
-    of_cluster = compute.cluster_problems(request, day)
-    low_priority = {problem.message for problem in of_cluster}
-    of_size = [each for each in offers.check(use, day, prices=packaged()) if each.message not in low_priority]
-    problems += [*(_of_spot(each, path) for each in of_cluster), *of_size, *_names(spec), *_places(said, spec, of)]
+    of_cluster = (_of_spot(each, path) for each in compute.cluster_problems(request, day))
+    problems += [*of_cluster, *offers.check(use, day, prices=packaged()), *_names(spec), *_places(said, spec, of)]
     return spec, problems
 
 
@@ -188,7 +186,7 @@ def _of_spot(problem: Problem, path: str) -> Problem:
     """Low priority, in a stack file's words."""
     if problem.path != f"{path}.spot":
         return problem
-    return problem._replace(value=True, fix="remove it, and let the cluster scale down to 0 machines", instead=())
+    return problem._replace(value=True)
 
 
 def _cost(size: str, location: str, nodes: int, *, spot: bool) -> PoolCost:

@@ -96,10 +96,17 @@ def test_nodes_are_dedicated_or_of_low_priority() -> None:
     assert cluster_problems(cluster(priority="Dedicated"), TODAY) == []
     (unknown,) = cluster_problems(cluster(priority="Spot"), TODAY)
     assert (unknown.path, unknown.allowed) == ("priority", "Dedicated, LowPriority")
-    (gone,) = cluster_problems(cluster(priority="LowPriority"), TODAY)
-    assert (gone.code, gone.instead) == (Code.RETIRED, ("Dedicated",))
-    (near,) = cluster_problems(cluster(priority="LowPriority"), date(2026, 3, 31))
-    assert (near.code, near.severity) == (Code.RETIRING, Severity.WARNING)
+
+
+# MicrosoftDocs/azure-ai-docs pull request 806, 2026-08-19
+def test_low_priority_became_spot_and_is_taken_since() -> None:
+    for day in (date(2026, 4, 1), TODAY):
+        assert cluster_problems(cluster(priority="LowPriority"), day) == []
+    for day in (date(2025, 10, 2), date(2026, 3, 31)):
+        (near,) = cluster_problems(cluster(priority="LowPriority"), day)
+        assert (near.code, near.severity) == (Code.RETIRING, Severity.WARNING)
+        assert "Spot" in near.message
+    assert cluster_problems(cluster(priority="LowPriority"), date(2025, 10, 1)) == []
 
 
 def test_a_cluster_takes_an_own_image_for_windows_only() -> None:

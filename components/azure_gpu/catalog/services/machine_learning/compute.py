@@ -9,10 +9,10 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle
+from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services.machine_learning.clients import CLIENTS, Client
-from azure_gpu.catalog.services.machine_learning.sizes import TARGETS_PAGE, low_priority
+from azure_gpu.catalog.services.machine_learning.sizes import EOL, TARGETS_PAGE
 from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
 
 PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
@@ -29,6 +29,9 @@ NO_PUBLIC_ADDRESS = Source(
 DEDICATED = "Dedicated"
 LOW_PRIORITY = "LowPriority"
 PRIORITIES = (DEDICATED, LOW_PRIORITY)
+# Clusters of this priority still pass validation and run; their nodes are Spot machines, with Spot's price and evictions.
+LOW_PRIORITY_END = Source(f"{EOL.where}, and azure.microsoft.com/updates?id=501658", Dated.VALID_FROM, date(2026, 3, 31))
+SPOT_INSTEAD = Source("MicrosoftDocs/azure-ai-docs pull requests 791 and 806", Dated.OBSERVED, date(2026, 8, 19))
 LEGACY_AKS = "AKS"
 KUBERNETES = "Kubernetes"
 COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, "AmlCompute", "ComputeInstance", "VirtualMachine")
@@ -101,7 +104,7 @@ def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
             _refused(request.priority_path, "nodes have no such priority", request.priority, allowed, f"write {DEDICATED}")
         )
     if request.priority == LOW_PRIORITY:
-        problems += low_priority(request.priority_path, as_of)
+        problems += _low_priority(request.priority_path, as_of)
     if request.own_image and not request.windows:
         problems.append(
             _refused(
@@ -113,6 +116,22 @@ def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
             )
         )
     return problems
+
+
+def _low_priority(path: str, as_of: date) -> Iterator[Problem]:
+    """Its machines end and come back as Spot machines, so the end refuses no cluster: near it there is a warning."""
+    if not 0 <= (LOW_PRIORITY_END.day - as_of).days <= WARNING_DAYS:
+        return
+    yield Problem(
+        path=path,
+        message=f"low priority in Azure Machine Learning compute retires on {LOW_PRIORITY_END.day.isoformat()}; "
+        "from then on its machines are Spot machines",
+        value=LOW_PRIORITY,
+        fix="nothing has to change; Spot's prices vary, and its machines are evicted when Azure needs them",
+        source=f"{LOW_PRIORITY_END}; {SPOT_INSTEAD}",
+        code=Code.RETIRING,
+        severity=Severity.WARNING,
+    )
 
 
 def _scale(request: ClusterRequest) -> Iterator[Problem]:

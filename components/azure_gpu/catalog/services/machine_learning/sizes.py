@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog import lifecycle, lifecycle_tables, tables
-from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -24,12 +24,6 @@ EOL = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))
 # NCv3 and NVv3 have no end of their own here: they end with the machines.
 COMPUTE_SERIES = lifecycle_tables.of_series(tables.beside(__file__, "compute_series.csv"))
 
-LOW_PRIORITY = Lifecycle(
-    seen=EOL,
-    announced=EOL,
-    end=Source(f"{EOL.where}, and azure.microsoft.com/updates?id=501658", Dated.VALID_FROM, date(2026, 3, 31)),
-)
-
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     """What speaks against the size in clusters, instances or managed endpoints, whichever the use names."""
@@ -38,21 +32,6 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
         return
     if size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its own retirement says it
         yield from _series(size, use, as_of)
-    if use.spot:
-        yield from low_priority(use.path, as_of)
-
-
-def low_priority(path: str, as_of: date) -> list[Problem]:
-    """What speaks against low-priority nodes, which are what Azure Machine Learning has in Spot's place."""
-    return lifecycle.check(
-        LOW_PRIORITY,
-        "low priority in Azure Machine Learning compute",
-        as_of,
-        path=path,
-        value="LowPriority",
-        fix="write Dedicated, and let the cluster scale down to 0 nodes",
-        instead=("Dedicated",),
-    )
 
 
 def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
