@@ -70,7 +70,7 @@ def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES)
     if not any(problem.code in _WANT_ANOTHER for problem in problems):
         return problems
     found = successors.find(size, use, as_of, sizes, prices, reasons)
-    return [_with(problem, found, as_of) if problem.code in _WANT_ANOTHER else problem for problem in problems]
+    return [_with(problem, found, use, as_of) if problem.code in _WANT_ANOTHER else problem for problem in problems]
 
 
 def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
@@ -151,10 +151,14 @@ def use_of(size: Size, service: Service, region: str = "", *, rdma: bool = False
     )
 
 
-def _with(problem: Problem, found: tuple[successors.Successor, ...], as_of: date) -> Problem:
-    if problem.instead or not found:
+def _with(problem: Problem, found: tuple[successors.Successor, ...], use: SizeUse, as_of: date) -> Problem:
+    """The problem with what works instead, or with where to look where nothing that is known does."""
+    if problem.instead or (not found and (problem.fix or not use.region)):
         return problem
-    proposal = "choose " + ", or ".join(successor.text(as_of) for successor in found)
+    listing = (
+        f"`az vm list-skus --location {regions.normalise(use.region)} --resource-type virtualMachines` shows what is sold there"
+    )
+    proposal = "choose " + ", or ".join(successor.text(as_of) for successor in found) if found else listing
     fix = f"{problem.fix}; else {proposal}" if problem.fix else proposal
     return problem._replace(fix=fix, instead=tuple(successor.size.name for successor in found))
 

@@ -2,7 +2,8 @@
 
 In: the size, what it was to be used for, the day, and the rules to ask about each candidate. Out: at most three sizes that
 work in that service on that day: first what Azure's own guide names, followed on through guides that have aged, then the
-cheapest sizes with as many GPUs, as much memory on each, and the same driver and network.
+cheapest sizes with as many GPUs, as much memory on each, and the same driver and network. Each is known to be sold in the
+region, by a price there, and runs the same code: same processor, GPUs of the same vendor.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,10 +13,11 @@ from enum import Enum
 from fractions import Fraction
 from typing import NamedTuple
 
+from azure_gpu.catalog import regions
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import Price, PriceBook
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.model import Driver, Size
 
@@ -42,6 +44,9 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     """Up to `MOST` successors, best first; none where nothing known works."""
     like = use._replace(needs=use.needs or usual_driver(size))
 
+    candidates = [
+        one for one in sizes if _proposable(one, size, as_of) and _runs_same(one, size, use) and _sold_there(one, use, prices)
+    ]
     judged: dict[str, _Taken] = {}
 
     def taken(candidate: Size) -> _Taken:
@@ -50,14 +55,12 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
             judged[candidate.name] = _judge(rules(candidate, like._replace(size=candidate.name), as_of, prices), use.region_path)
         return judged[candidate.name]
 
-    named = _nearest(
-        [one for one in _named(size, sizes, as_of) if _proposable(one, size, as_of) and taken(one) is not _Taken.NO], size
-    )
+    named = _nearest([one for one in _named(size, sizes, as_of) if one in candidates and taken(one) is not _Taken.NO], size)
     lacking = [candidate for candidate in named if _lacks(candidate, size)]
     whole = [candidate for candidate in named if not _lacks(candidate, size)]
     chosen = [candidate for candidate in whole if taken(candidate) is _Taken.YES][:MOST]
     room = MOST - 1 if lacking else MOST  # what a guide names is said, also where it loses something
-    likely = [one for one in sizes if _replaces(one, size) and _proposable(one, size, as_of)]
+    likely = [one for one in candidates if _replaces(one, size)]
     second = [candidate for candidate in whole if candidate not in chosen]
     for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are asked about few of them
         if len(chosen) >= room:
@@ -67,9 +70,8 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     chosen += second[: room - len(chosen)]  # what the service may not take comes after what it is known to take
     chosen += lacking[: MOST - len(chosen)]
     if not chosen:
-        smaller = [
-            one for one in sizes if _proposable(one, size, as_of) and one.rdma >= size.rdma and taken(one) is not _Taken.NO
-        ]
+        alike = [one for one in candidates if one.rdma >= size.rdma and bool(one.gpu_count) is (size.gpu_count != 0)]
+        smaller = [one for one in alike if taken(one) is not _Taken.NO]
         chosen = sorted(smaller, key=_all_gpu_memory, reverse=True)[:1]
     return tuple(
         Successor(candidate, prices.cheapest(candidate.name, use.region)[0], _lacks(candidate, size)) for candidate in chosen
@@ -130,9 +132,27 @@ def _proposable(candidate: Size, size: Size, as_of: date) -> bool:
     return candidate is not size and known and sold and not constrained
 
 
+def _runs_same(candidate: Size, size: Size, use: SizeUse) -> bool:
+    """The same processor, and GPUs of the same vendor; where the software's driver is known, that decides about the GPUs."""
+    if candidate.series.architecture != size.series.architecture:
+        return False
+    if use.needs is not None or size.gpu is None:
+        return True
+    return candidate.gpu is not None and candidate.gpu.vendor is size.gpu.vendor
+
+
+def _sold_there(candidate: Size, use: SizeUse, prices: PriceBook) -> bool:
+    """Whether a price list has it in the region, or anywhere as long as the region isn't known; a device of one's own sells
+    nothing, and its rules list its sizes."""
+    sold = prices.regions_of(candidate.name)
+    if use.service is Service.STACK_EDGE:
+        return True
+    return regions.normalise(use.region) in sold if use.region else bool(sold)
+
+
 def _replaces(candidate: Size, size: Size) -> bool:
-    """The same processor, as many GPUs, at least the memory on each, and InfiniBand where the old size had it."""
-    if candidate.series.architecture != size.series.architecture or (size.rdma and not candidate.rdma):
+    """As many GPUs, at least the memory on each, and InfiniBand where the old size had it."""
+    if size.rdma and not candidate.rdma:
         return False
     if size.gpu_count is None or candidate.gpu_count is None:
         return False

@@ -118,12 +118,13 @@ def test_restricted_sizes_are_a_warning() -> None:
         (Service.VIRTUAL_MACHINES, "NC6", "southcentralus", date(2017, 9, 14), OperatingSystem.LINUX),  # a Data Science VM
         (Service.BATCH, "NC6 Standard", "southcentralus", date(2018, 12, 17), OperatingSystem.WINDOWS),
         (Service.BATCH, "NC6 Standard", "southcentralus", date(2018, 12, 17), OperatingSystem.LINUX),
+        # No price list has a size with InfiniBand and without a GPU in westus.
         (Service.BATCH, "H16r Standard", "westus", date(2018, 12, 17), OperatingSystem.WINDOWS),
         (Service.BATCH, "H16r Standard", "westus", date(2018, 12, 17), OperatingSystem.LINUX),
         (Service.AKS, "Standard_NC6", "eastus", date(2019, 5, 2), OperatingSystem.LINUX),
     ],
 )
-def test_the_documents_own_sizes_are_taken_at_their_dates_and_refused_today_with_a_successor(
+def test_the_documents_own_sizes_are_taken_at_their_dates_and_refused_today_with_what_is_known_to_be_sold_there(
     service: Service, size: str, region: str, day: date, system: OperatingSystem
 ) -> None:
     use = USE._replace(service=service, size=size, region=region, operating_system=system)
@@ -131,7 +132,7 @@ def test_the_documents_own_sizes_are_taken_at_their_dates_and_refused_today_with
     retired = [problem for problem in said(use) if problem.code is Code.RETIRED]
     assert retired
     for problem in retired:
-        assert problem.instead
+        assert problem.instead or (region == "westus" and "`az vm list-skus --location westus " in problem.fix)
         for name in problem.instead:
             assert errors(said(use._replace(size=name))) == []
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu.catalog import offers, successors
+from azure_gpu.catalog import offers, regions, successors
+from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
+from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
 from azure_gpu.catalog.successors import Successor
 
 TODAY = date(2026, 11, 21)
@@ -21,9 +23,14 @@ with (Path(__file__).parents[2] / "data" / "gpu_sizes.csv").open(encoding="utf-8
 OF_THE_DAY = Sizes([size for size in SIZES if size.name in NAMES])
 
 
-def proposed(name: str, as_of: date = TODAY, region: str = "westeurope") -> list[Successor]:
+def size_of(name: str) -> Size:
     size = SIZES.find(name)
     assert size is not None
+    return size
+
+
+def proposed(name: str, as_of: date = TODAY, region: str = "westeurope") -> list[Successor]:
+    size = size_of(name)
     use = SizeUse(
         service=Service.VIRTUAL_MACHINES,
         size=size.name,
@@ -45,7 +52,7 @@ def names(found: list[Successor]) -> list[str]:
         ("NC6", ["NC4as_T4_v3", "NC8as_T4_v3", "NC16as_T4_v3"]),  # named by the guide, then by price
         ("NC6s_v2", ["NC24ads_A100_v4", "NC4as_T4_v3", "NC8as_T4_v3"]),  # of the series that the guide names, the nearest alone
         ("ND24rs", ["ND96amsr_A100_v4", "ND40rs_v2", "ND96asr_v4"]),  # eight GPUs do for four; InfiniBand stays
-        ("HB60rs", ["HB120rs_v3", "HB176rs_v4", "HB368rs_v5"]),  # not HBv2, whose own end is announced; no cores switched off
+        ("HB60rs", ["HB120rs_v3", "HB176rs_v4", "HX176rs"]),  # not HBv2, whose own end is announced; no cores switched off
     ],
 )
 def test_what_the_guide_names_comes_first_and_then_the_cheapest_that_has_as_much(size: str, expected: list[str]) -> None:
@@ -97,3 +104,49 @@ def test_what_the_service_is_known_to_take_comes_before_what_it_may_not_take() -
     listed = {"Standard_NC40ads_H100_v5", "Standard_NC24ads_A100_v4", "Standard_NC4as_T4_v3", "Standard_NV36ads_A10_v5"}
     assert retired.instead
     assert set(retired.instead) <= listed
+
+
+def _gone(as_of: date) -> list[Size]:
+    return [size for size in SIZES if size.lifecycle.status(as_of) in (Status.RETIRED, Status.RETIRING)]
+
+
+# A region that opened after the tables; one that no component knows yet; and all that the tables have.
+@pytest.mark.parametrize("region", ["norwaysouth", "", *sorted(regions.known())])
+def test_every_successor_is_known_to_be_sold_there_and_runs_the_same_code(region: str) -> None:
+    prices = packaged()
+    for size in _gone(TODAY):
+        for successor in proposed(size.name, region=region):
+            found = successor.size
+            sold = prices.regions_of(found.name)
+            assert region in sold if region else sold, (size.name, found.name)
+            assert found.series.architecture == size.series.architecture, (size.name, found.name)
+            if size.gpu is not None:
+                assert found.gpu is not None
+                assert found.gpu.vendor is size.gpu.vendor, (size.name, found.name)
+
+
+@pytest.mark.parametrize("service", [Service.BATCH, Service.AKS, Service.ML_COMPUTE, Service.ML_ENDPOINT])
+@pytest.mark.parametrize("region", ["eastus", "northeurope", "chilecentral"])
+def test_every_service_names_what_is_sold_there_and_runs_the_same_code(service: Service, region: str) -> None:
+    for size in _gone(TODAY):
+        use = offers.use_of(size, service, region)
+        for name in {name for problem in offers.check(use, TODAY, prices=packaged()) for name in problem.instead}:
+            found = size_of(name)
+            assert region in packaged().regions_of(name), (size.name, name)
+            assert found.series.architecture == size.series.architecture, (size.name, name)
+            if size.gpu is not None:
+                assert found.gpu is not None
+                assert found.gpu.vendor is size.gpu.vendor, (size.name, name)
+
+
+def test_on_arm64_nothing_else_than_arm64_is_proposed() -> None:
+    for name in ("Standard_ND128isr_NDR_GB200_v6", "Standard_ND128isr_GB300_v6"):
+        use = offers.use_of(size_of(name), Service.VIRTUAL_MACHINES, "eastus")
+        found = successors.find(size_of(name), use, TODAY, SIZES, packaged(), offers.reasons)
+        assert all(one.size.series.architecture == "Arm64" for one in found)
+
+
+def test_software_that_calls_another_vendors_driver_is_led_to_its_gpus() -> None:
+    use = offers.use_of(size_of("NC6"), Service.VIRTUAL_MACHINES, "swedencentral")._replace(needs=Driver.ROCM)
+    found = successors.find(size_of("NC6"), use, TODAY, SIZES, packaged(), offers.reasons)
+    assert {one.size.gpu.vendor for one in found if one.size.gpu} <= {Vendor.AMD}
