@@ -1,5 +1,6 @@
 """What today's program plans over a recorded state."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,13 @@ from tests.upgrades.stacks import RecordedStack
 
 _STAY = ("same", "read")
 _ASKED_SINCE = ("azure-native:containerservice:getManagedCluster",)  # of clusters for which no record has an answer
+# Of what the stack itself has; Azure answers what the state says. The function, and what it is asked by.
+_OF_STATE = {
+    "azure-native:app:ManagedEnvironment": (
+        "azure-native:app:getManagedEnvironment",
+        ("resourceGroupName", "environmentName"),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +28,20 @@ class Plan:
 
 def over(record: Record, folder: Path, engine_bin: Path, config: dict[str, str] | None = None) -> Plan:
     """`config`: another than the recorded one."""
-    prepared = {"calls": record["invokes"], "by_token": dict.fromkeys(_ASKED_SINCE, COMPUTED)}
+    prepared = {"calls": [*record["invokes"], *_answers(record)], "by_token": dict.fromkeys(_ASKED_SINCE, COMPUTED)}
     stack = RecordedStack(folder, record["stack"], config or record["config"], engine_bin=engine_bin, prepared=prepared)
     stack.take(record["state"])
     preview = stack.preview()
     steps = [_line(step) for step in preview["steps"] if step["op"] not in _STAY]
     return Plan(steps, sum(preview["changeSummary"].get(operation, 0) for operation in _STAY))
+
+
+def _answers(record: Record) -> Iterator[dict[str, Any]]:
+    for resource in record["state"]["resources"]:
+        if resource["type"] in _OF_STATE:
+            token, keys = _OF_STATE[resource["type"]]
+            arguments = {key: resource["inputs"][key] for key in keys}
+            yield {"token": token, "arguments": arguments, "answer": {**resource["outputs"], "id": resource["id"]}}
 
 
 def resources(record: Record) -> int:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pulumi
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
@@ -90,5 +90,28 @@ def read(
             allowed=f"the id of a {_NOUNS[wanted]} that exists and that you may read",
             fix=f"`az resource show --ids {resource_id.text}` says whether it is there; or write `create` instead",
             code=Code.NOT_FOUND if missing else Code.INVALID,
+        )
+    ]
+
+
+def find(
+    lookup: Callable[[pulumi.InvokeOptions], T], wanted: AzureType, name: str, path: str, asked_by: AskedBy
+) -> tuple[T | None, list[Problem]]:
+    """What `lookup` answers for what the stack itself creates, None where it isn't there yet. Where it can't be read, the stack
+    goes on as if it weren't there, with a warning."""
+    try:
+        return lookup(asked_by.opts), []
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed lookup
+        reason = reason_of(error)
+    if _MISSING.search(reason):
+        return None, []
+    return None, [
+        Problem(
+            path=path,
+            message=f"whether this {_NOUNS[wanted]} is there already can't be read: {reason}",
+            value=name,
+            allowed=f"the right to read the {_NOUNS[wanted]}s of the stack's resource group",
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
         )
     ]

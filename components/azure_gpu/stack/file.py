@@ -4,12 +4,13 @@
 stack file's only: no component takes them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, NotRequired, TypedDict
 
 from azure_gpu.aks.args import GpuClusterSettings, GpuPoolArgs
 from azure_gpu.batch.account.args import BatchAccountSettings
 from azure_gpu.batch.pool.args import BatchPoolSettings
+from azure_gpu.container_apps.environment.args import GpuModelName
 from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
 from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.edge.args import EdgeSharingSettings
@@ -41,6 +42,9 @@ class JobEntry(ServerlessGpuJobSettings, Entry, Switched):
 class JobEnvironmentEntry(PartArgs, Entry):
     """The environment of jobs, and the engine's options for it."""
 
+    gpus: NotRequired[Sequence[GpuModelName]]
+    """GPUs that an environment which is created has beside those that jobs name, T4 and A100: its quota of a GPU can be requested
+    before a job uses it. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_ENVIRONMENT)]]
     """azure-native properties of the environment, set last and judged only by Azure; null removes one. Default: none."""
 

@@ -17,7 +17,9 @@ from azure_gpu.batch.pool.resolve import resolve as resolve_pool
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment import spec as environment_spec
+from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
+from azure_gpu.container_apps.job.args import DEFAULT_GPU
 from azure_gpu.container_apps.job.resolve import resolve as resolve_job
 from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
 from azure_gpu.container_instances.resolve import resolve as resolve_group
@@ -93,7 +95,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
             }
         )
     )
-    environments = planner.environments()
+    environments = planner.environments(of_foundation)
     planner.add(rules.between_parts(settings))
     return Plan(
         context=context,
@@ -146,13 +148,16 @@ class _Planner:
             self.add(problems)
         return specs
 
-    def environments(self) -> dict[str, tuple[JobEnvironmentSpec, dict[str, str]]]:
+    def environments(self, foundation: FoundationSpec) -> dict[str, tuple[JobEnvironmentSpec, dict[str, str]]]:
         planned: dict[str, tuple[JobEnvironmentSpec, dict[str, str]]] = {}
         for region, said in self._settings.job_environments.items():
-            spec, problems = environment_spec.resolve(said, self._context)
+            spec, problems = environment_spec.resolve(said, self._context, foundation.resource_group.name)
             profiles, more = self._look_ups.environment(spec)
             planned[region] = spec, profiles
-            self.add([*problems, *more])
+            of_jobs = {
+                GpuModel(job.get("gpu", DEFAULT_GPU)) for job in self._settings.jobs.values()
+            }  # these are judged as theirs
+            self.add([*problems, *environment_spec.not_sold(spec, set(spec.needed) - of_jobs), *more])
         return planned
 
     def gallery_images(self) -> dict[str, GalleryImageSpec]:

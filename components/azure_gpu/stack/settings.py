@@ -4,7 +4,7 @@ In: the engine's configuration, every value as text. Out: `Settings`, with a pro
 of a wrong type; what is wrong is left out of the arguments.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -239,12 +239,16 @@ def _workloads(file: StackFile) -> list[WorkloadName]:
 
 
 def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackFile) -> dict[str, JobEnvironmentSettings]:
-    """One environment for the jobs of each region, with the GPUs that they use."""
+    """One environment for the jobs of each region, with the GPUs that they use and those that the file adds."""
     gpus: dict[str, list[GpuModelName]] = {}
     for job in jobs.values():
         gpus.setdefault(_region_of(job, file["location"]), []).append(job.get("gpu", DEFAULT_GPU))
-    given = cast(PartArgs, file.get("job_environment", PartArgs(create=True)))  # and its overrides
-    return {region: JobEnvironmentSettings(**given, location=region, gpus=of_region) for region, of_region in gpus.items()}
+    said = dict(file.get("job_environment", PartArgs()))
+    more = cast(Sequence[GpuModelName], said.pop("gpus", ()))
+    given = cast(PartArgs, said if "existing" in said else {"create": True, **said})  # and its overrides
+    return {
+        region: JobEnvironmentSettings(**given, location=region, gpus=[*of_region, *more]) for region, of_region in gpus.items()
+    }
 
 
 def _region_of(job: ServerlessGpuJobSettings, stacks: str) -> str:

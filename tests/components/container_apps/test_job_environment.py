@@ -1,5 +1,6 @@
 """What an environment for GPU jobs registers with the engine, beyond the inputs that the cases show."""
 
+import pulumi
 import pytest
 
 from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentWiring
@@ -50,18 +51,56 @@ def test_logs_reach_the_workspace_without_its_key() -> None:
     assert "secret" not in readable(environment.wire).lower()
 
 
-@pytest.mark.parametrize("used", [[GpuModel.T4], [GpuModel.T4, GpuModel.A100, GpuModel.T4]])
-def test_every_gpu_of_the_region_is_one_profile_under_a_short_name_and_without_a_count(used: list[GpuModel]) -> None:
-    # So a job can change its GPU: the profile that it leaves may go only after it, and the engine changes it before.
-    args: JobEnvironmentWiring = {**ARGS, "gpus": used}
-    profiles = declare(lambda: JobEnvironment("one", Wired(args))).one(ENVIRONMENT).inputs["workloadProfiles"]
-    assert {profile["name"]: profile["workloadProfileType"] for profile in profiles} == {
-        "Consumption": "Consumption",
-        "gpu-a100": "Consumption-GPU-NC24-A100",
-        "gpu-t4": "Consumption-GPU-NC8as-T4",
-    }
-    assert len(profiles) == 3
+TYPES = {"Consumption": "Consumption", "gpu-a100": "Consumption-GPU-NC24-A100", "gpu-t4": "Consumption-GPU-NC8as-T4"}
+
+
+@pytest.mark.parametrize(
+    ("used", "there", "declared"),
+    [
+        ([GpuModel.T4], [], ["Consumption", "gpu-t4"]),  # East US has both
+        ([GpuModel.T4, GpuModel.A100, GpuModel.T4], [], ["Consumption", "gpu-a100", "gpu-t4"]),
+        ([GpuModel.T4], ["Consumption", "gpu-a100", "gpu-t4"], ["Consumption", "gpu-a100", "gpu-t4"]),
+        ([GpuModel.A100], ["Consumption", "gpu-t4"], ["Consumption", "gpu-a100", "gpu-t4"]),  # a job that changed its GPU
+        (None, [], ["Consumption", "gpu-a100", "gpu-t4"]),  # its jobs aren't known to a program's environment
+    ],
+)
+def test_an_environment_has_the_gpus_of_its_jobs_and_those_that_it_has_already(
+    used: list[GpuModel] | None, there: list[str], declared: list[str]
+) -> None:
+    args: JobEnvironmentWiring = {**ARGS, "gpus": used or []}
+    if used is None:
+        del args["gpus"]
+    answer = {"location": "eastus", "workloadProfiles": [{"name": name, "workloadProfileType": TYPES[name]} for name in there]}
+    lookups = {"azure-native:app:getManagedEnvironment": answer} if there else {}
+    made: list[JobEnvironment] = []
+    recorded = declare(lambda: made.append(JobEnvironment("one", Wired(args))), lookups=lookups)
+    profiles = recorded.one(ENVIRONMENT).inputs["workloadProfiles"]
+    assert [(profile["name"], profile["workloadProfileType"]) for profile in profiles] == [
+        (name, TYPES[name]) for name in declared
+    ]
     assert not [key for profile in profiles for key in profile if key.endswith("Count")]
+    assert [f"gpu-{gpu.lower()}" for gpu in made[0].surroundings["runs_in"]["profiles"]] == declared[1:]
+
+
+def test_an_environment_whose_group_is_not_known_yet_is_not_read() -> None:
+    args: JobEnvironmentWiring = {**ARGS, "resource_group_name": pulumi.Output.from_input("group")}
+    recorded = declare(lambda: JobEnvironment("one", Wired(args)), lookups={})
+    assert recorded.lookups == []
+
+
+def test_an_environment_that_may_not_be_read_is_declared_with_a_warning() -> None:
+    lookups = {"azure-native:app:getManagedEnvironment": "Status=403 Code=AuthorizationFailed"}
+    recorded = declare(lambda: JobEnvironment("one", Wired(ARGS, component="JobEnvironment")), lookups=lookups)
+    assert [profile["name"] for profile in recorded.one(ENVIRONMENT).inputs["workloadProfiles"]] == ["Consumption", "gpu-t4"]
+    [warning] = recorded.log
+    assert "whether this Container Apps environment is there already can't be read" in warning
+    assert "AuthorizationFailed" in warning
+
+
+def test_a_gpu_that_the_region_lacks_is_refused() -> None:
+    args: JobEnvironmentWiring = {**ARGS, "location": "westeurope", "gpus": [GpuModel.A100]}
+    with pytest.raises(Refused, match="has no Consumption-GPU-NC24-A100 in this region"):
+        declare(lambda: JobEnvironment("one", Wired(args)))
 
 
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])

@@ -119,6 +119,8 @@ def test_a_job_environment_is_made_for_each_region_with_the_gpus_of_its_jobs() -
         "eastus": {"create": True, "location": "eastus", "gpus": ["T4"]},
     }
     assert [taken.environment_of(name) for name in jobs] == ["westeurope", "westeurope", "eastus"]
+    more = read(configuration({"jobs": {"c": jobs["c"]}, "job_environment": {"gpus": ["A100"]}}), TODAY)
+    assert more.job_environments == {"eastus": {"create": True, "location": "eastus", "gpus": ["T4", "A100"]}}
 
 
 @pytest.mark.parametrize(("work", "key"), [("container_groups", "group_name"), ("jobs", "job_name")])

@@ -41,8 +41,9 @@ class JobEnvironmentSettings(PartArgs):
     location: NotRequired[OpenInput[str]]
     """The Azure region of its jobs. Default: the resource group's."""
     gpus: NotRequired[Sequence[GpuModelName]]
-    """Plain: the GPUs that its jobs use. An environment that is created has a workload profile for every GPU that the region has:
-    it costs nothing, and one that a job still runs on couldn't be taken away when the job changes to another. Default: none."""
+    """Plain: the GPUs that its jobs use. An environment that is created has a workload profile for each of them, and keeps those
+    that it has: Azure refuses an environment with a GPU for which there is no quota, and takes no profile away on which a job
+    runs. Default: every GPU that the region has."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_ENVIRONMENT)]]
     """azure-native properties of the environment, set last and judged only by Azure; null removes one. Default: none."""
 

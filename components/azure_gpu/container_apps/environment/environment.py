@@ -1,4 +1,4 @@
-"""Where GPU jobs run: an environment of Azure Container Apps with a workload profile for each GPU that the region has.
+"""Where GPU jobs run: an environment of Azure Container Apps with a workload profile for each GPU that its jobs use.
 
 It is created, or is one that the company already has, which is looked up and never changed. Left out: a virtual network,
 dedicated profiles, ingress, which jobs have no use for. The profiles are serverless: they cost nothing while no job runs.
@@ -11,12 +11,18 @@ from typing import Any, Unpack, overload
 import pulumi
 from pulumi_azure_native import app
 
-from azure_gpu.container_apps.environment.args import EnvironmentOfJob, JobEnvironmentArgs, JobEnvironmentWiring, JobSurroundings
+from azure_gpu.container_apps.environment.args import (
+    EnvironmentOfJob,
+    GpuModel,
+    JobEnvironmentArgs,
+    JobEnvironmentWiring,
+    JobSurroundings,
+)
 from azure_gpu.container_apps.environment.existing import look_up
-from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, resolve
+from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, not_sold, resolve
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides
-from azure_gpu.shared.context import declared, resolve_stack, surroundings_of
+from azure_gpu.shared.context import declared, known, resolve_stack, surroundings_of
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
 
@@ -70,7 +76,7 @@ class JobEnvironment(pulumi.ComponentResource):
         if spec.existing:
             self.environment_id = pulumi.Output.from_input(spec.existing.text)
         else:
-            self.environment_id = self._environment(name, spec, wiring)
+            self.environment_id = self._environment(name, spec, wiring, profiles)
         self.environment_name = self.environment_id.apply(lambda _: spec.name)
         self.surroundings = JobSurroundings(
             runs_in=EnvironmentOfJob(id=self.environment_id, profiles=profiles, existing=spec.existing is not None)
@@ -78,11 +84,14 @@ class JobEnvironment(pulumi.ComponentResource):
         self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
         self.register_outputs({"environment_id": self.environment_id, "environment_name": self.environment_name})
 
-    def _environment(self, name: str, spec: JobEnvironmentSpec, args: JobEnvironmentWiring) -> pulumi.Output[str]:
+    def _environment(
+        self, name: str, spec: JobEnvironmentSpec, args: JobEnvironmentWiring, of_gpus: dict[str, str]
+    ) -> pulumi.Output[str]:
         """ARM id. Logs go through Azure Monitor, which needs no key of the workspace."""
         logs = args.get("logs")
         profiles = [
-            app.WorkloadProfileArgs(name=gpu.profile_name, workload_profile_type=gpu.profile_type) for gpu in spec.declared
+            app.WorkloadProfileArgs(name=profile, workload_profile_type=GpuModel(gpu).profile_type)
+            for gpu, profile in sorted(of_gpus.items())
         ]
         environment = app.ManagedEnvironment(
             f"{name}-environment",
@@ -110,8 +119,9 @@ def _decided(
     """What the arguments ask for. Raises `Refused` with every reason against it."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(args, context)
-    wired.refuse([*stack_problems, *problems])
+    group = known(args["resource_group_name"]) or args.get("resource_group", "")
+    spec, problems = resolve(args, context, group)
+    wired.refuse([*stack_problems, *problems, *not_sold(spec, spec.needed)])
     profiles, problems = look_up(spec, wired.asked_by)
     wired.refuse(problems)
     return spec, profiles

@@ -1,4 +1,4 @@
-"""Reads an existing environment for GPU jobs."""
+"""Reads an environment for GPU jobs: an existing one, and what the stack's own one has already."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 
 def look_up(spec: JobEnvironmentSpec, asked_by: AskedBy = OF_STACK) -> tuple[dict[str, str], list[Problem]]:
-    """The name of the workload profile for each GPU, read from an existing environment, with a problem for what isn't there."""
+    """The name of the workload profile for each GPU, read from an existing environment, with a problem for what isn't there. One
+    that the stack creates keeps those that it has: Azure takes none away that a job runs on, and a job that changes its GPU
+    leaves its own only afterwards."""
     if spec.existing is None:
-        return {gpu.value: gpu.profile_name for gpu in spec.declared}, []
+        has, problems = _has_already(spec, asked_by)
+        return {gpu.value: gpu.profile_name for gpu in sorted(GpuModel) if gpu in spec.declared or gpu in has}, problems
     path = f"{spec.context.path(PATH)}.existing"
     found, problems = existing.read(
         lambda group, name, opts: app.get_managed_environment(resource_group_name=group, environment_name=name, opts=opts),
@@ -38,6 +41,21 @@ def look_up(spec: JobEnvironmentSpec, asked_by: AskedBy = OF_STACK) -> tuple[dic
         problems.append(_elsewhere(spec, spec.existing, found.location, path))
     problems += [_without(spec.existing, gpu, names, path) for gpu in spec.needed if gpu.value not in profiles]
     return profiles, problems
+
+
+def _has_already(spec: JobEnvironmentSpec, asked_by: AskedBy) -> tuple[set[GpuModel], list[Problem]]:
+    """The GPUs of the stack's own environment, by the names that this library gives to their profiles."""
+    if not spec.resource_group:
+        return set(), []
+    found, problems = existing.find(
+        lambda opts: app.get_managed_environment(resource_group_name=spec.resource_group, environment_name=spec.name, opts=opts),
+        azure_types.MANAGED_ENVIRONMENT,
+        spec.name,
+        spec.context.path(PATH),
+        asked_by,
+    )
+    names = {profile.name for profile in (found.workload_profiles or [] if found is not None else [])}
+    return {gpu for gpu in GpuModel if gpu.profile_name in names}, problems
 
 
 def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[EnvironmentOfJob, list[Problem]]:

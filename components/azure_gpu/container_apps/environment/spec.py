@@ -3,11 +3,13 @@
 An existing one is read in `existing`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_apps
+from azure_gpu.catalog.services.container_apps_requests import ProfileRequest, profile_problems
 from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentSettings
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -24,13 +26,15 @@ class JobEnvironmentSpec:
     context: Context
     name: str
     existing: ArmId | None
+    resource_group: str  # of one that is created; empty where it isn't known yet
     location: str
     needed: tuple[GpuModel, ...]
-    declared: tuple[GpuModel, ...]  # the same, and the others that the region has on the stack's day
+    declared: tuple[GpuModel, ...]  # the same; where none are given, all that the region has on the stack's day
 
 
-def resolve(args: JobEnvironmentSettings, context: Context) -> tuple[JobEnvironmentSpec, list[Problem]]:
-    """What is declared, and what is wrong with the arguments. Pure; what an existing environment has is for `look_up` to say."""
+def resolve(args: JobEnvironmentSettings, context: Context, resource_group: str = "") -> tuple[JobEnvironmentSpec, list[Problem]]:
+    """What is declared, and what is wrong with the arguments. Pure; what an environment has is for `look_up` to say.
+    `resource_group`: which one it goes into, where that is known."""
     location = context.region(args.get("location"))
     given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs(create=context.component is not None)
     if "create" in args:
@@ -38,16 +42,38 @@ def resolve(args: JobEnvironmentSettings, context: Context) -> tuple[JobEnvironm
     part, problems = resolve_part(given, azure_types.MANAGED_ENVIRONMENT, location, context, context.path(PATH))
     problems += not_changed(args, context.path(PATH))
     needed = {GpuModel(gpu) for gpu in args.get("gpus", [])}
-    sold = {gpu for gpu in GpuModel if _is_sold(gpu, location, context.day)}
+    of_region = [gpu for gpu in GpuModel if _is_sold(gpu, location, context.day)]
     spec = JobEnvironmentSpec(
         context=context,
         name=part.name,
         existing=part.existing,
+        resource_group=resource_group,
         location=location,
         needed=tuple(sorted(needed)),
-        declared=tuple(sorted(needed | sold)),
+        declared=tuple(sorted(needed if "gpus" in args else of_region)),
     )
     return spec, problems
+
+
+def not_sold(spec: JobEnvironmentSpec, gpus: Iterable[GpuModel]) -> list[Problem]:
+    """Those of the GPUs that an environment which is created can't have in its region."""
+    if spec.existing is not None or not spec.location:
+        return []
+    path = f"{spec.context.path(PATH)}.gpus"
+    requests = [
+        ProfileRequest(
+            name=gpu.profile_name,
+            type=gpu.profile_type,
+            location=spec.location,
+            name_path=path,
+            type_path=path,
+            location_path=path,
+            minimum_path=path,
+            maximum_path=path,
+        )
+        for gpu in sorted(gpus)
+    ]
+    return [problem for request in requests for problem in profile_problems(request, spec.context.day)]
 
 
 def _is_sold(gpu: GpuModel, location: str, day: date) -> bool:
