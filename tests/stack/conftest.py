@@ -11,8 +11,21 @@ from tests.support.azure_cli import AzureCli
 from tests.support.embedded import EmbeddedAzure
 from tests.support.stack import ProgramStack
 
+# What somebody has who has used Azure for a while: quotas, roles for his blobs, a registration. test_first_up has none of it.
+HAD = ("batch-quota", "environment-quota", "owner-without-data", "unregistered-insights")
+
 MakeStack = Callable[..., ProgramStack]
 Shipped = Callable[[EmbeddedAzure, str], ProgramStack]
+
+
+@pytest.fixture(scope="session")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
+    """Shared by the stacks of one worker, in rough weather, but for what a subscription has that isn't new."""
+    server = EmbeddedAzure(tmp_path_factory.mktemp("azure"), weather="rough")
+    for part in HAD:
+        assert server.command("fault", "calm", part).returncode == 0
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -70,17 +70,17 @@ class Renewed(httpx.Auth):
 class EmbeddedAzure:
     """One server. `client` speaks to it with a token; `url` and `ca_bundle` are for other clients."""
 
-    def __init__(self, state: Path, *, as_of: str = "", checkout: Path = CHECKOUT) -> None:
+    def __init__(self, state: Path, *, as_of: str = "", weather: str = "calm", checkout: Path = CHECKOUT) -> None:
         self.state = state
         self.checkout = checkout
-        self._as_of = ["--as-of", as_of] if as_of else []
+        self._options = ["--weather", weather, *(["--as-of", as_of] if as_of else [])]
         self.start()
 
     # The process
 
     def start(self) -> None:
         STARTED["servers"] += 1
-        done = self.command("start", *self._as_of, *_kubernetes())
+        done = self.command("start", *self._options, *_kubernetes())
         assert done.returncode == 0, done.stderr
         self._read()
 
