@@ -25,7 +25,7 @@ from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.shared.wired import Wired
-from azure_gpu.stack import other_stacks, own_source, secret_values, switches
+from azure_gpu.stack import keep, other_stacks, own_source, secret_values, switches
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
@@ -51,14 +51,20 @@ switches.announce(settings.off)
 own_source.announce(settings.own_source)
 
 opts_of = settings.opts_of
-foundation = Foundation("foundation", Wired(settings.foundation, plan.foundation), opts_of("foundation"))
+foundation = Foundation(
+    "foundation", Wired(settings.foundation, plan.foundation), keep.options(plan.kept, "foundation", opts_of("foundation"))
+)
 shared: OfStack = {**foundation.surroundings, "stack": settings.stack}
 groups = {
     name: ContainerGroup(name, Wired({**settings.container_groups[name], **shared}, spec), opts_of("container_groups", name))
     for name, spec in plan.container_groups.items()
 }
 environments = {
-    region: JobEnvironment(region, Wired({**settings.job_environments[region], **shared}, planned), opts_of("job_environment"))
+    region: JobEnvironment(
+        region,
+        Wired({**settings.job_environments[region], **shared}, planned),
+        keep.options(plan.kept, region, opts_of("job_environment")),
+    )
     for region, planned in plan.environments.items()
 }
 jobs = {
@@ -77,7 +83,11 @@ of_images = {name: image.of_pool for name, image in images.items()}
 account = None
 pools: dict[str, BatchPool] = {}
 if settings.batch_account is not None:
-    account = BatchAccount("batch", Wired({**settings.batch_account, **shared}, plan.batch_account), opts_of("batch_account"))
+    account = BatchAccount(
+        "batch",
+        Wired({**settings.batch_account, **shared}, plan.batch_account),
+        keep.options(plan.kept, "batch", opts_of("batch_account")),
+    )
     pools = {
         name: BatchPool(
             name,
@@ -123,6 +133,7 @@ pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
 pulumi.export("storage", foundation.storage_account_id)  # ARM id, null: none
 pulumi.export("batch_account", account.account_id if account else None)  # ARM id, null: none
 pulumi.export("container_groups", {name: group.group_id for name, group in groups.items()})  # ARM ids by name
+pulumi.export("job_environments", {region: each.environment_id for region, each in environments.items()})  # ARM ids by region
 pulumi.export("jobs", {name: job.job_id for name, job in jobs.items()})  # ARM ids by name
 pulumi.export(
     "pools", {name: pool.pool_id for name, pool in pools.items()}

@@ -9,6 +9,7 @@ import jwt
 from azure_gpu.formats.azure_types import (
     AGENT_POOL,
     BATCH_ACCOUNT,
+    BATCH_APPLICATION,
     BATCH_POOL,
     GALLERY,
     GALLERY_IMAGE,
@@ -60,6 +61,7 @@ KUBECONFIGS = {
 READS = {
     "azure-native:app:getManagedEnvironment": MANAGED_ENVIRONMENT,
     "azure-native:applicationinsights:getComponent": INSIGHTS_COMPONENT,
+    "azure-native:batch:getApplication": BATCH_APPLICATION,
     "azure-native:batch:getBatchAccount": BATCH_ACCOUNT,
     "azure-native:batch:getPool": BATCH_POOL,
     "azure-native:compute:getGallery": GALLERY,

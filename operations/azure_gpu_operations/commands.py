@@ -11,7 +11,7 @@ from azure_gpu_operations import groups, pool_steps, registration, repair, start
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
-from azure_gpu_operations.guard import ending, held, look, mark
+from azure_gpu_operations.guard import ending, held, kept, look, mark
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.orphans import end_orphaned_hosts
@@ -94,6 +94,8 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
     pool_steps.tell_what_ends(stack, say)
     stack.destroy()
     stack.remove()
+    for line in kept.told(deployment):
+        say(line)
 
 
 def mend_backend(stack: Stack, say: Say) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import azure_types
 from azure_gpu_operations import __main__ as command, azure, project, stack_verbs
-from azure_gpu_operations.guard import ending, look, mark
+from azure_gpu_operations.guard import ending, kept, look, mark
 from azure_gpu_operations.guard.held import Held, held
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed, gone, losses, problem, renamed
 from azure_gpu_operations.stack import EngineError, Planned, Stack
@@ -528,6 +528,27 @@ def test_numbers_for_people() -> None:
         "  blobs in st3: can't be read (no right)",
         "  7 resources in its resource group that it didn't create: vaults 0, vaults 1, vaults 2, vaults 3, vaults 4 and 2 more",
         "  what else is in its resource group can't be read (no answer)",
+    ]
+
+
+def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:
+    group, account = resource("azure-native:resources:ResourceGroup", "rg"), resource(azure_types.BATCH_ACCOUNT.token, "ours")
+    store, within = resource(azure_types.STORAGE_ACCOUNT.token, "st1"), resource(azure_types.BLOB_SERVICE.token, "default")
+    whole = state(*({**each, "retainOnDelete": True} for each in (group, account, store, within)))
+    assert held(whole) == []
+    assert [each.name for each in held(state(account))] == ["ours"]
+    assert list(kept.told(whole)) == [
+        "kept in Azure: ResourceGroup rg, BatchAccount ours, StorageAccount st1; the next `up` of the stack takes them in again",
+        "  what is in the storage account is billed as before",
+        "  to delete them for good, with the quota that was granted to them: az group delete --name rg",
+    ]
+    alone = {**account, "retainOnDelete": True}  # in a company's group
+    assert list(kept.told(state(alone)))[-1].endswith(f"granted to them: az resource delete --ids {account['id']}")
+    assert list(kept.told(state(account))) == []
+    stack: Any = HeldStack("dev", alone, resource("azure-native:app:Job", "a"))
+    assert list(ending.taken(stack).lines()) == [
+        "stack dev: 1 resource will be deleted",
+        "  kept in Azure: BatchAccount ours",
     ]
 
 

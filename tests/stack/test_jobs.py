@@ -41,11 +41,7 @@ def test_a_job_comes_up_stays_as_it_is_and_leaves_nothing(azure: EmbeddedAzure, 
     assert job["properties"]["configuration"]["triggerType"] == "Manual"
     assert (job["tags"]["as-of"], job["tags"]["expires-at"]) == ("2026-11-21", "2026-12-01T00:00:00Z")
     profiles = {each["name"]: each["workloadProfileType"] for each in environment["properties"]["workloadProfiles"]}
-    assert profiles == {
-        "Consumption": "Consumption",
-        "gpu-a100": "Consumption-GPU-NC24-A100",
-        "gpu-t4": "Consumption-GPU-NC8as-T4",
-    }
+    assert profiles == {"Consumption": "Consumption", "gpu-t4": "Consumption-GPU-NC8as-T4"}
     assert environment["properties"]["appLogsConfiguration"]["destination"] == "azure-monitor"
 
     for command in ("preview", "refresh"):
@@ -79,13 +75,19 @@ def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
-def test_another_gpu_changes_the_job_alone(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_another_gpu_comes_to_the_environment_and_the_first_one_stays(azure: EmbeddedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become(with_sample_job())
     stack.configure(with_sample_job(gpu="A100"))
+    assert set(stack.steps()) == {Step("update", ENVIRONMENT, "eastus-environment"), Step("update", JOB, "adder-job")}
+    stack.update()
+    job = job_of(azure, stack)["properties"]
+    assert job["workloadProfileName"] == "gpu-a100"
+    profiles = azure.get(job["environmentId"], API_VERSION).json()["properties"]["workloadProfiles"]
+    assert [each["name"] for each in profiles] == ["Consumption", "gpu-a100", "gpu-t4"]
+    stack.configure(with_sample_job())
     assert stack.steps() == [Step("update", JOB, "adder-job")]
     stack.update()
-    assert job_of(azure, stack)["properties"]["workloadProfileName"] == "gpu-a100"
 
 
 def test_a_secret_of_a_job_is_nowhere_in_plain_text(azure: EmbeddedAzure, shared: ProgramStack) -> None:

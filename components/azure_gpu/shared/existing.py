@@ -27,6 +27,7 @@ _NOUNS = {
     azure_types.STORAGE_ACCOUNT: "storage account",
     azure_types.MANAGED_ENVIRONMENT: "Container Apps environment",
     azure_types.BATCH_ACCOUNT: "Batch account",
+    azure_types.BATCH_APPLICATION: "Batch application",
     azure_types.MANAGED_CLUSTER: "AKS cluster",
     azure_types.ML_WORKSPACE: "Azure Machine Learning workspace",
     azure_types.KEY_VAULT: "key vault",

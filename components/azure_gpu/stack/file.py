@@ -23,6 +23,7 @@ from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.stack.entry_options import Entry
+from azure_gpu.stack.keep import Kept
 from azure_gpu.stack.switches import Switched
 from azure_gpu.vm.args import GpuVmSettings
 
@@ -39,7 +40,7 @@ class JobEntry(ServerlessGpuJobSettings, Entry, Switched):
     """A job, and the engine's options for it."""
 
 
-class JobEnvironmentEntry(PartArgs, Entry):
+class JobEnvironmentEntry(PartArgs, Entry, Kept):
     """The environment of jobs, and the engine's options for it."""
 
     gpus: NotRequired[Sequence[GpuModelName]]
@@ -49,7 +50,7 @@ class JobEnvironmentEntry(PartArgs, Entry):
     """azure-native properties of the environment, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class BatchAccountEntry(BatchAccountSettings, Entry, Switched):
+class BatchAccountEntry(BatchAccountSettings, Entry, Switched, Kept):
     """The Batch account, and the engine's options for it."""
 
 

@@ -6,7 +6,7 @@ be known.
 Components that are used without a plan call the same functions themselves.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from azure_gpu.aks import existing as cluster_existing
@@ -24,6 +24,8 @@ from azure_gpu.foundation.existing import Found
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.workspace import existing as workspace_existing
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.stack import keep
+from azure_gpu.stack.keep import KeptPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,7 @@ class LookUps:
     cluster: Callable[[GpuClusterSpec], tuple[ClusterFacts, list[Problem]]]
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # a cluster that doesn't answer
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
+    kept: Callable[[Sequence[KeptPart], str, str], tuple[list[KeptPart], list[Problem]]]  # with project and stack
 
 
 BY_PROVIDER = LookUps(
@@ -45,6 +48,7 @@ BY_PROVIDER = LookUps(
     cluster=cluster_existing.look_up,
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
+    kept=keep.look_up,
 )
 # For a plan without Azure: what exists is taken to be as the settings expect it.
 ASSUMED = LookUps(
@@ -54,4 +58,5 @@ ASSUMED = LookUps(
     cluster=lambda _: (ClusterFacts(), []),
     edge=lambda _: [],
     workspace=lambda spec: (spec, []),
+    kept=lambda parts, _project, _stack: (list(parts), []),
 )

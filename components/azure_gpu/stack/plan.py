@@ -38,7 +38,8 @@ from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace import resolve as workspace_resolve, rules as workspace_rules
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
 from azure_gpu.shared.context import Context, resolve_stack
-from azure_gpu.stack import rules
+from azure_gpu.stack import keep, rules
+from azure_gpu.stack.keep import KeptPart
 from azure_gpu.stack.look_ups import LookUps
 from azure_gpu.stack.settings import Settings
 from azure_gpu.vm.resolve import resolve as resolve_vm
@@ -63,6 +64,7 @@ class Plan:
     vms: dict[str, GpuVmSpec]
     ml_workspace: MlWorkspaceSpec | None
     ml_endpoints: dict[str, MlEndpointSpec]
+    kept: tuple[KeptPart, ...]  # what stays when the stack is destroyed
     problems: tuple[Problem, ...]
 
 
@@ -96,6 +98,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
         )
     )
     environments = planner.environments(of_foundation)
+    kept = planner.kept(of_foundation, environments, account, project, stack)
     planner.add(rules.between_parts(settings))
     return Plan(
         context=context,
@@ -111,6 +114,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
         vms=vms,
         ml_workspace=workspace,
         ml_endpoints=endpoints,
+        kept=kept,
         problems=tuple(rules.with_warnings(rules.without_explained(settings.problems, planner.problems), settings.warnings)),
     )
 
@@ -159,6 +163,20 @@ class _Planner:
             }  # these are judged as theirs
             self.add([*problems, *environment_spec.not_sold(spec, set(spec.needed) - of_jobs), *more])
         return planned
+
+    def kept(
+        self,
+        foundation: FoundationSpec,
+        environments: dict[str, tuple[JobEnvironmentSpec, dict[str, str]]],
+        account: tuple[BatchAccountSpec, AccountFacts] | None,
+        project: str,
+        stack: str,
+    ) -> tuple[KeptPart, ...]:
+        specs = {region: spec for region, (spec, _) in environments.items()}
+        stays = list(keep.parts(self._settings.kept, foundation, specs, account[0] if account else None))
+        found, problems = self._look_ups.kept(stays, project, stack)
+        self.add(problems)
+        return tuple(found)
 
     def gallery_images(self) -> dict[str, GalleryImageSpec]:
         specs: dict[str, GalleryImageSpec] = {}

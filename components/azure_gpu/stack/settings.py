@@ -35,7 +35,7 @@ from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
 from azure_gpu.shared.validation import check, is_map, key_hints, written
 from azure_gpu.shared.workloads import Workload, WorkloadName
-from azure_gpu.stack import common_file, entry_options, other_stacks, secret_values, switches
+from azure_gpu.stack import common_file, entry_options, keep, other_stacks, secret_values, switches
 from azure_gpu.stack.entry_options import EntryOptions
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
@@ -65,6 +65,7 @@ class Settings:
     vms: Mapping[str, GpuVmSettings]
     opts: Mapping[str, EntryOptions]  # of entries, by their paths
     own_source: OwnSource | None = None  # None: the file sets `image_source`, or nothing is built
+    kept: frozenset[str] = frozenset()  # sections whose parts stay when the stack is destroyed
     off: tuple[str, ...] = ()  # paths of what `enabled: false` switches off, which is in none of the above
     problems: list[Problem]
     warnings: list[Problem]  # of secrets
@@ -102,16 +103,17 @@ def read(
     # What is needed and missing has its problem; left empty, it doesn't keep the rest from being judged.
     entries, opts = _without_options({"team": "", "location": "", **(checked.value or {})})
     left = switches.without_off(entries, StackFile)
-    file = cast(StackFile, left.sections)
+    sections, kept, of_kept = keep.taken_out(left.sections)
+    file = cast(StackFile, sections)
     of_secrets = secret_values.problems(encrypted, given)
     problems = [*whole.problems, *of_stacks, *errors(of_secrets), *checked.problems, *_of_another_project(configuration, project)]
     for path, said in opts.items():
         problems += entry_options.problems(said, path.partition(".")[0], f"{path}.opts")
-    problems += switches.problems(left)
+    problems += [*switches.problems(left), *of_kept]
     warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
     warnings += secret_values.likely(given, encrypted)
     found = _arguments(file, opts, configuration, today, problems, warnings)
-    return replace(_with_sources(found, own_source), off=left.off)
+    return replace(_with_sources(found, own_source), off=left.off, kept=kept)
 
 
 def _with_sources(settings: Settings, own_source: Callable[[], str]) -> Settings:

@@ -17,6 +17,7 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.connection import PROVIDER_TYPE, connection_of
 from azure_gpu_operations.guard.held import protected
+from azure_gpu_operations.guard.kept import named, stays
 from azure_gpu_operations.guard.strangers import created, strangers
 from azure_gpu_operations.stack import Stack
 from azure_gpu_operations.terminal import size, some
@@ -57,14 +58,17 @@ class Taken(NamedTuple):
     """What a stack's end takes away."""
 
     stack: str
-    resources: int
+    resources: int  # without what stays
     blobs: tuple[Blobs, ...]
     strangers: tuple[str, ...]  # in the stack's own resource group, which goes with all that is in it; "type name"
     unread: str = ""  # why Azure couldn't be asked
+    kept: tuple[str, ...] = ()  # what stays; "type name"
 
     def lines(self) -> Iterator[str]:
         """For a person who is asked."""
         yield f"stack {self.stack}: {_count(self.resources, 'resource')} will be deleted"
+        if self.kept:
+            yield f"  kept in Azure: {some(self.kept)}"
         for each in self.blobs:
             if each.unread:
                 yield f"  blobs in {each.account}: can't be read ({each.unread})"
@@ -122,22 +126,23 @@ def asked(stacks: Sequence[Stack], answer: Callable[[str], str] | None = None) -
 def taken(stack: Stack) -> Taken:
     """What goes with a stack."""
     deployment = stack.deployment()
-    resources = created(deployment)
+    resources = [each for each in created(deployment) if not stays(each)]
+    kept = named(deployment)
     connection = connection_of(deployment)
     accounts = [str(each["id"]) for each in resources if each["type"] == azure_types.STORAGE_ACCOUNT.token]
     groups = [str(each["id"]) for each in resources if each["type"] == azure_types.RESOURCE_GROUP.token]
     if connection is None or not (accounts or groups):
-        return Taken(stack.name, len(resources), (), ())
+        return Taken(stack.name, len(resources), (), (), kept=kept)
     try:
         with closing(Arm(connection)) as arm:
             blobs = tuple(_blobs(arm, account) for account in accounts)
             try:
                 others = tuple(each for group in groups for each in strangers(arm, group, deployment))
             except _ERRORS as error:
-                return Taken(stack.name, len(resources), blobs, (), first_line(error))
-            return Taken(stack.name, len(resources), blobs, others)
+                return Taken(stack.name, len(resources), blobs, (), first_line(error), kept)
+            return Taken(stack.name, len(resources), blobs, others, kept=kept)
     except _ERRORS as error:
-        return Taken(stack.name, len(resources), (), (), first_line(error))
+        return Taken(stack.name, len(resources), (), (), first_line(error), kept)
 
 
 def _blobs(arm: Arm, account: str) -> Blobs:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types, tags
 from azure_gpu.kubernetes.gpu_objects.rules import SYSTEM_NAMESPACES
+from azure_gpu_operations.guard.kept import stays
 
 _DATA = {
     azure_types.STORAGE_ACCOUNT.token: ("storage account", "its blobs"),
@@ -93,7 +94,8 @@ class Held(NamedTuple):
 
 
 def held(deployment: Mapping[str, Any]) -> list[Held]:
-    """What the stack itself created, and so would delete; also what it has replaced and not deleted yet."""
+    """What the stack itself created, and so would delete; also what it has replaced and not deleted yet. What is kept isn't
+    deleted."""
     resources: list[Mapping[str, Any]] = deployment.get("resources") or []
     serving = set(_serving(resources))
     return [
@@ -108,6 +110,7 @@ def held(deployment: Mapping[str, Any]) -> list[Held]:
         for each in resources
         if each.get("id")
         and not each.get("external")
+        and not stays(each)
         and _type_of(each) in _WHAT
         and (_type_of(each) != azure_types.MANAGED_CLUSTER.token or each.get("parent") in serving)
     ]

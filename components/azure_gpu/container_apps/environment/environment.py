@@ -29,7 +29,9 @@ from azure_gpu.shared.wired import Wired, together
 CONSUMPTION = "Consumption"  # the profile without GPUs, by name and type; every environment with workload profiles has it
 # What the containers print, and what the service says about them. Source: the categories of Microsoft.App/managedEnvironments.
 LOG_CATEGORIES = ("ContainerAppConsoleLogs", "ContainerAppSystemLogs")
-
+# What replaces an environment when it changes and is Azure's to set. An environment that was taken in has them among its inputs,
+# and would be replaced because nothing here sets them. Source: the marks of azure-mgmt-appcontainers 5.1 (2026-07-01).
+SET_BY_AZURE = ("infrastructureResourceGroup", "zoneRedundant")
 
 _Wired = Wired[JobEnvironmentWiring, tuple[JobEnvironmentSpec, dict[str, str]]]
 
@@ -102,7 +104,11 @@ class JobEnvironment(pulumi.ComponentResource):
             workload_profiles=[app.WorkloadProfileArgs(name=CONSUMPTION, workload_profile_type=CONSUMPTION), *profiles],
             app_logs_configuration=app.AppLogsConfigurationArgs(destination="azure-monitor") if logs else None,
             tags=spec.context.tags(),
-            opts=pulumi.ResourceOptions(parent=self, transformations=overrides.applied(args.get("overrides"), self)),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                ignore_changes=[each for each in SET_BY_AZURE if each not in args.get("overrides", {})],
+                transformations=overrides.applied(args.get("overrides"), self),
+            ),
         )
         log_settings.declare(name, environment.id, logs, LOG_CATEGORIES, self._child)
         return environment.id
