@@ -7,6 +7,7 @@ of the same name that is made later begins at zero again.
 from collections.abc import Collection, Mapping
 from functools import cache
 
+from azure_gpu.catalog.services.container_apps import QUOTAS
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
@@ -14,13 +15,6 @@ from localazure.arm.store import Body, Resource
 from localazure.services import Services
 from localazure.weather import support_tickets
 from localazure.weather.parts import BATCH_QUOTA, ENVIRONMENT_QUOTA
-
-# By workload profile; the names are those of MicrosoftDocs/azure-docs, articles/container-apps/quota-requests.md, 2025-04-29,
-# written as `az containerapp env list-usages` writes names.
-ENVIRONMENT_QUOTAS: Mapping[str, str] = {
-    "Consumption-GPU-NC8as-T4": "ManagedEnvironmentConsumptionT4Gpus",
-    "Consumption-GPU-NC24-A100": "ManagedEnvironmentConsumptionNCA100Gpus",
-}
 
 
 def of_account(account: Resource, name: str, default: int, services: Services) -> int:
@@ -36,7 +30,7 @@ def of_account(account: Resource, name: str, default: int, services: Services) -
 
 def shortage(environment: Resource | None, profile: str, gpus: int, used: int, services: Services) -> str:
     """Why an environment of Container Apps has no GPU for a further replica, or ""."""
-    name = ENVIRONMENT_QUOTAS.get(profile)
+    name = QUOTAS.get(profile)
     if environment is None or name is None or not gpus or not services.weather.holds(ENVIRONMENT_QUOTA):
         return ""
     limit = _of_environment(environment, name, services)
@@ -59,7 +53,7 @@ def usages(environment: Resource, used: Mapping[str, int], services: Services) -
             "currentValue": used.get(profile, 0),
             "limit": _of_environment(environment, name, services),
         }
-        for profile, name in ENVIRONMENT_QUOTAS.items()
+        for profile, name in QUOTAS.items()
         if services.weather.holds(ENVIRONMENT_QUOTA)
     ]
 

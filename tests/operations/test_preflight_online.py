@@ -21,6 +21,11 @@ T4 = "Standard NCASv3_T4 Family"
 DAY = date(2026, 11, 21)
 NEED = "vm=Standard_NC4as_T4_v3*24@westeurope"
 
+NAMED: list[tuple[str, list[str]]] = [
+    ("Microsoft.Resources/resourceGroups", []),
+    ("Microsoft.App/managedEnvironments", ["eastus"]),
+]
+
 Run = Callable[..., tuple[int, dict[str, Any]]]
 
 
@@ -350,3 +355,25 @@ def test_lists_are_read_at_once(connected: EmbeddedAzure) -> None:
     assert found.missing == {}
     assert len(found.seconds) == 4
     assert all(seconds >= 0.5 for seconds in found.seconds.values())
+
+
+def test_the_gpus_of_a_job_are_a_quota_of_its_environment(connected: EmbeddedAzure, preflight: Run, tmp_path: Path) -> None:
+    jobs = {"tonight": {"expires_after": "2099-12-31", "parallelism": 2}}
+    stack_file(tmp_path, connected, team="quota", location="eastus", jobs=jobs)
+    stack = ("--stack", "mine", "--config-folder", str(tmp_path))
+    [(answer, message, fix)] = rows(preflight(*stack)[1], "quota", "jobs.tonight.gpu")
+    assert (answer, "isn't there yet" in message, "keep: true" in fix) == ("unknown", True, True)
+
+    names = [physical_name(each, ["azure-gpu", "quota", "mine", *more], subscription_id=SUBSCRIPTION) for each, more in NAMED]
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{names[0]}"
+    connected.put(group, {"location": "eastus"}, "2024-03-01")
+    profiles = [{"name": "gpu-t4", "workloadProfileType": "Consumption-GPU-NC8as-T4"}]
+    body = {"location": "eastus", "properties": {"workloadProfiles": profiles}}
+    made = connected.put(f"{group}/providers/Microsoft.App/managedEnvironments/{names[1]}", body, "2025-01-01")
+    made.raise_for_status()
+    fault(connected, "weather", "environment-quota")
+    code, report = preflight(*stack)
+    [(answer, message, fix)] = rows(report, "quota", "jobs.tonight.gpu")
+    assert (code, answer) == (1, "no quota")
+    assert message == f"jobs use up to 2 T4s at once, and the environment {names[1]} may use 0"
+    assert "request a limit of 2 for ManagedEnvironmentConsumptionT4Gpus" in fix

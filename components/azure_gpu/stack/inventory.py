@@ -5,7 +5,7 @@ asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from azure_gpu.aks.spec import GpuClusterSpec
@@ -39,6 +39,7 @@ class Name:
     arm_type: str
     name: str
     path: str
+    kept: bool = False  # an earlier end of the stack may have left what has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,16 @@ class MachinesUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentUse:
+    """GPUs of one kind that jobs use at once in one environment of Container Apps, which has a quota of its own for them."""
+
+    environment: str  # ARM id
+    profile: str  # the type of the workload profile
+    gpus: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     day: date  # at which the stack is judged
     location: str
@@ -74,6 +85,7 @@ class Inventory:
     uses: tuple[SizeUse, ...]
     system_pools: tuple[MachinesUse, ...]  # of clusters that are created
     ml_machines: tuple[MachinesUse, ...]  # of computes and managed deployments, with a fifth for the upgrades of the latter
+    environments: tuple[EnvironmentUse, ...]
     names: tuple[Name, ...]  # of what is created
     batch_account: str  # name of the account of the pools; empty where there is none
     batch_account_id: str  # ARM id of an existing one; empty where it is created
@@ -118,7 +130,9 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         ),
         system_pools=tuple(_system_pool(spec) for spec in clusters.values() if spec.existing is None),
         ml_machines=tuple(_without_gpu(plan)),
-        names=(
+        environments=tuple(_environment_uses(settings, plan)),
+        names=_with_kept(
+            plan,
             *_foundation_names(foundation),
             *_group_names(plan.container_groups),
             *_job_names(plan.jobs, [spec for spec, _ in plan.environments.values()]),
@@ -172,6 +186,27 @@ def _job_uses(settings: Settings, jobs: Mapping[str, ServerlessGpuJobSpec]) -> l
         )
         for name, spec in jobs.items()
     ]
+
+
+def _environment_uses(settings: Settings, plan: Plan) -> Iterator[EnvironmentUse]:
+    """All jobs of an environment may run at once."""
+    for region, (spec, _) in plan.environments.items():
+        names = {"resourceGroupName": plan.foundation[0].resource_group.name, "environmentName": spec.name}
+        own = azure_types.MANAGED_ENVIRONMENT.id_of(plan.context.subscription_id, names)
+        jobs = {name: job for name, job in plan.jobs.items() if settings.environment_of(name) == region}
+        for profile in sorted({job.gpu.profile_type for job in jobs.values()}):
+            of_profile = {name: job for name, job in jobs.items() if job.gpu.profile_type == profile}
+            yield EnvironmentUse(
+                environment=spec.existing.text if spec.existing else own,
+                profile=profile,
+                gpus=sum(job.parallelism for job in of_profile.values()),
+                path=f"jobs.{next(iter(of_profile))}.gpu",
+            )
+
+
+def _with_kept(plan: Plan, *names: Name) -> tuple[Name, ...]:
+    kept = {(part.azure_type.arm_type, part.name) for part in plan.kept}
+    return tuple(replace(each, kept=(each.arm_type, each.name) in kept) for each in names)
 
 
 def _pool_uses(pools: Mapping[str, BatchPoolSpec]) -> list[SizeUse]:

@@ -133,6 +133,9 @@ def names(outcomes: Outcomes, wanted: Iterable[WantedName]) -> list[Row]:
             rows.append(_missing(subject, "name", name_key(each)))
         elif outcome.value.available:
             rows.append(Row(subject=subject, check="name", answer=Answer.OK, message="the name is free"))
+        elif each.kept:
+            message = f"{outcome.value.message or 'the name is taken'}; it may be what the stack has kept, which `up` takes in"
+            rows.append(_unknown(subject, "name", message))
         else:
             rows.append(
                 Row(
@@ -239,7 +242,11 @@ def _new_account(outcomes: Outcomes, needs: Sequence[SizeUse], region: str, acco
         found = quotas.account_problems(region, accounts, outcome.value, path=needs[0].path)
         rows = _fitting(needs[:1], found, f"{accounts} of {outcome.value} Batch accounts in {region}")
     message = f"the vCPU quotas of a new Batch account in {region} are known once it is there; they can be 0"
-    return rows + [_unknown(need.path, "quota", message, "create the account, and run preflight again") for need in needs]
+    fix = (
+        "create the account by `up`, run preflight again, and request what this account lacks; `keep: true` of batch_account "
+        "keeps it when the stack is destroyed"
+    )
+    return rows + [_unknown(need.path, "quota", message, fix) for need in needs]
 
 
 def _fitting(needs: Sequence[SizeUse], found: Sequence[Problem], what: str) -> list[Row]:

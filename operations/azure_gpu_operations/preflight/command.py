@@ -89,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
             system_pools=taken.system_pools,
             ml_machines=taken.ml_machines,
             wanted_packages=taken.packages,
+            environments=taken.environments,
             batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
             stack=options.stack or "",
         )

@@ -40,6 +40,7 @@ class What(StrEnum):
     SIZES = "VM sizes"
     COMPUTE_QUOTAS = "vCPU quotas"
     BATCH_SIZES = "VM sizes of Batch"
+    ENVIRONMENT_QUOTAS = "GPU quotas of Container Apps environments"
     BATCH_ACCOUNT_QUOTA = "number of Batch accounts allowed"
     BATCH_ACCOUNTS = "Batch accounts"
     ML_SIZES = "VM sizes of Azure Machine Learning"

@@ -34,6 +34,7 @@ class WantedName(NamedTuple):
     kind: NamedKind
     name: str
     region: str  # Batch's names are unique in a region, the others' in all of Azure
+    kept: bool = False  # an earlier end of the stack may have left what has it
 
 
 class WrongNeedError(ValueError):

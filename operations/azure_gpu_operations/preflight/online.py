@@ -12,11 +12,11 @@ from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
 
 from azure_gpu.catalog.quotas import CountedUse
-from azure_gpu.catalog.size_use import Service, SizeUse
-from azure_gpu.stack.inventory import MachinesUse, PackageUse
+from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
+from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 from azure_gpu_operations.azure import sign_in
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.preflight import answers, features, lists, packages
+from azure_gpu_operations.preflight import answers, environment_quotas, features, lists, packages
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from azure_gpu_operations.preflight.needs import WantedName
 from azure_gpu_operations.preflight.rows import Row
@@ -48,6 +48,7 @@ def ask(
     system_pools: Sequence[MachinesUse] = (),
     ml_machines: Sequence[MachinesUse] = (),
     wanted_packages: Sequence[PackageUse] = (),
+    environments: Sequence[EnvironmentUse] = (),
     batch_account_id: str = "",
     stack: str = "",
     limit_seconds: float = LIMIT_SECONDS,
@@ -61,6 +62,7 @@ def ask(
     except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
         return Found(missing={"everything": f"{connection.metadata_host or 'Azure'} can't be reached: {error}"})
     login = replace(login, credential=SharedCredential(login.credential))
+    sized = [use for use in wanted if use.service in TAKES_SIZES]  # of the others, no list tells what is offered
     beside = [_counted(pool, Service.AKS) for pool in system_pools if pool.vcpus is not None]
     ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in ml_machines if each.vcpus is not None]
     all_uses = [*wanted, *(each.use for each in (*beside, *ml_beside))]
@@ -72,14 +74,16 @@ def ask(
     with_feature = features.needing(wanted)
     if with_feature:
         readers[flag] = partial(features.state, login, connection.subscription_id, retries())
+    readers |= environment_quotas.readers(login, environments)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
     rows = [
         *answers.registrations(outcomes, namespaces),
         *(answers.rights(outcomes, scope) if assigns_roles else ()),
-        *answers.offers(outcomes, wanted, as_of),
+        *answers.offers(outcomes, sized, as_of),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
         *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),
+        *environment_quotas.rows(environments, outcomes, stack),
         *answers.names(outcomes, names),
         *(packages.rows(wanted_packages, outcomes[held].value, batch_account_id, stack) if wanted_packages else ()),
     ]

@@ -12,7 +12,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.stack import inventory
-from azure_gpu.stack.inventory import MachinesUse, PackageUse
+from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 from azure_gpu_operations import planned
 from azure_gpu_operations.preflight.needs import NamedKind, WantedName
 
@@ -34,6 +34,7 @@ class Inventory:
     uses: tuple[SizeUse, ...] = ()
     system_pools: tuple[MachinesUse, ...] = ()  # of the clusters that it creates
     ml_machines: tuple[MachinesUse, ...] = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
+    environments: tuple[EnvironmentUse, ...] = ()  # of Container Apps, with the GPUs that jobs use there
     names: tuple[WantedName, ...] = ()
     namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
     batch_account: str = ""  # the name of the account that its pools are in
@@ -64,8 +65,11 @@ def _inventory(taken: inventory.Inventory) -> Inventory:
         uses=taken.uses,
         system_pools=taken.system_pools,
         ml_machines=taken.ml_machines,
+        environments=taken.environments,
         names=tuple(
-            WantedName(_KINDS[name.arm_type], name.name, taken.location) for name in taken.names if name.arm_type in _KINDS
+            WantedName(_KINDS[name.arm_type], name.name, taken.location, name.kept)
+            for name in taken.names
+            if name.arm_type in _KINDS
         ),
         namespaces=tuple(sorted(namespaces - set(providers.ALWAYS_REGISTERED))),
         batch_account=taken.batch_account,

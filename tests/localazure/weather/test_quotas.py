@@ -129,9 +129,9 @@ def usages(server: Sky, path: str) -> dict[str, int]:
 
 def test_a_new_environment_has_no_gpus_until_a_request_is_granted(rough: Sky) -> None:
     path = environment(rough, rough.group())
-    name = granted_quotas.ENVIRONMENT_QUOTAS[T4_PROFILE]
-    assert set(granted_quotas.ENVIRONMENT_QUOTAS) == set(room.QUOTAS)
-    assert usages(rough, path) == dict.fromkeys(granted_quotas.ENVIRONMENT_QUOTAS.values(), 0)
+    name = granted_quotas.QUOTAS[T4_PROFILE]
+    assert set(granted_quotas.QUOTAS) == set(room.QUOTAS)
+    assert usages(rough, path) == dict.fromkeys(granted_quotas.QUOTAS.values(), 0)
     asked(rough, ticket("westeurope", ResourceId=path, Type=name, NewLimit=2))
     rough.time.move(5)
     assert usages(rough, path)[name] == 2

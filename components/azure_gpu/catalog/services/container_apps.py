@@ -29,6 +29,13 @@ REGIONS_PAGE = Source(
 MINIMUM_SOURCE = Source(
     "hashicorp/terraform-provider-azurerm issue 31763: WorkloadProfilePropertyNotSupported", Dated.OBSERVED, date(2026, 3, 12)
 )
+QUOTAS_PAGE = Source("Microsoft Learn, container-apps/quotas", Dated.OBSERVED, date(2026, 9, 23))
+# Of the GPUs that run at once, by profile type; each belongs to one environment. The names are those of MicrosoftDocs/azure-docs,
+# articles/container-apps/quota-requests.md, 2025-04-29, written as `az containerapp env list-usages` writes names.
+QUOTAS: Mapping[str, str] = {
+    "Consumption-GPU-NC8as-T4": "ManagedEnvironmentConsumptionT4Gpus",
+    "Consumption-GPU-NC24-A100": "ManagedEnvironmentConsumptionNCA100Gpus",
+}
 
 
 class Kind(StrEnum):

@@ -1,0 +1,85 @@
+"""The GPU quotas of Container Apps: each belongs to one environment, which has to be there before more can be requested.
+
+In: what the jobs of a stack use in their environments, and who asks. Out: rows of a preflight.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from azure.core.exceptions import HttpResponseError
+
+from azure_gpu.catalog.services.container_apps import PROFILES, QUOTAS, QUOTAS_PAGE
+from azure_gpu.formats import arm_ids
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu.stack.inventory import EnvironmentUse
+from azure_gpu_operations.azure import SignIn, get_list
+from azure_gpu_operations.jobs import API_VERSION
+from azure_gpu_operations.preflight.fetching import Outcome, retries
+from azure_gpu_operations.preflight.lists import Key, What
+from azure_gpu_operations.preflight.rows import Answer, Row
+
+_NOT_FOUND = 404
+
+
+class Quotas(NamedTuple):
+    """The limits of an environment by their names in lower case; `there` False: it is still to be made."""
+
+    there: bool
+    limits: Mapping[str, int]
+
+
+def readers(login: SignIn, uses: Iterable[EnvironmentUse]) -> dict[Key, Callable[[], Any]]:
+    """One for each environment."""
+    return {_key(use): partial(_quotas, login, use.environment) for use in uses}
+
+
+def rows(uses: Iterable[EnvironmentUse], outcomes: Mapping[Key, Outcome[Any]], stack: str) -> list[Row]:
+    """One for each GPU of an environment."""
+    return [_row(use, outcomes[_key(use)].value, stack) for use in uses]
+
+
+def _key(use: EnvironmentUse) -> Key:
+    return Key(What.ENVIRONMENT_QUOTAS, use.environment.rsplit("/", 1)[-1])
+
+
+def _quotas(login: SignIn, environment: str) -> Quotas:
+    try:
+        listed = get_list(f"{environment}/usages", API_VERSION, login, retries())
+    except HttpResponseError as error:
+        if error.status_code == _NOT_FOUND:
+            return Quotas(there=False, limits={})
+        raise
+    return Quotas(there=True, limits={str(each["name"]["value"]).lower(): int(each["limit"]) for each in listed})
+
+
+def _row(use: EnvironmentUse, found: Quotas | None, stack: str) -> Row:
+    gpu, quota = PROFILES[use.profile].gpu, QUOTAS[use.profile]
+    environment = arm_ids.parse(use.environment)
+    name = environment.name if environment is not None else use.environment
+    show = f"`az containerapp env list-usages --name {name}"
+    show += f" --resource-group {environment.resource_group}`" if environment is not None else "`"
+    request = f"on the environment's Quota page in the portal, or by a support request; {show} tells when it is granted"
+
+    def row(answer: Answer, message: str, fix: str = "") -> Row:
+        return Row(subject=use.path, check="quota", answer=answer, message=message, fix=fix, source=str(QUOTAS_PAGE))
+
+    if found is None:
+        return row(Answer.UNKNOWN, f"could not be read: {_key(use)}")
+    if not found.there:
+        return row(
+            Answer.UNKNOWN,
+            f"{gpu}s are granted to one environment, and {name} isn't there yet; it may have none at first",
+            f"create it by `{COMMAND} up --stack {stack}`, run preflight again, and request what it lacks {request}; `keep: "
+            "true` of job_environment keeps it when the stack is destroyed",
+        )
+    limit = found.limits.get(quota.lower())
+    if limit is None:
+        return row(Answer.UNKNOWN, f"Azure doesn't tell how many {gpu}s the environment {name} may use ({quota})", show)
+    if limit >= use.gpus:
+        return row(Answer.OK, f"fits: {use.gpus} of {limit} {gpu}s of the environment {name}")
+    return row(
+        Answer.NO_QUOTA,
+        f"jobs use up to {use.gpus} {gpu}s at once, and the environment {name} may use {limit}",
+        f"request a limit of {use.gpus} for {quota} {request}",
+    )
