@@ -6,6 +6,7 @@ of the same run are never started twice. In a resource's `private`: `run` (its i
 """
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Mapping
 
@@ -25,6 +26,7 @@ from localazure.weather import reach
 RUN, STOPPED, FAILURES, EVENTS = "run", "stopped", "failures", "events"
 INIT_SECONDS = 30 * 60  # after which a deployment has failed: Microsoft Learn, container-instances/container-state
 _POLL_SECONDS = 0.05
+log = logging.getLogger(__name__)
 _PULL_FAILED = "ErrImagePull"  # Kubernetes' word; the service's isn't known
 
 
@@ -54,6 +56,23 @@ async def run(resource: Resource, services: Services) -> None:
         resource.private[EVENTS] = [event(name, message, services, "Warning")]
         services.store.put(resource)
         raise failed(str(error)) from error
+
+
+async def restart(resource: Resource, services: Services) -> None:
+    """Ends what runs of the group, and starts all of it again."""
+    images.check_access(resource.id.name, resource.body, services)
+    begin(resource, services)
+    await run(resource, services)
+
+
+async def restart_of_its_own_accord(resource: Resource, services: Services) -> None:
+    """The service restarts a group that nobody has stopped. What goes wrong is shown by the group and refused to nobody."""
+    if resource.private.get(STOPPED) or services.store.operation_in_progress(resource.key) is not None:
+        return
+    try:
+        await restart(resource, services)
+    except ArmError as error:
+        log.info("%s: %s", resource.key, error)
 
 
 async def until_init_containers_have_run(resource: Resource, services: Services) -> None:

@@ -141,9 +141,7 @@ class ContainerGroups(Kind):
         return Answer(status=202, work=lambda: self._start(resource, call.services))
 
     async def restart(self, resource: Resource, call: Call) -> Answer:
-        images.check_access(resource.id.name, resource.body, call.services)
-        runs.begin(resource, call.services)
-        await runs.run(resource, call.services)
+        await runs.restart(resource, call.services)
         return Answer(status=204)
 
     async def logs(self, resource: Resource, call: Call) -> Answer:

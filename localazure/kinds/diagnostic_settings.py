@@ -1,5 +1,8 @@
 """Diagnostic settings: which logs of a resource go to which workspace. Kept as they are; no log is sent.
 
+A container group is restarted by its setting: Microsoft Learn, container-instances/monitor-azure-container-instances-reference
+(2025-11-17). That one which has ended is too, and one that a user stopped isn't, is assumed.
+
 Of the types in CATEGORIES alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs, a page for each.
 Codes and sentences of the service were read in
   - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185
@@ -15,6 +18,7 @@ from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
+from localazure.kinds import container_group_runs
 from localazure.services import Services
 from localazure.weather import registrations
 
@@ -44,6 +48,7 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
         "kube-controller-manager",
         "kube-scheduler",
     ),
+    azure_types.CONTAINER_GROUP.arm_type.lower(): ("ContainerInstanceLog", "ContainerEvent"),
     azure_types.VIRTUAL_NETWORK.arm_type.lower(): ("VMProtectionAlerts",),
     azure_types.NETWORK_SECURITY_GROUP.arm_type.lower(): ("NetworkSecurityGroupEvent", "NetworkSecurityGroupRuleCounter"),
     azure_types.PUBLIC_IP_ADDRESS.arm_type.lower(): (
@@ -140,6 +145,14 @@ class DiagnosticSettings(Kind):
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"logs": [], "metrics": []}}
+
+    async def provision(self, change: Change) -> Body:
+        services = change.services
+        group = services.store.get(change.id.scope)
+        changed = change.previous is None or change.previous.properties != change.properties
+        if changed and group is not None and group.id.is_type(azure_types.CONTAINER_GROUP.arm_type):
+            await container_group_runs.restart_of_its_own_accord(group, services)
+        return {}
 
     def view(self, resource: Resource, services: Services) -> Body:
         """Every log and metric with its retention, and, but in the answer to a PUT, the metrics that nobody has asked for."""

@@ -39,10 +39,7 @@ COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
         "loginServer": f"{inputs['registryName']}.azurecr.io",
         "creationDate": "2026-11-21T08:00:00Z",
     },
-    "azure-native:operationalinsights:Workspace": lambda name, inputs: {
-        "name": inputs["workspaceName"],
-        "customerId": f"customer-id-of-{name}",
-    },
+    "azure-native:operationalinsights:Workspace": lambda _, inputs: {"name": inputs["workspaceName"]},
     "azure-native:batch:BatchAccount": lambda _, inputs: {"name": inputs["accountName"]},
     "azure-native:batch:Pool": lambda _, inputs: {"name": inputs["poolName"]},
     "azure-native:app:Job": lambda _, inputs: {"name": inputs["jobName"]},
@@ -61,7 +58,6 @@ COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
         "systemData": {"createdAt": "2026-11-20T00:00:00Z"},
     },
 }
-WORKSPACE_KEY = "workspace-key-that-nobody-may-read"
 KUBECONFIG = """
 apiVersion: v1
 kind: Config
@@ -72,7 +68,6 @@ current-context: theirs
 """
 DEPLOYER = "99999999-8888-7777-6666-555555555555"
 KEYS: dict[str, Any] = {
-    "azure-native:operationalinsights:getSharedKeys": {"primarySharedKey": WORKSPACE_KEY},
     "azure-native:authorization:getClientConfig": {"objectId": DEPLOYER, "clientId": "", "subscriptionId": "", "tenantId": ""},
     "azure-native:machinelearningservices:getOnlineEndpoint": {
         "id": "/id-of/endpoint",

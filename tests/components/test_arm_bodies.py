@@ -182,7 +182,7 @@ def declared() -> list[Registration]:
     """Every resource that the components can declare, with everything that it can hold."""
 
     def build() -> None:
-        foundation = Foundation("foundation", Wired({**EVERYTHING, "read_log_key": True}))
+        foundation = Foundation("foundation", Wired(EVERYTHING))
         stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
         ContainerGroup("train", Wired(args_of(ContainerGroupWiring, GROUP, stands_on, {"workload": "mnist"})))
         ContainerGroup("several", Wired(args_of(ContainerGroupWiring, stands_on, SEVERAL)))

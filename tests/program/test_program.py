@@ -254,12 +254,13 @@ def test_a_stack_of_machine_learning_exports_what_is_in_it_by_name() -> None:
     assert exported["hourly_cost"].keys() == exported["idle_cost"].keys() == {"workshop", "digits", "gpu"}
 
 
-@pytest.mark.parametrize(("work", "reads"), [("jobs", 0), ("container_groups", 1)])
-def test_the_key_of_the_log_workspace_is_read_for_container_groups_alone(work: str, reads: int) -> None:
+@pytest.mark.parametrize("work", ["jobs", "container_groups"])
+def test_logs_go_to_the_workspace_by_settings_and_nobody_reads_its_key(work: str) -> None:
     part = {"image": "python:3.11", "expires_after": "2099-12-31"}
     recorded = run({"foundation": {"log_workspace": "create"}, work: {"one": part}})
-    assert len(recorded.of_type("azure-native:operationalinsights:Workspace")) == 1
-    assert len(recorded.lookups) == reads
+    [setting] = recorded.of_type("azure-native:monitor:DiagnosticSetting")
+    assert setting.inputs["workspaceId"] == "/id-of/foundation-logs"
+    assert recorded.lookups == []
 
 
 def test_a_tag_says_the_date_only_where_the_settings_do() -> None:

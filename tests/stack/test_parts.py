@@ -56,7 +56,10 @@ def test_a_secret_is_nowhere_in_plain_text(azure: EmbeddedAzure, make_stack: Mak
     assert done.returncode == 0, done.stdout + done.stderr
     preview = stack.pulumi("preview", "--diff")
     group = azure.get(stack.outputs()["container_groups"]["adder"], "2023-05-01").json()
-    key = azure.post(_workspace(stack.exported()) + "/sharedKeys", "2023-09-01").json()["primarySharedKey"]
+    workspace = _workspace(stack.exported())
+    setting = azure.get(f"{group['id']}/providers/Microsoft.Insights/diagnosticSettings/logs", "2021-05-01-preview").json()
+    assert setting["properties"]["workspaceId"].lower() == workspace.lower(), "its logs go there without the key"
+    key = azure.post(f"{workspace}/sharedKeys", "2023-09-01").json()["primarySharedKey"]
     for what, text in {
         "state": json.dumps(stack.exported()),
         "output": done.stdout + done.stderr,

@@ -66,7 +66,6 @@ def _by_number(value: Any, numbers: dict[str, int]) -> Any:
     text = json.dumps(value).replace(DEPLOYER, stand_ins.DEPLOYER)
     text = re.sub(r"/id-of/([\w.-]+)", lambda found: _id(found, numbers), text)
     text = re.sub(r"(principal|client)-of-([\w.-]+)", lambda found: _of(found, numbers), text)
-    text = re.sub(r"customer-id-of-([\w.-]+)", lambda found: _customer(found, numbers), text)
     return json.loads(text)
 
 
@@ -78,7 +77,3 @@ def _of(found: re.Match[str], numbers: dict[str, int]) -> str:
     if found[2] in numbers:
         return f"{found[1]}-of-{numbers[found[2]]:06}"
     return stand_ins.principal_of(found[2]) if found[1] == "principal" else found[0]
-
-
-def _customer(found: re.Match[str], numbers: dict[str, int]) -> str:
-    return stand_ins.id_of(numbers[found[1]]) if found[1] in numbers else stand_ins.log_workspace_of(found[1])

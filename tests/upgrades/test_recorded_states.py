@@ -39,6 +39,8 @@ def test_a_record_holds_nothing_of_the_machine_that_made_it(name: str) -> None:
     assert json.loads(text)["state"]["resources"] != []
 
 
+GROUPS_WITH_LOGS = ("add", "gpucontainergroup", "gpucontainergrouprm", "ours", "tensorflow-check", "theirs", "Train_A")
+_GROUP = "azuregpu:index:ContainerGroup$azure-native"
 # What the program declares since the states were recorded.
 ADDED = {
     # Blobs that were deleted or overwritten can be had back, unless `protect_data` is false.
@@ -48,6 +50,9 @@ ADDED = {
     "agentPoolProfiles[0].orchestratorVersion",
     # Deployments of endpoints that speak as the stack's identity write metrics.
     "create azuregpu:index:MlWorkspace$azure-native:authorization:RoleAssignment::ml-metrics-role",
+    # Container groups send their logs by a diagnostic setting; the workspace's key goes, by an update in place.
+    *(f"create {_GROUP}:monitor:DiagnosticSetting::{each}-logs" for each in GROUPS_WITH_LOGS),
+    *(f"update {_GROUP}:containerinstance:ContainerGroup::{each}-group: diagnostics" for each in GROUPS_WITH_LOGS),
     # Images are built by deployments; the records of runs go. Images keep their tags.
     *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
     *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in Workload),

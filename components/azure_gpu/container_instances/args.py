@@ -82,6 +82,9 @@ class ContainerGroupSettings(ContainerBasics, NetworkSettings):
     """Registries that ask for a name and a password. The stack's own is pulled from as the stack's identity. Default: none."""
     restart_policy: NotRequired[RestartPolicyName]
     """What happens when a container ends. Default: OnFailure, because what runs here is a job that ends."""
+    send_logs: NotRequired[bool]
+    """Whether the logs go to the log workspace, where there is one. Azure restarts a new group once, when its diagnostic setting
+    is created: false is for what must not start twice; `az container logs` shows its logs. Default: true."""
     os_type: NotRequired[OsTypeName]
     """Operating system. Default: Linux."""
     zones: NotRequired[Sequence[str]]

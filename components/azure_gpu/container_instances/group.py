@@ -17,7 +17,7 @@ from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGrou
 from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
 from azure_gpu.foundation import common
-from azure_gpu.shared import overrides, patience, renewal
+from azure_gpu.shared import log_settings, overrides, patience, renewal
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
@@ -29,6 +29,12 @@ from azure_gpu.shared.wired import Wired, together
 # pulumi/pulumi-azure-native issue 918.
 REPLACING = ["containers[*].resources", "location", "osType", "restartPolicy", "subnetIds", "zones"]
 REPLACING_WITHOUT_PATH = ["the number of containers, without those that run before the others"]
+
+# What the containers print, and what the service says about them, in tables of the same names: Microsoft Learn, azure-monitor,
+# supported-logs/microsoft-containerinstance-containergroups-logs; the built-in policy 41ebf9df-66cb-48e9-a8d0-98afb4e150ce
+# (Azure/azure-policy) sends both. No key of the workspace is needed: container-instances-log-analytics (2026-07-25). The setting
+# restarts the group: monitor-azure-container-instances-reference (2025-11-17).
+LOG_CATEGORIES = ("ContainerInstanceLog", "ContainerEvent")
 
 
 _Wired = Wired[ContainerGroupWiring, ContainerGroupSpec]
@@ -83,7 +89,6 @@ class ContainerGroup(pulumi.ComponentResource):
             volumes=inputs.volumes(spec.volumes),
             identity=inputs.identity(wiring),
             image_registry_credentials=inputs.credentials(spec, wiring),
-            diagnostics=inputs.diagnostics(wiring.get("logs")),
             ip_address=inputs.address(spec.network),
             dns_config=inputs.dns_config(spec.network),
             subnet_ids=_subnets(spec),
@@ -100,6 +105,8 @@ class ContainerGroup(pulumi.ComponentResource):
                 hooks=patience.hooks(self),
             ),
         )
+        if spec.said.get("send_logs", True):
+            log_settings.declare(name, self.group.id, wiring.get("logs"), LOG_CATEGORIES, pulumi.ResourceOptions(parent=self))
         self.group_id = self.group.id
         self.group_name = self.group.name.apply(lambda name: name or "")
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
@@ -128,11 +135,7 @@ class ContainerGroup(pulumi.ComponentResource):
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
     """What a program describes."""
-    wired = common.take(ContainerGroup, name, ContainerGroupArgs, given, opts)
-    logs = wired.args.get("logs")
-    if logs is not None and "workspace_key" not in logs:
-        wired.args["logs"] = common.with_key(logs, wired.asked_by, wired.args["stack"]["subscription_id"])
-    return wired
+    return common.take(ContainerGroup, name, ContainerGroupArgs, given, opts)
 
 
 def _decided(name: str, wired: _Wired) -> ContainerGroupSpec:
@@ -140,7 +143,7 @@ def _decided(name: str, wired: _Wired) -> ContainerGroupSpec:
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
-    wired.refuse([*stack_problems, *problems, *inputs.missing(spec, args, context.path("container_groups", name))])
+    wired.refuse([*stack_problems, *problems, *inputs.missing(spec, args)])
     return spec
 
 

@@ -18,7 +18,7 @@ from azure_gpu.container_instances.network import Network, NetworkSpec
 from azure_gpu.container_instances.probes import ProbeSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.container_instances.volumes import AzureFileArgs, GitRepoArgs, VolumeArgs
-from azure_gpu.shared.context import LogsArgs, RegistryArgs, Surroundings
+from azure_gpu.shared.context import RegistryArgs, Surroundings
 from azure_gpu.shared.workloads import not_built
 
 
@@ -50,25 +50,15 @@ def init_container(spec: InitContainerSpec, around: Surroundings) -> containerin
     )
 
 
-def missing(spec: ContainerGroupSpec, around: Surroundings, path: str) -> list[Problem]:
-    """What the group at `path` needs of its surroundings and doesn't find there."""
+def missing(spec: ContainerGroupSpec, around: Surroundings) -> list[Problem]:
+    """What the group needs of its surroundings and doesn't find there."""
     images = _workload_images(around)
     every: Sequence[InitContainerSpec] = [*spec.init_containers, *spec.containers]
-    problems = [
+    return [
         not_built(container.workload, images, f"{container.path}.workload")
         for container in every
         if container.workload is not None and container.workload not in images
     ]
-    if "logs" in around and "workspace_key" not in around["logs"]:
-        problems.append(
-            Problem(
-                path=path,
-                message="a container group sends its logs with the shared key of the workspace alone, and the key isn't there",
-                allowed="logs with workspace_key, or no logs",
-                fix="give the foundation read_log_key",
-            )
-        )
-    return problems
 
 
 def _image(spec: InitContainerSpec, around: Surroundings) -> pulumi.Input[str]:
@@ -201,16 +191,3 @@ def credentials(spec: ContainerGroupSpec, around: Surroundings) -> list[containe
 def _is_from(registry: RegistryArgs, spec: InitContainerSpec) -> bool:
     # A login server is `name.azurecr.io`, or `name-<hash>.azurecr.io` where the registry's own name may be taken elsewhere.
     return spec.image is None or spec.image.registry.split(".")[0].split("-")[0] == registry["name"].lower()
-
-
-def diagnostics(logs: LogsArgs | None) -> containerinstance.ContainerGroupDiagnosticsArgs | None:
-    """Logs to the workspace. With a key, an exception to identities over keys: the service takes nothing else."""
-    if logs is None or "workspace_key" not in logs:
-        return None
-    return containerinstance.ContainerGroupDiagnosticsArgs(
-        log_analytics=containerinstance.LogAnalyticsArgs(
-            workspace_id=logs["workspace_id"],
-            workspace_key=logs["workspace_key"],
-            log_type=containerinstance.LogAnalyticsLogType.CONTAINER_INSTANCE_LOGS,
-        )
-    )

@@ -96,7 +96,5 @@ class FoundationWiring(FoundationSettings, _Workloads):
 
     stack: StackArgs
     """What all components of the stack share."""
-    read_log_key: NotRequired[bool]
-    """Plain: true reads the shared key of `log_workspace`, which container groups need and nothing else does. Default: false."""
     write_blobs: NotRequired[bool]
     """Plain: true gives the identity the role Storage Blob Data Contributor on the storage account. Default: false."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NotRequired, cast
 
 import pulumi
-from pulumi_azure_native import containerregistry, managedidentity, operationalinsights
+from pulumi_azure_native import containerregistry, managedidentity
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
@@ -16,7 +16,6 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import existing
 from azure_gpu.shared.context import ComponentOfProgram, LogsArgs, RegistryArgs, StorageArgs, Surroundings, known
-from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around, Described, OwnerArgs, describe, location_of, stack_of, wired
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.wired import Wired
@@ -138,14 +137,8 @@ def _registry(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surro
     return cast(Surroundings, {"registry": RegistryArgs(name=name, id=given, server=found.login_server, workload_images={})})
 
 
-def _logs(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
-    parts = existing.parts(given)
-    found = operationalinsights.get_workspace_output(
-        resource_group_name=parts.apply(lambda each: each.resource_group),
-        workspace_name=parts.apply(lambda each: each.name),
-        opts=asked_by,
-    )
-    return cast(Surroundings, {"logs": LogsArgs(workspace_arm_id=given, workspace_id=found.customer_id)})
+def _logs(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Surroundings:
+    return cast(Surroundings, {"logs": LogsArgs(workspace_arm_id=given)})
 
 
 def _storage(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Surroundings:
@@ -167,16 +160,3 @@ _PARTS = {
     "log_workspace_id": _Part(azure_types.LOG_WORKSPACE, _logs),
     "storage_account_id": _Part(azure_types.STORAGE_ACCOUNT, _storage),
 }
-
-
-def with_key(logs: LogsArgs, asked_by: AskedBy, own: str) -> LogsArgs:
-    """The log workspace with its key, which container groups send logs with and nothing else."""
-    plain = _plain(logs["workspace_arm_id"])
-    unreachable = plain is not None and bool(asked_by.unreachable(plain, own, ""))
-    parts = existing.parts(logs["workspace_arm_id"])
-    keys = operationalinsights.get_shared_keys_output(
-        resource_group_name=parts.apply(lambda each: each.resource_group),
-        workspace_name=parts.apply(lambda each: each.name),
-        opts=asked_by.opts if unreachable else asked_by.at(plain, own),
-    )
-    return {**logs, "workspace_key": pulumi.Output.secret(keys.primary_shared_key)}

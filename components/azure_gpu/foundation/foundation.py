@@ -107,7 +107,6 @@ class Foundation(pulumi.ComponentResource):
         self._args = wiring
         self._spec = spec
         self._image_tags = found.image_tags
-        self._asked_by = wired.asked_by
         self._child = pulumi.ResourceOptions(parent=self)
         self._again = patience.hooks(self) if self._spec.workloads else None
         self.resource_group_name = self._resource_group()
@@ -277,10 +276,9 @@ class Foundation(pulumi.ComponentResource):
         return build, f"{workload}:{tag}"
 
     def _log_workspace(self, part: Part, found: operationalinsights.GetWorkspaceResult | None) -> pulumi.Output[str]:
-        """ARM id. Adds the workspace to the surroundings, and its key where something knows no other way to send logs."""
-        if found and part.existing:
-            workspace_id, customer_id = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.customer_id)
-            name, group = pulumi.Output.from_input(part.name), pulumi.Output.from_input(part.existing.resource_group)
+        """ARM id. Adds the workspace to the surroundings."""
+        if found:
+            workspace_id = pulumi.Output.from_input(found.id)
         else:
             workspace = operationalinsights.Workspace(
                 f"{self._name}-logs",
@@ -292,16 +290,8 @@ class Foundation(pulumi.ComponentResource):
                 tags=self._spec.context.tags(),
                 opts=self._with("log_workspace"),
             )
-            workspace_id, customer_id, name = workspace.id, workspace.customer_id, workspace.name
-            group = self.resource_group_name
-        logs = LogsArgs(workspace_arm_id=workspace_id, workspace_id=customer_id)
-        if self._spec.read_log_key:
-            elsewhere = self._asked_by.provider_at(part.existing, self._spec.context.subscription_id)
-            keys = operationalinsights.get_shared_keys_output(
-                workspace_name=name, resource_group_name=group, opts=pulumi.InvokeOptions(parent=self, provider=elsewhere)
-            )
-            logs["workspace_key"] = pulumi.Output.secret(keys.primary_shared_key)
-        self.surroundings["logs"] = logs
+            workspace_id = workspace.id
+        self.surroundings["logs"] = LogsArgs(workspace_arm_id=workspace_id)
         return workspace_id
 
     def _storage(self, part: Part, principal_id: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -33,7 +33,6 @@ class FoundationSpec:
     workloads: tuple[Workload, ...]
     image_source: str
     assign_roles: bool
-    read_log_key: bool
     write_blobs: bool
 
     @property
@@ -83,7 +82,6 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         workloads=tuple(Workload(workload) for workload in args.get("workloads", [])),
         image_source=args.get("image_source", ""),
         assign_roles=args.get("assign_roles", True),
-        read_log_key=args.get("read_log_key", False),
         write_blobs=args.get("write_blobs", False),
     )
     return spec, [*problems, *_group_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]

@@ -75,11 +75,7 @@ class LogsArgs(TypedDict):
     """A Log Analytics workspace that containers send their logs to."""
 
     workspace_arm_id: pulumi.Input[str]
-    """Wired: its ARM id, for services that send logs by their own right."""
-    workspace_id: pulumi.Input[str]
-    """Wired: the workspace's own GUID, which Azure calls customer id; no ARM id."""
-    workspace_key: NotRequired[pulumi.Input[str]]
-    """Wired: a shared key of the workspace; secret. Container groups send logs with nothing else. Default: none."""
+    """Wired: its ARM id. Services send logs by their own right, without a key of the workspace."""
 
 
 class StorageArgs(TypedDict):

@@ -188,7 +188,6 @@ def _arguments(
         **cast(FoundationSettings, file.get("foundation", {})),
         stack=stack,
         workloads=_workloads(file),
-        read_log_key=bool(groups),
         write_blobs=any(key in file for key in _WRITE_BLOBS) or _pods_have_an_identity(file, clusters),
     )
     if "image_source" in file:

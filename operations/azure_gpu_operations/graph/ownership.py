@@ -115,8 +115,6 @@ class Ownership:
             self._aliases[stand_ins.server_of(parsed.name).lower()] = key
         elif token == kinds.IDENTITY:
             self._aliases[stand_ins.principal_of(parsed.name).lower()] = key
-        elif token == kinds.LOGS:
-            self._aliases[stand_ins.log_workspace_of(parsed.name).lower()] = key
 
     def _add_resource_group(self, resource: Resource) -> None:
         """One that exists is known by its name only."""

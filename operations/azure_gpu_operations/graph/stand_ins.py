@@ -108,7 +108,6 @@ def answer(token: str, args: dict[str, Any], location: str, subscription: str) -
     kubeconfig = base64.b64encode(_KUBECONFIG.encode()).decode()
     known: dict[str, dict[str, Any]] = {
         "getClientConfig": {"objectId": DEPLOYER, "clientId": "", "subscriptionId": "", "tenantId": ""},
-        "getSharedKeys": {"primarySharedKey": "key"},
         "getManagedCluster": {
             "oidcIssuerProfile": {"enabled": True, "issuerURL": "https://issuer.example/"},
             "identityProfile": {"kubeletidentity": {"objectId": kubelet_of(str(args.get("resourceName", "")))}},
@@ -119,7 +118,6 @@ def answer(token: str, args: dict[str, Any], location: str, subscription: str) -
         },
         "getUserAssignedIdentity": _identity(args),
         "getRegistry": {"loginServer": server_of(str(args.get("registryName", "")))},
-        "getWorkspace": {"customerId": log_workspace_of(str(args.get("workspaceName", "")))},
     }
     named = next((str(value) for key, value in args.items() if key.endswith("Name") and key != "resourceGroupName"), "")
     azure_type = BY_TOKEN.get(token.replace(":get", ":"))
@@ -136,11 +134,6 @@ def _identity(args: dict[str, Any]) -> dict[str, Any]:
 def principal_of(identity: str) -> str:
     """The principal of an identity that exists, by its name."""
     return f"principal of {identity}"
-
-
-def log_workspace_of(name: str) -> str:
-    """By what a log workspace that exists is named to those that log to it."""
-    return f"workspace {name}"
 
 
 def look_ups() -> LookUps:

@@ -12,10 +12,11 @@ from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
-from tests.components.recording import KEYS, PROJECT, STACK, WORKSPACE_KEY, declare, readable
+from tests.components.recording import KEYS, PROJECT, STACK, declare, readable
 from tests.components.settings_of import STACK_ARGS
 
 GROUP = "azure-native:containerinstance:ContainerGroup"
+SETTING = "azure-native:monitor:DiagnosticSetting"
 WITHOUT_IMAGE: ContainerGroupWiring = {"stack": STACK_ARGS, "resource_group_name": "group"}
 ARGS: ContainerGroupWiring = {**WITHOUT_IMAGE, "image": "python:3.11"}
 MOUNTS: dict[str, MountArgs] = {"files": {"path": "/files"}, "share": {"path": "/share"}}
@@ -41,31 +42,26 @@ def test_the_engine_is_told_what_the_service_cannot_change_in_place() -> None:
     assert not [path for path in registration.replace_on_changes if "image" in path or "tags" in path or "environment" in path]
 
 
-def test_a_secret_variable_and_the_workspace_key_are_secret_all_the_way() -> None:
-    args: ContainerGroupWiring = {
-        **ARGS,
-        "secret_environment": {"TOKEN": "hunter2"},
-        "logs": {"workspace_arm_id": "/workspace", "workspace_id": "customer", "workspace_key": "in the clear"},
-    }
-
-    def build() -> None:
-        foundation = Foundation(
-            "foundation", Wired({"stack": STACK_ARGS, "log_workspace": {"create": True}, "read_log_key": True})
-        )
-        ContainerGroup("one", Wired({**args, **foundation.surroundings}))
-
-    recorded = declare(build)
+def test_a_secret_variable_is_secret_all_the_way() -> None:
+    recorded = declare(lambda: ContainerGroup("one", Wired({**ARGS, "secret_environment": {"TOKEN": "hunter2"}})))
     wire = [recorded.one(GROUP).wire, *recorded.outputs.values()]
     assert recorded.one(GROUP).inputs["containers"][0]["environmentVariables"] == [{"name": "TOKEN", "secureValue": "hunter2"}]
-    assert recorded.one(GROUP).inputs["diagnostics"]["logAnalytics"]["workspaceKey"] == WORKSPACE_KEY
     assert "hunter2" not in readable(wire)
-    assert WORKSPACE_KEY not in readable(wire)
 
 
-def test_logs_without_the_key_that_a_group_needs_are_refused_and_never_left_out() -> None:
-    args: ContainerGroupWiring = {**ARGS, "logs": {"workspace_arm_id": "/workspace", "workspace_id": "customer"}}
-    with pytest.raises(Refused, match=r"container_groups\.one: .*shared key.*fix: give the foundation read_log_key"):
-        declare(lambda: ContainerGroup("one", Wired(args)))
+def test_logs_go_to_the_workspace_by_a_diagnostic_setting_and_without_a_key() -> None:
+    def build(args: ContainerGroupWiring) -> None:
+        foundation = Foundation("foundation", Wired({"stack": STACK_ARGS, "log_workspace": {"create": True}}))
+        ContainerGroup("one", Wired({**args, **foundation.surroundings}))
+
+    recorded = declare(lambda: build(ARGS))
+    assert recorded.lookups == []
+    assert "diagnostics" not in recorded.one(GROUP).inputs
+    setting = recorded.one(SETTING).inputs
+    assert (setting["resourceUri"], setting["workspaceId"]) == ("/id-of/one-group", "/id-of/foundation-logs")
+    assert [each["category"] for each in setting["logs"]] == ["ContainerInstanceLog", "ContainerEvent"]
+    assert declare(lambda: build({**ARGS, "send_logs": False})).of_type(SETTING) == []
+    assert declare(lambda: ContainerGroup("one", Wired(ARGS))).of_type(SETTING) == []
 
 
 def test_variables_have_one_order_however_they_are_written() -> None:

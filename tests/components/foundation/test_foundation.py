@@ -11,7 +11,7 @@ from azure_gpu.foundation.spec import resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
-from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, WORKSPACE_KEY, declare, readable
+from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, declare
 from tests.components.settings_of import STACK_ARGS
 
 EVERYTHING: FoundationWiring = {
@@ -36,17 +36,10 @@ def test_two_foundations_in_one_program_share_no_urn(preview: bool) -> None:
     assert len(urns) == len(set(urns)) == 22
 
 
-def test_the_key_of_the_log_workspace_is_read_once_and_never_in_plain_text() -> None:
-    args: FoundationWiring = {**EVERYTHING, "read_log_key": True}
-    recorded = declare(lambda: Foundation("one", Wired(args)))
-    assert [token for token, _ in recorded.lookups] == ["azure-native:operationalinsights:getSharedKeys"]
-    assert WORKSPACE_KEY not in readable([*(one.wire for one in recorded.registrations), *recorded.outputs.values()])
-
-
-def test_nobody_reads_the_key_of_the_log_workspace_unless_it_is_asked_for() -> None:
+def test_nobody_reads_a_key_of_the_log_workspace() -> None:
     made: list[Foundation] = []
     assert declare(lambda: made.append(Foundation("one", Wired(EVERYTHING)))).lookups == []
-    assert made[0].surroundings.get("logs", {}).keys() == {"workspace_arm_id", "workspace_id"}
+    assert made[0].surroundings.get("logs", {}).keys() == {"workspace_arm_id"}
 
 
 def test_outputs_are_what_the_class_says() -> None:

@@ -197,7 +197,7 @@ def test_a_stack_without_an_identity_gives_the_endpoint_one() -> None:
 
 
 def test_logs_go_where_the_stack_has_a_workspace_for_them_unless_nobody_wants_them() -> None:
-    logs = {"workspace_arm_id": "/logs", "workspace_id": "guid"}
+    logs = {"workspace_arm_id": "/logs"}
     recorded = declared(surroundings=stands_on(logs=logs), **TWO)
     assert [each["category"] for each in recorded.one(LOGS).inputs["logs"]] == [
         "AmlOnlineEndpointTrafficLog",

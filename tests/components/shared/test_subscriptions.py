@@ -69,7 +69,6 @@ def test_what_a_stack_has_elsewhere_is_looked_up_there_with_the_login_of_the_con
         "getUserAssignedIdentity",
         "getRegistry",
         "getWorkspace",
-        "getSharedKeys",
         "getStorageAccount",
         "getBatchAccount",
     ):

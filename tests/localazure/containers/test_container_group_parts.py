@@ -133,6 +133,35 @@ def test_zones_spot_and_diagnostics_are_taken(azure: EmbeddedAzure, registry: Re
     assert refusal(azure, group, inbound, "four")[1]["code"] == "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"
 
 
+def test_a_diagnostic_setting_restarts_the_group_once(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    workspace = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs"
+    azure.put(workspace, {"location": "westeurope"}, "2023-09-01").raise_for_status()
+    body = group_body(registry, shell(hello_reference, "echo began; exec sleep 600"))
+    create(azure, group, "one", body)
+    setting = f"{group_path(group, 'one')}/providers/Microsoft.Insights/diagnosticSettings/logs"
+    logs_to = [{"category": each, "enabled": True} for each in ("ContainerInstanceLog", "ContainerEvent")]
+
+    def began() -> str:
+        return container_view(show(azure, group, "one"))["currentState"]["startTime"]
+
+    def put(categories: list[dict[str, Any]]) -> int:
+        wanted = {"properties": {"workspaceId": workspace, "logs": categories}}
+        return azure.put(setting, wanted, "2021-05-01-preview").status_code
+
+    first = began()
+    assert put(logs_to) == 200
+    second = began()
+    assert second > first
+    assert put(logs_to) == 200
+    assert began() == second
+    azure.post(f"{group_path(group, 'one')}/stop", GROUP).raise_for_status()
+    assert put(logs_to[:1]) == 200
+    assert group_state(show(azure, group, "one")) == "Stopped"
+    assert put([{"category": "ServiceLog", "enabled": True}]) == 400
+
+
 # Through Microsoft's SDK
 
 
