@@ -25,14 +25,13 @@ from azure_gpu.formats.dockerfile import (
     Workdir,
     substitute,
 )
-from localazure.containers import machine, run_lines
+from localazure.containers import base_images, machine, run_lines
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.environments import Environments, Requirements
 from localazure.containers.image_tree import CopyError, ImageTree
 
 _COPY_FLAGS = ("--chown=", "--chmod=", "--link")
-_PLAIN_BASES = frozenset({"docker.io/nvidia/cuda", "docker.io/library/ubuntu", "docker.io/library/debian"})
-_PYTHON_BASE = "docker.io/library/python"
+_PLAIN_BASES = frozenset({base_images.CUDA, "docker.io/library/ubuntu", "docker.io/library/debian"})
 
 
 @dataclass(slots=True)
@@ -101,9 +100,10 @@ class Builder:
         reference = image_reference.parse(image)
         if reference is None:
             raise BuildFailedError(step, image_reference.check(image, "FROM")[0].message)
-        if reference.name == _PYTHON_BASE:
+        name = base_images.on_docker_hub(reference.name)
+        if name == base_images.PYTHON:
             return Built(tree, python=_python_version(reference.tag, step))
-        if reference.name in _PLAIN_BASES:
+        if name in _PLAIN_BASES:
             return Built(tree)
         known = ", ".join(
             ("python:3.*", *sorted(name.removeprefix("docker.io/").removeprefix("library/") for name in _PLAIN_BASES))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from azure_gpu.formats.image_reference import ImageReference
 from localazure import apps, containers
+from localazure.containers import base_images
 from localazure.containers.images import Image
 from localazure.kinds import article_images
 from localazure.services import Services
 
 QUICKSTART = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # what stands for a job that has no image yet
 HELLO_WORLD = "mcr.microsoft.com/azuredocs/aci-helloworld"  # any tag
-PYTHON = "docker.io/library/python"  # any tag that names a version
 SYSTEMS: Mapping[str, str] = {  # any tag; what each is built from: their shell is this machine's
     "docker.io/library/alpine": "debian:stable-slim",
     "docker.io/library/busybox": "debian:stable-slim",
@@ -22,7 +22,15 @@ SYSTEMS: Mapping[str, str] = {  # any tag; what each is built from: their shell 
     "docker.io/library/ubuntu": "ubuntu:24.04",
 }
 KNOWN = ", ".join(
-    sorted({*article_images.WORKLOADS, QUICKSTART, HELLO_WORLD, f"{PYTHON}:3.*", *(name.rsplit("/", 1)[1] for name in SYSTEMS)})
+    sorted(
+        {
+            *article_images.WORKLOADS,
+            QUICKSTART,
+            HELLO_WORLD,
+            f"{base_images.PYTHON}:3.*",
+            *(name.rsplit("/", 1)[1] for name in SYSTEMS),
+        }
+    )
 )
 
 
@@ -31,7 +39,7 @@ def is_public(reference: ImageReference) -> bool:
     return (
         str(reference) in article_images.WORKLOADS
         or str(reference) == QUICKSTART
-        or reference.name in (HELLO_WORLD, PYTHON, *SYSTEMS)
+        or base_images.on_docker_hub(reference.name) in (HELLO_WORLD, base_images.PYTHON, *SYSTEMS)
     )
 
 
@@ -43,9 +51,10 @@ def context_of(reference: ImageReference, services: Services) -> Path:
         return Path(apps.__file__).parent / "quickstart"
     if reference.name == HELLO_WORLD:
         return Path(containers.__file__).parent / "samples" / "aci-helloworld"
-    if reference.name == PYTHON:
+    name = base_images.on_docker_hub(reference.name)
+    if name == base_images.PYTHON:  # any tag that names a version
         return _written(f"python-{reference.tag or 'digest'}", str(reference), "python3", services)
-    return _written(reference.name.rsplit("/", 1)[1], SYSTEMS[reference.name], "/bin/sh", services)
+    return _written(name.rsplit("/", 1)[1], SYSTEMS[name], "/bin/sh", services)
 
 
 async def built(reference: ImageReference, context: Path, log: Path, services: Services) -> Image:

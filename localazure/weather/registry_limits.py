@@ -36,9 +36,12 @@ def check_bases(context: Path, dockerfile: str, arguments: dict[str, str], servi
     file = context / dockerfile
     parsed, problems = dockerfiles.parse(file.read_text(encoding="utf-8") if file.is_file() else "", dockerfile)
     known = {one.name: arguments.get(one.name, one.default or "") for one in parsed.arguments} if not problems else {}
+    before = {"scratch"}
     for stage in parsed.stages if not problems else ():
-        image = image_reference.parse(dockerfiles.substitute(stage.start.image, known))
-        if image is not None and image.registry == DOCKER_HUB and image.name not in ("docker.io/library/scratch",):
+        base = dockerfiles.substitute(stage.start.image, known)
+        image = image_reference.parse(base) if base.lower() not in before else None
+        before.add(stage.start.name)
+        if image is not None and image.registry == DOCKER_HUB:
             # MicrosoftLearning/mslearn-azure-ai issue 125
             raise BuildFailedError(
                 f"line {stage.start.line}: FROM {stage.start.image}",

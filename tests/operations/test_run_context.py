@@ -68,7 +68,7 @@ def test_a_scripts_dockerfile_installs_runs_as_nobody_and_can_be_read() -> None:
     text = script().files["Dockerfile"].decode()
     parsed, problems = dockerfile.parse(text)
     assert problems == []
-    assert parsed.stages[0].start.image == "python:3.11-slim"
+    assert parsed.stages[0].start.image == "mcr.microsoft.com/mirror/docker/library/python:3.11-slim"
     assert parsed.stages[0].instructions[-1] == dockerfile.Entrypoint(10, ("python", "/app/train.py"))
     assert "USER 10001" in text
     assert "pip install --no-cache-dir --root-user-action=ignore -r requirements.txt" in text

@@ -32,7 +32,7 @@ def test_a_scripts_environment_stays_when_the_script_changes_and_goes_when_its_r
     first = plan.image_context(SCRIPT)
     assert first.image == plan.image_context(other).image != plan.image_context(needs_more).image
     assert set(first.files) == {"Dockerfile", "requirements.txt"}
-    assert first.files["Dockerfile"].startswith(b"FROM python:3.11-slim\n")
+    assert first.files["Dockerfile"].startswith(f"FROM {BASE_IMAGE}\n".encode())
     assert b"pip install" in first.files["Dockerfile"]
     plain = plan.image_context(of_script("a.py", "1\n", "", "me/base:1"))
     assert plain.files["Dockerfile"].startswith(b"FROM me/base:1\n")

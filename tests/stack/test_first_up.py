@@ -11,6 +11,8 @@ from tests.support.embedded import EmbeddedAzure, until
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 WEATHER = (
+    "docker-hub-limit",
+    "registry-error",
     "new-principals",
     "pool-conflicts",
     "pool-count",
@@ -20,12 +22,16 @@ WEATHER = (
     "wildcard-reviews",
 )
 GPU = "Standard_NC4as_T4_v3"
+_GROUP = {"image": "mcr.microsoft.com/mirror/docker/library/python:3.11-slim"}  # as the group of the stack dev has
 CONFIG: dict[str, Any] = {
     "team": "tests",
     "location": "eastus",
-    "foundation": dict.fromkeys(["resource_group", "identity", "registry"], "create"),
+    "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace"], "create"),
     # Its image is pulled by a role of seconds ago.
-    "container_groups": {"adder": {"workload": "vector_add", "cpu": 1, "memory_in_gb": 1.5, "restart_policy": "Never"}},
+    "container_groups": {
+        "adder": {"workload": "vector_add", "cpu": 1, "memory_in_gb": 1.5, "restart_policy": "Never"},
+        "python": {**_GROUP, "command": ["python3", "-c", "print('up')"], "cpu": 1, "memory_in_gb": 1, "restart_policy": "Never"},
+    },
     # Two pools, which AKS changes one at a time; what is put onto the cluster needs a role of seconds ago.
     "clusters": {
         "gpu": {
@@ -58,8 +64,8 @@ def test_groups_and_clusters_come_up_at_the_first_try(
     pools = own_azure.get(f"{outputs['clusters']['gpu']}/agentPools", "2025-09-01").json()["value"]
     of_mode = {each["properties"]["mode"]: each["properties"]["count"] for each in pools}
     assert of_mode == {"System": 2, "User": 0}, "no node of a GPU starts by itself"
-    group = outputs["container_groups"]["adder"]
-    until(lambda: _state(own_azure, group) == "Succeeded", "the group has added its vectors")
+    for name, group in outputs["container_groups"].items():
+        until(lambda group=group: _state(own_azure, group) == "Succeeded", f"{name} has run")
 
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
     again = stack.pulumi("up", "--yes", "--skip-preview")

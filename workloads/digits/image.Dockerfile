@@ -1,8 +1,8 @@
 # The scoring server with a model in its image, which is trained while the image is built. Its context is the folder workloads/:
 #   docker build --file workloads/digits/image.Dockerfile workloads
-# Base image: digest as read on 2026-11-20 in packages/repofixlab/docker/controller.Dockerfile of
-# github.com/huanghuadixuwu-coder/RepoFixLab.
-FROM python:3.11.14-slim-bookworm@sha256:65a93d69fa75478d554f4ad27c85c1e69fa184956261b4301ebaf6dbb0a3543d AS server
+# Base image: of a registry without a limit on anonymous pulls, under the tag that Microsoft's own images start from
+# (Azure/azure-functions-docker pull request 913, 2023-06-16).
+FROM mcr.microsoft.com/mirror/docker/library/python:3.11-slim AS server
 
 # The hash of the context as it was when the build was requested; empty means unchecked.
 ARG CONTEXT_HASH=""

@@ -2,7 +2,7 @@
 
     run ./train.py --requirements requirements.txt --on job --stack S -- --epochs 3    a script, which is the normal case
     run mnist --on job --stack S -- --steps 1000                                       a workload of this repository
-    run docker.io/library/python:3.11-slim --on job --stack S -- python -c "print(1)"  an image that Azure can pull
+    run mcr.microsoft.com/devcontainers/python:3.11 --on job --stack S -- python -c "print(1)"  an image that Azure can pull
     run --on job --stack S                                                             the job's own image
     run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
     run ./train.py --on job --stack S --input data --output model --model digits      with files, and a model of the workspace

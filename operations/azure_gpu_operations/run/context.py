@@ -16,7 +16,10 @@ from typing import NamedTuple
 
 from azure_gpu.formats.build_context import HASH_DIGITS
 
-BASE_IMAGE = "python:3.11-slim"
+# Of a registry without a limit on anonymous pulls. Azure/azure-functions-docker pull request 913 (2023-06-16) starts from it.
+BASE_IMAGE = "mcr.microsoft.com/mirror/docker/library/python:3.11-slim"
+# The same with git. MicrosoftLearning/mslearn-azure-ai issue 125 (2026-03-26) builds from its 3.12 in a registry.
+BASE_IMAGE_WITH_GIT = "mcr.microsoft.com/devcontainers/python:3.11"
 DOCKERFILE = "Dockerfile"
 HASH_ARGUMENT = "CONTEXT_HASH"  # a workload's Dockerfile checks by it that what arrived is what was sent
 USER_ID = 10001  # of no user that an image has: nothing in the container runs as root

@@ -6,7 +6,7 @@ In: the file's text and whether the base image is the default one. Out: problems
 import re
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu_operations.run.context import BASE_IMAGE
+from azure_gpu_operations.run.context import BASE_IMAGE, BASE_IMAGE_WITH_GIT
 
 WHERE = "--requirements"
 _FOLDER = "put script and requirements into a folder with a Dockerfile, and name the folder"
@@ -28,7 +28,7 @@ def check(text: str, base: str) -> list[Problem]:
             return [Problem(WHERE, message, value=line, fix=_FOLDER)]
         if _GIT.search(line) and base == BASE_IMAGE:
             message = f"{where} is fetched by git, which the image {BASE_IMAGE} hasn't"
-            fix = f"add --base {BASE_IMAGE.removesuffix('-slim')}, which has git, or name an archive of that commit by https"
+            fix = f"add --base {BASE_IMAGE_WITH_GIT}, which has git, or name an archive of that commit by https"
             # Not the line: an address may hold a password.
             return [Problem(WHERE, message, fix=fix)]
     return []

@@ -45,6 +45,22 @@ def test_copy_env_workdir_and_the_commands_make_the_image(images: Images, tmp_pa
     assert (image.root / "app" / "inside" / "main.py").exists()
 
 
+@pytest.mark.parametrize(
+    ("base", "python"),
+    [
+        ("mcr.microsoft.com/mirror/docker/library/python:3.11-slim", True),
+        ("mcr.microsoft.com/devcontainers/python:3.11", True),
+        ("mcr.microsoft.com/mirror/docker/library/debian:bookworm", False),
+        ("nvcr.io/nvidia/cuda:12.9.1-base-ubuntu24.04", False),
+    ],
+)
+def test_the_same_base_comes_from_registries_without_docker_hubs_limit(
+    images: Images, tmp_path: Path, base: str, python: bool
+) -> None:
+    line = 'RUN python -c "print(1)"' if python else "RUN mkdir /made"
+    build(images, write_workload(tmp_path / "w", f"FROM {base}\n{line}\n"))
+
+
 def test_a_stage_is_built_with_the_machines_tools_and_copied_from(images: Images, tmp_path: Path) -> None:
     dockerfile = (
         "FROM ubuntu:24.04 AS build\nWORKDIR /src\nCOPY hello.c .\n"

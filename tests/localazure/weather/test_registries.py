@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from azure_gpu.catalog import roles
+from azure_gpu.formats import image_reference
+from azure_gpu_operations.run.context import BASE_IMAGE, DOCKERFILE, of_script
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
 from localazure.containers.build_log import BuildFailedError
@@ -16,6 +19,7 @@ from localazure.weather import reach, registry_limits
 from tests.localazure.weather.test_clusters import InProcessArm, arm, on, time  # noqa: F401 - fixtures
 from tests.localazure.weather.test_endpoints import GROUP, REGISTRY, kept
 from tests.localazure.weather.test_principals_and_roles import ROLES, assignment, body
+from tests.support.embedded import CHECKOUT
 from tests.support.sky import Sky
 
 REGISTRIES, RUNS, GROUPS = "2023-01-01-preview", "2019-06-01-preview", "2024-05-01-preview"
@@ -63,13 +67,47 @@ def test_the_address_of_a_task_run_is_broken(rough: Sky) -> None:
 
 def test_a_build_from_docker_hub_meets_the_limit_of_pulls(arm: InProcessArm, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "Hub").write_text("ARG BASE=python:3.11\nFROM mcr.microsoft.com/x:1 AS first\nFROM ${BASE}\n")
-    (tmp_path / "Own").write_text("FROM mcr.microsoft.com/x:1 AS first\nFROM scratch\n")
+    (tmp_path / "Own").write_text("FROM mcr.microsoft.com/x:1 AS first\nFROM scratch\nFROM first\n")
     registry_limits.check_bases(tmp_path, "Hub", {}, arm.services)
     on(arm, "docker-hub-limit")
     registry_limits.check_bases(tmp_path, "Own", {}, arm.services)
     registry_limits.check_bases(tmp_path, "Hub", {"BASE": "mcr.microsoft.com/python:3.11"}, arm.services)
     with pytest.raises(BuildFailedError, match=r"line 3: FROM \$\{BASE\}: toomanyrequests: You have reached"):
         registry_limits.check_bases(tmp_path, "Hub", {}, arm.services)
+
+
+STACK_FILES = sorted({*CHECKOUT.glob("Pulumi.*.yaml"), *CHECKOUT.glob("examples/*/Pulumi.*.yaml")})
+
+
+def images_in(value: Any) -> list[str]:
+    """Every `image` of a stack file."""
+    if not isinstance(value, dict):
+        return []
+    here = [str(value["image"])] if isinstance(value.get("image"), str) else []
+    return [*here, *(image for inner in value.values() for image in images_in(inner))]
+
+
+@pytest.mark.parametrize("file", sorted((CHECKOUT / "workloads").glob("*/*Dockerfile")), ids=lambda file: file.parent.name)
+def test_a_workload_is_built_while_the_limit_of_docker_hub_is_reached(arm: InProcessArm, file: Path) -> None:  # noqa: F811
+    on(arm, "docker-hub-limit")
+    registry_limits.check_bases(file.parent, file.name, {}, arm.services)
+
+
+def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: InProcessArm, tmp_path: Path) -> None:  # noqa: F811
+    context = of_script("train.py", "print(1)\n", "numpy\n", BASE_IMAGE)
+    (tmp_path / DOCKERFILE).write_bytes(context.files[DOCKERFILE])
+    on(arm, "docker-hub-limit")
+    registry_limits.check_bases(tmp_path, DOCKERFILE, {}, arm.services)
+
+
+# What the documents show is kept as they show it.
+@pytest.mark.parametrize("file", [file for file in STACK_FILES if "documents" not in str(file)], ids=lambda file: file.stem)
+def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: InProcessArm, file: Path) -> None:  # noqa: F811
+    on(arm, "registry-error")
+    for image in images_in(yaml.safe_load(file.read_text())["config"]):
+        reference = image_reference.parse(image)
+        assert reference is not None
+        registry_limits.check_pull(reference.registry, arm.services)
 
 
 def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: InProcessArm) -> None:  # noqa: F811
