@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
-from localazure.arm import filters
+from localazure.arm import asked_version, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 PASSWORD_BYTES = 39  # 52 characters, as long as the service's
+MODE_SINCE = "2025-04-01"
 _PASSWORDS = ("password", "password2")
 
 
@@ -45,7 +46,8 @@ class Registries(Kind):
     azure_type = azure_types.REGISTRY
     # 2019-06-01-preview: builds, runs and their logs; 2025-03-01-preview: the same of azure-mgmt-containerregistrytasks.
     # 2026-09-01-preview: `az acr` of azure-cli 2.91.
-    extra_api_versions = frozenset({"2019-06-01-preview", "2025-03-01-preview", "2026-09-01-preview"})
+    # 2025-04-01: the mode of role assignments, which earlier versions don't tell.
+    extra_api_versions = frozenset({"2019-06-01-preview", "2025-03-01-preview", "2025-04-01", "2026-09-01-preview"})
     created_status = 200
     long_running_delete = True
     deleted_headers = "location"
@@ -116,6 +118,13 @@ class Registries(Kind):
                 "privateEndpointConnections": [],
             }
         return service
+
+    def view(self, resource: Resource, services: "Services") -> Body:
+        shown = super().view(resource, services)
+        properties = {name: value for name, value in shown.get("properties", {}).items() if name != registry_limits.MODE}
+        if asked_version.asked() >= MODE_SINCE:
+            properties[registry_limits.MODE] = registry_limits.mode_of(resource, services)
+        return {**shown, "properties": properties}
 
     async def remove(self, resource: Resource, services: "Services") -> None:
         await self._stop([task for key, task in self._builds.items() if key.startswith(f"{login_server(resource.id.name)}/")])

@@ -42,6 +42,7 @@ from localazure.plugin.wire import Properties
 from localazure.shapes import default_api_version, from_arm, sdk
 
 CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
+CLIENT_TOKEN = "azure-native:authorization:getClientToken"  # noqa: S105  the function's name
 SHARED_KEYS = "azure-native:operationalinsights:getSharedKeys"
 # Each with the action that it is, and the arguments that go into the query, with ARM's names.
 KUBECONFIGS = {
@@ -93,6 +94,10 @@ def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: S
     """The result of one function. LookupError for a function that isn't here; ValueError for wrong arguments or nothing found."""
     if token == CLIENT_CONFIG:
         return _client_config(arm, settings)
+    if token == CLIENT_TOKEN:
+        if arguments.get("endpoint"):
+            raise LookupError(f"the function '{token}' gives tokens for Resource Manager only")
+        return {"token": arm.token()}
     if token == SHARED_KEYS:
         path = _path(token, LOG_WORKSPACE, arguments, settings)
         return arm.post(f"{path}/sharedKeys", _api_version(token))
@@ -102,7 +107,7 @@ def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: S
         return arm.post(f"{_path(token, MANAGED_CLUSTER, arguments, settings)}/{action}", _api_version(token), query)
     if token in READS:
         return _read(token, READS[token], arguments, arm, settings)
-    known = ", ".join(sorted([CLIENT_CONFIG, SHARED_KEYS, *KUBECONFIGS, *READS]))
+    known = ", ".join(sorted([CLIENT_CONFIG, CLIENT_TOKEN, SHARED_KEYS, *KUBECONFIGS, *READS]))
     raise LookupError(f"the function '{token}' is not implemented by this stand-in of azure-native; it has {known}")
 
 

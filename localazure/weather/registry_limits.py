@@ -15,6 +15,7 @@ from localazure.weather.parts import ABAC_REGISTRIES, DOCKER_HUB_LIMIT, REGISTRY
 DOCKER_HUB = "docker.io"
 # Roles that may pull in the mode AbacRepositoryPermissions.
 REPOSITORY_ROLES = frozenset({roles.REPOSITORY_READER, roles.REPOSITORY_WRITER, roles.REPOSITORY_CONTRIBUTOR})
+MODE = "roleAssignmentMode"
 _ABAC = "AbacRepositoryPermissions"
 
 
@@ -58,7 +59,13 @@ def check_pull(registry: str, services: Services) -> None:
         raise ArmError(409, "RegistryErrorResponse", message)
 
 
+def mode_of(registry: Resource, services: Services) -> str:
+    """Which roles the registry honours, as it shows it."""
+    if services.weather.holds(ABAC_REGISTRIES):
+        return _ABAC
+    return str(registry.properties.get(MODE) or "LegacyRegistryPermissions")
+
+
 def pulling_roles(registry: Resource, ordinary: Collection[str], services: Services) -> Collection[str]:
     """The roles that let pull from a registry: `ordinary`, unless it is in the mode with conditions for repositories."""
-    abac = registry.properties.get("roleAssignmentMode") == _ABAC or services.weather.holds(ABAC_REGISTRIES)
-    return REPOSITORY_ROLES if abac else ordinary
+    return REPOSITORY_ROLES if mode_of(registry, services) == _ABAC else ordinary

@@ -81,10 +81,13 @@ KEYS: dict[str, Any] = {
         "kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(KUBECONFIG.encode()).decode()}]
     },
 }
-# What a program asks about what it creates itself: before it did, nothing is there.
-NOT_THERE: dict[str, str] = dict.fromkeys(
-    ("azure-native:app:getManagedEnvironment",), "Status=404 Code=ResourceNotFound Message=The Resource was not found."
-)
+# What fails where nothing is prepared: look-ups whose failure decides nothing.
+REFUSED = {
+    "azure-native:authorization:getClientToken": "nobody is logged in",
+    "pulumi:pulumi:readStackOutputs": "there is no backend",
+    # About what the program creates itself: before it did, nothing is there.
+    "azure-native:app:getManagedEnvironment": "Status=404 Code=ResourceNotFound Message=The Resource was not found.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +192,7 @@ class _Answers(Mocks):
         self._recorded.lookups.append((args.token, args.args))
         self._recorded.lookup_providers.append(args.provider or "")
         answer: dict[str, Any] | str | Callable[[Any], dict[str, Any]] | None = self._lookups.get(
-            args.token, NOT_THERE.get(args.token)
+            args.token, REFUSED.get(args.token)
         )
         if answer is None:
             raise LookupError(f"no lookup is prepared for {args.token}")

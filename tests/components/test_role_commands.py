@@ -41,12 +41,12 @@ def named(text: str, recorded: Recorded) -> str:
         return made.get(text.lower(), text)
     [of_id] = re.findall(r"--ids (\S+)", text) or [""]
     if "kubeletidentity" in text:
-        return f"kubelet of {of_id.rsplit('/', 1)[-1]}"
+        return f"kubelet of {str(of_id).rsplit('/', 1)[-1]}"
     if of_id:
-        return made.get(of_id.lower(), of_id.rsplit("/", 1)[-1])
+        return made.get(str(of_id).lower(), str(of_id).rsplit("/", 1)[-1])
     [begins] = re.findall(r"starts_with\(name, '([^']+)'\)", text) or [""]
     if begins:
-        return begins
+        return str(begins)
     [name] = re.findall(r"--name (\S+)", text)
     [found] = [
         each.name

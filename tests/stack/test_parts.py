@@ -1,14 +1,17 @@
 """What a company already has, what it may not do, and what nobody may read."""
 
 import json
+import subprocess
 import uuid
 from typing import Any
 
 import pytest
 
+from azure_gpu.catalog import roles
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
 
@@ -36,6 +39,61 @@ def test_existing_parts_are_used_and_neither_changed_nor_deleted(azure: Embedded
     assert [azure.get(group, GROUPS).json(), azure.get(identity, IDENTITIES).json()] == before
     left = azure.get(f"{group}/resources", "2024-11-01").json()["value"]
     assert [each["id"].lower() for each in left] == [identity.lower()]
+
+
+def test_two_stacks_share_an_identity_and_a_registry_and_neither_takes_the_other_s_role(
+    azure: EmbeddedAzure, make_stack: MakeStack
+) -> None:
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{uuid.uuid4().hex[:8]}"
+    identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/theirs"
+    registry = f"{group}/providers/Microsoft.ContainerRegistry/registries/acr{uuid.uuid4().hex[:8]}"
+    abac = {"location": "eastus", "sku": {"name": "Basic"}, "properties": {"roleAssignmentMode": "AbacRepositoryPermissions"}}
+    assert azure.put(group, {"location": "eastus"}, GROUPS).status_code == 201
+    assert azure.put(identity, {"location": "eastus"}, IDENTITIES).status_code == 201
+    assert azure.put(registry, abac, "2026-09-01-preview").status_code < 300
+    role = "azure-native:authorization:RoleAssignment"
+
+    def assigned() -> list[tuple[str, str]]:
+        found = azure.get(f"{registry}/providers/Microsoft.Authorization/roleAssignments", "2022-04-01").json()["value"]
+        return [(each["name"], each["properties"]["roleDefinitionId"][-36:]) for each in found]
+
+    parts = {"identity": {"existing": identity}, "registry": {"existing": registry}}
+    config: dict[str, Any] = {"team": "vision", "location": "eastus", "foundation": parts}
+    first, second = make_stack(azure, config), make_stack(azure, config)
+    for stack in (first, second):
+        done = stack.up()
+        assert done.returncode == 0, done.stdout + done.stderr
+    [(name, given)] = assigned()
+    assert given == roles.REPOSITORY_READER, "the registry honours AcrPull no more"
+    assert [role in {each["type"] for each in stack.exported()["resources"]} for stack in (first, second)] == [True, False]
+    assert (first.steps(), second.steps()) == ([], []), "the role of one's own is found, and stays declared"
+    # As before names followed from anything: the state has another one, which Azure shows, too.
+    _rename(azure, first, registry, name)
+    assert first.steps() == []
+    assert second.down().returncode == 0
+    assert len(assigned()) == 1, "what is another stack's stays"
+    assert first.down().returncode == 0
+    assert assigned() == []
+
+
+def _rename(azure: EmbeddedAzure, stack: ProgramStack, scope: str, name: str) -> None:
+    """Gives the stack's role assignment another name, in Azure and in its state."""
+    place, other = f"{scope}/providers/Microsoft.Authorization/roleAssignments", str(uuid.uuid4())
+    properties = azure.get(f"{place}/{name}", "2022-04-01").json()["properties"]
+    kept = {key: properties[key] for key in ("roleDefinitionId", "principalId", "principalType")}
+    assert azure.delete(f"{place}/{name}", "2022-04-01").status_code == 200
+    assert azure.put(f"{place}/{other}", {"properties": kept}, "2022-04-01").status_code == 201
+    path = azure.state / "renamed.json"
+    path.write_text(json.dumps({"version": 3, "deployment": stack.exported()}).replace(name, other))
+    done = subprocess.run(
+        ["pulumi", "stack", "import", "--file", str(path), "--stack", stack.name],
+        cwd=CHECKOUT,
+        env=stack.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: EmbeddedAzure, make_stack: MakeStack) -> None:

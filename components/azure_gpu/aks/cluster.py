@@ -34,7 +34,7 @@ from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
 from azure_gpu.shared import log_settings, overrides, patience, program, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
-from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.context import declared, pull_role_of, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.wired import Wired, together
 
@@ -290,7 +290,8 @@ class GpuCluster(AttachableCluster):
             self._print_commands(facts)
             return assigned
         if "registry" in self._args and (cluster.declared is not None or facts.kubelet_object_id):
-            assigned += self._assigned("pull-role", roles.ACR_PULL, self._args["registry"]["id"], self.kubelet_principal_id)
+            registry = self._args["registry"]
+            assigned += self._assigned("pull-role", pull_role_of(registry), registry["id"], self.kubelet_principal_id)
         if facts.azure_rbac:
             assigned += cluster_access.assign(self._name, spec, cluster, self._config, self)
         return assigned
@@ -334,7 +335,7 @@ class GpuCluster(AttachableCluster):
             of_registry = f"{self._args['registry']['name']}{f' --subscription {elsewhere}' if elsewhere else ''}"
             registry = f"$(az acr show --name {of_registry} --query id --output tsv)"
             kubelet = f"$(az aks show --ids {cluster_id} --query identityProfile.kubeletidentity.objectId --output tsv)"
-            commands.append(role_of_identity.command(roles.ACR_PULL, scope=registry, principal_id=kubelet))
+            commands.append(role_of_identity.command(pull_role_of(self._args["registry"]), scope=registry, principal_id=kubelet))
         if not self._spec.existing:
             identity = role_of_identity.principal_of(
                 azure_types.USER_ASSIGNED_IDENTITY.id_of(

@@ -33,7 +33,8 @@ KNOWN = (
     ),
     Known(
         ("roleassignmentexists",),
-        "somebody has assigned this role already: `assign_roles: false` leaves roles to whoever did, and lists them",
+        "somebody has assigned this role already: where identity and scope are both `existing` this is seen before, unless role "
+        "assignments or the stack's state can't be read; `assign_roles: false` leaves roles to whoever did, and lists them",
         "Microsoft Learn, role-based-access-control/troubleshooting",
     ),
     Known(

@@ -56,7 +56,8 @@ class FoundationSettings(TypedDict):
     """The user-assigned identity that containers run as and pull images as. Default: none."""
     registry: NotRequired[FoundationRegistryArgs | Literal["create"]]
     """The container registry; a created one builds the workloads, an existing one doesn't. Needs `identity`, which gets the role
-    AcrPull on either while the stack is there, unless `assign_roles` is false. Default: none."""
+    AcrPull on either while the stack is there, or Container Registry Repository Reader where an existing registry honours only
+    that, unless it has it already or `assign_roles` is false. Default: none."""
     log_workspace: NotRequired[LogWorkspaceArgs | Literal["create"]]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
     storage: NotRequired[StorageAccountArgs | Literal["create"]]

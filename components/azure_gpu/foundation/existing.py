@@ -1,18 +1,20 @@
 """Reads what a foundation takes from elsewhere: existing parts, and the hashes of the workloads."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import pulumi
 from pulumi_azure_native import containerregistry, managedidentity, operationalinsights, resources, storage
 
+from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError, context_hash
 from azure_gpu.foundation.spec import PATH, FoundationSpec
-from azure_gpu.shared import existing
+from azure_gpu.shared import assigned_already, existing, registry_modes
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.part import Part
 from azure_gpu.shared.workloads import Workload
@@ -28,6 +30,9 @@ class Found:
     identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
     registry: "containerregistry.GetRegistryResult | None" = None
     log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
+    pull_role: str = roles.ACR_PULL  # by which the registry lets pull
+    pulls_already: bool = False  # somebody else has given the identity that role
+    writes_already: bool = False  # the same of its role on the storage account
 
 
 def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, list[Problem]]:
@@ -88,7 +93,31 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, 
             ),
         ),
     )
-    return found, [*problems, *tag_problems]
+    return _with_roles(found, spec, asked_by), [*problems, *tag_problems]
+
+
+def _with_roles(found: Found, spec: FoundationSpec, asked_by: AskedBy) -> Found:
+    """`found` with the roles that are to be assigned to an identity that exists, on what exists."""
+    own = spec.context.subscription_id
+    registry = spec.registry.existing if spec.registry else None
+    storage = spec.storage.existing if spec.storage else None
+    if registry is not None and found.registry is not None:
+        found = replace(found, pull_role=registry_modes.pull_role(registry, asked_by, own))
+    principal_id = found.identity.principal_id if found.identity is not None else None
+    if not spec.assign_roles or not principal_id:
+        return found
+
+    def there(role: str, scope: ArmId | None) -> bool:
+        of_stack_file = spec.context.component is None
+        return scope is not None and assigned_already.by_somebody_else(
+            role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file
+        )
+
+    return replace(
+        found,
+        pulls_already=there(found.pull_role, registry),
+        writes_already=spec.identity_writes_blobs and there(roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage),
+    )
 
 
 def _image_tags(workloads: Sequence[Workload]) -> tuple[dict[Workload, str], list[Problem]]:

@@ -106,7 +106,8 @@ class Foundation(pulumi.ComponentResource):
         self._name = name
         self._args = wiring
         self._spec = spec
-        self._image_tags = found.image_tags
+        self._found = found
+        self._asked_by = wired.asked_by
         self._child = pulumi.ResourceOptions(parent=self)
         self._again = patience.hooks(self) if self._spec.workloads else None
         self.resource_group_name = self._resource_group()
@@ -140,7 +141,7 @@ class Foundation(pulumi.ComponentResource):
         images = self.surroundings["registry"]["workload_images"] if "registry" in self.surroundings else {}
         self.workload_images = {workload: pulumi.Output.from_input(image) for workload, image in images.items()}
         self.around = Around(context=spec.context, surroundings=self.surroundings)
-        commands = [] if spec.assign_roles else role_commands(spec)
+        commands = [] if spec.assign_roles else role_commands(spec, found.pull_role)
         if commands:
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
         self.register_outputs(
@@ -218,7 +219,8 @@ class Foundation(pulumi.ComponentResource):
                 opts=self._with("registry"),
             )
             registry_id, server = registry.id, registry.login_server
-        assigned = self._assigned("pull-role", roles.ACR_PULL, registry_id, principal_id, part)
+        pull_role, there = self._found.pull_role, self._found.pulls_already
+        assigned = self._assigned("pull-role", pull_role, registry_id, principal_id, part, there=there)
         before_pulling = [assignment.urn for assignment in assigned]
         images: dict[str, pulumi.Input[str]] = {}
         built = {each: self._build(each, registry) for each in self._spec.workloads} if registry is not None else {}
@@ -229,17 +231,21 @@ class Foundation(pulumi.ComponentResource):
             )
         # Whoever pulls from it, whatever the image, waits for the right to.
         pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
-        offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images)
+        offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
         if part.existing and part.existing.subscription.lower() != self._spec.context.subscription_id.lower():
             offered["subscription_id"] = part.existing.subscription
         self.surroundings["registry"] = offered
         return registry_id, server
 
     def _assigned(
-        self, suffix: str, role: str, scope: pulumi.Output[str], principal_id: pulumi.Output[str], part: Part
+        self, suffix: str, role: str, scope: pulumi.Output[str], principal_id: pulumi.Output[str], part: Part, *, there: bool
     ) -> list[authorization.RoleAssignment]:
-        """The identity's role on a part, whose id is `scope`; none where an administrator assigns roles."""
+        """The identity's role on a part, whose id is `scope`; none where an administrator assigns roles, or somebody has."""
         if not self._spec.assign_roles:
+            return []
+        if there:
+            name = roles.NAMES[role]
+            pulumi.log.info(f"the identity has the role {name} on {part.name} by somebody else, who may take it away", self)
             return []
         assigned = role_of_identity.assign(
             f"{self._name}-{suffix}",
@@ -253,7 +259,7 @@ class Foundation(pulumi.ComponentResource):
 
     def _build(self, workload: Workload, registry: containerregistry.Registry) -> tuple[resources.Deployment, str]:
         """The registry's build of one workload, and its repository and tag. It runs again when the workload's sources change."""
-        tag = self._image_tags[workload]
+        tag = self._found.image_tags[workload]
         run = self._spec.context.name(azure_types.TASK_RUN.arm_type, workload)
         build = resources.Deployment(
             f"{self._name}-build-{workload}",
@@ -299,7 +305,8 @@ class Foundation(pulumi.ComponentResource):
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
         assigned: list[authorization.RoleAssignment] = []
         if self._spec.identity_writes_blobs:
-            assigned = self._assigned("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage_id, principal_id, part)
+            role, there = roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._found.writes_already
+            assigned = self._assigned("blob-role", role, storage_id, principal_id, part, there=there)
         ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
         self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
         return storage_id

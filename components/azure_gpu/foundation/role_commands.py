@@ -8,11 +8,11 @@ from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.part import Part
 
 
-def role_commands(spec: FoundationSpec) -> list[str]:
-    """Commands in place of the role assignments, complete before anything exists."""
+def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list[str]:
+    """Commands in place of the role assignments, complete before anything exists. `pull_role`: as the registry honours it."""
     commands: list[str] = []
     if spec.identity_pulls:
-        commands += _role_command(spec, roles.ACR_PULL, azure_types.REGISTRY, spec.registry)
+        commands += _role_command(spec, pull_role, azure_types.REGISTRY, spec.registry)
     if spec.identity_writes_blobs:
         commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
     return commands

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pulumi
 
-from azure_gpu.catalog import regions, tags
+from azure_gpu.catalog import regions, roles, tags
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import tags as keys
 from azure_gpu.formats.dates import SPELLING, parse_day
@@ -67,6 +67,8 @@ class RegistryArgs(TypedDict):
     """Wired: its login server, `name.azurecr.io`."""
     subscription_id: NotRequired[str]
     """Plain: the subscription that it lies in, where that is another. Default: the component's own."""
+    pull_role: NotRequired[str]
+    """Plain: the GUID of the role by which it lets pull. Default: AcrPull."""
     workload_images: dict[str, pulumi.Input[str]]
     """Wired: the image of each workload that the stack has built, by the workload's name."""
 
@@ -115,6 +117,11 @@ class Surroundings(TypedDict):
     """The storage account for data. Default: none."""
     logs: NotRequired[LogsArgs]
     """Where logs go. Default: they stay with the service that runs the container."""
+
+
+def pull_role_of(registry: RegistryArgs) -> str:
+    """The GUID of the role by which a registry lets pull."""
+    return registry.get("pull_role", roles.ACR_PULL)
 
 
 def surroundings_of(args: Mapping[str, Any]) -> Surroundings:

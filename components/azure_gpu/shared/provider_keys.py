@@ -10,5 +10,6 @@ PROVIDER_VARIABLES = {
     f"{PROVIDER}:clientId": "ARM_CLIENT_ID",
     f"{PROVIDER}:useOidc": "ARM_USE_OIDC",
     f"{PROVIDER}:metadataHost": "ARM_METADATA_HOSTNAME",
+    f"{PROVIDER}:environment": "ARM_ENVIRONMENT",
     f"{PROVIDER}:disableInstanceDiscovery": "ARM_DISABLE_INSTANCE_DISCOVERY",
 }

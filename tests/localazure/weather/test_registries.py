@@ -133,6 +133,17 @@ def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: InP
     assert (may(ordinary), may(other)) == (True, True)
 
 
+def test_newer_versions_alone_tell_the_mode_of_a_registry(calm: Sky) -> None:
+    path = registry(calm, calm.group())
+
+    def told() -> list[str | None]:
+        return [calm.get(path, version).json()["properties"].get("roleAssignmentMode") for version in (REGISTRIES, "2025-04-01")]
+
+    assert told() == [None, "LegacyRegistryPermissions"]
+    calm.fault("weather", "abac-registries")
+    assert told() == [None, "AbacRepositoryPermissions"]
+
+
 def container_group(image: str, **properties: Any) -> dict[str, Any]:
     resources = {"requests": {"cpu": 1, "memoryInGB": 1}}
     containers = [{"name": "main", "properties": {"image": image, "resources": resources}}]

@@ -29,7 +29,7 @@ from azure_gpu.ml.endpoint.traffic import LOOKUP, OUTPUTS, kept, scoring_uri_of,
 from azure_gpu.ml.workspace.existing import of_id
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared import log_settings, overrides, patience, program, renewal, role_of_identity
-from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.context import declared, pull_role_of, resolve_stack
 from azure_gpu.shared.renewal import Renewal
 from azure_gpu.shared.wired import Wired, together
 
@@ -208,7 +208,7 @@ class MlEndpoint(pulumi.ComponentResource):
             return []
         wanted: list[tuple[str, str, pulumi.Input[str]]] = []
         if "registry" in self._args:
-            wanted.append(("pull-role", roles.ACR_PULL, self._args["registry"]["id"]))
+            wanted.append(("pull-role", pull_role_of(self._args["registry"]), self._args["registry"]["id"]))
         if "storage" in self._args:
             wanted.append(("blob-role", roles.STORAGE_BLOB_DATA_READER, self._args["storage"]["id"]))
         if not self._args.get("assign_roles", True):

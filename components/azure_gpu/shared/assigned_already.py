@@ -1,0 +1,70 @@
+"""Whether a role that a stack would assign is somebody else's assignment already.
+
+Azure refuses the same role for the same principal on the same scope again with 409, and who deletes an assignment takes it from
+everybody. So what is there under another name than this stack's isn't declared. What the stack's own state has stays declared,
+whatever its name: before, names were the provider's.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.shared import arm_reads
+from azure_gpu.shared.arm_reads import UnreadableError
+from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.role_of_identity import name_of
+
+API_VERSION = "2022-04-01"
+# What StackReference calls, and a sibling of it (pulumi/pulumi, pkg/resource/deploy/builtins.go).
+_OUTPUTS, _RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
+
+
+def by_somebody_else(role: str, scope: ArmId, principal_id: str, asked_by: AskedBy, own: str, *, of_stack_file: bool) -> bool:
+    """Whether it is there, and neither under this stack's name nor in its state. False where that can't be told. `own`: the
+    subscription of the component that asks. `of_stack_file`: whether it is a stack file's, which always has outputs."""
+    if not asked_by.as_configured:
+        return False  # where the component's own provider logs in isn't known here
+    try:
+        found = arm_reads.get(
+            f"{scope.text}/providers/{azure_types.ROLE_ASSIGNMENT.arm_type}",
+            API_VERSION,
+            asked_by.at(scope, own),
+            # Microsoft Learn, role-based-access-control/role-assignments-list-rest: of groups that it is in, too.
+            {"$filter": f"atScope() and assignedTo('{principal_id}')"},
+        )
+    except UnreadableError as error:
+        pulumi.log.debug(f"the role assignments on {scope.text} can't be read: {error}")
+        return False
+    names = {str(each.get("name", "")).lower() for each in found.get("value") or () if _grants(each, role)}
+    if not names or name_of(role, scope.text, principal_id) in names:
+        return False
+    kept = _in_state(of_stack_file=of_stack_file)
+    return kept is not None and not names & kept
+
+
+def _grants(assignment: Mapping[str, Any], role: str) -> bool:
+    properties = cast(Mapping[str, Any], assignment.get("properties") or {})
+    unconditional = not properties.get("condition")
+    return unconditional and str(properties.get("roleDefinitionId", "")).rsplit("/", 1)[-1].lower() == role
+
+
+def _in_state(*, of_stack_file: bool) -> frozenset[str] | None:
+    """The names of the role assignments in the state of the stack; None where they can't be read.
+
+    A stack that has never been up has no state, of which the engine can't list the resources. It has no outputs either, which
+    tells it where the program is a stack file's; somebody's own program may have none at any time.
+    """
+    stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    try:
+        outputs = cast(Mapping[str, Any], pulumi.runtime.invoke(_OUTPUTS, {"name": stack}).value)
+        if not outputs.get("outputs"):
+            return frozenset[str]() if of_stack_file else None
+        found = cast(Mapping[str, Any], pulumi.runtime.invoke(_RESOURCES, {"stackName": stack}).value)["outputs"]
+        of_kind = [each["outputs"] for each in found.values() if each["type"] == azure_types.ROLE_ASSIGNMENT.token]
+        return frozenset(str(each["name"]).lower() for each in of_kind)
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
+        pulumi.log.debug(f"the state of stack {stack} can't be read: {error}")
+        return None

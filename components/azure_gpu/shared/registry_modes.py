@@ -1,0 +1,32 @@
+"""By which role an existing registry lets pull: that depends on its mode, which only newer API versions tell.
+
+Source: Microsoft Learn, container-registry/container-registry-rbac-abac-repository-permissions (2026-11-24): a registry in the
+mode with conditions for repositories honours neither AcrPull nor AcrPush.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+
+from azure_gpu.catalog import roles
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.shared import arm_reads
+from azure_gpu.shared.arm_reads import UnreadableError
+from azure_gpu.shared.look_up import AskedBy
+
+API_VERSION = "2025-04-01"
+PROPERTY, ABAC = "roleAssignmentMode", "AbacRepositoryPermissions"
+
+
+def pull_role(registry: ArmId, asked_by: AskedBy, own: str) -> str:
+    """The GUID of the role; AcrPull where the mode can't be read. `own`: the subscription of the component that asks."""
+    if not asked_by.as_configured:
+        return roles.ACR_PULL  # where the component's own provider logs in isn't known here
+    try:
+        found = arm_reads.get(registry.text, API_VERSION, asked_by.at(registry, own))
+    except UnreadableError as error:
+        pulumi.log.debug(f"the mode of {registry.text} can't be read, so that it is taken for the ordinary one: {error}")
+        return roles.ACR_PULL
+    properties = cast(Mapping[str, Any], found.get("properties") or {})
+    return roles.REPOSITORY_READER if properties.get(PROPERTY) == ABAC else roles.ACR_PULL
