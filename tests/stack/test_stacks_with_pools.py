@@ -24,8 +24,9 @@ def pool_steps(stack: ProgramStack) -> list[str]:
     done = stack.pulumi("preview", "--json", "--show-replacement-steps")
     assert done.returncode == 0, done.stdout + done.stderr
     steps = [(step["op"], step["urn"]) for step in json.loads(done.stdout)["steps"] if step["op"] != "same"]
-    assert all(POOL in urn for _, urn in steps), steps
-    return [operation for operation, _ in steps]
+    of_pools = [(operation, urn) for operation, urn in steps if not urn.endswith("-containers")]  # of blobs that nodes mount
+    assert all(POOL in urn for _, urn in of_pools), steps
+    return [operation for operation, _ in of_pools]
 
 
 def unchanged(stack: ProgramStack) -> None:
@@ -109,6 +110,9 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
     stack = shared
     stack.become(with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
     before = pools_in(azure, stack)
+    mounted = f"{stack.outputs()['storage']}/blobServices/default/containers/data"
+    made = azure.get(mounted, "2024-01-01").json()
+    assert made["properties"]["publicAccess"] == "None"
 
     said["containers"] = {"enabled": True, "images": images[::-1]}
     said |= {"pool_name": "gpus", "task_slots": 1, "node_agent": "Batch.Node.Ubuntu 24.04"}
@@ -123,6 +127,8 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
     stack.update()
     [after] = pools_in(azure, stack)
     assert [after] != before
+    # The container stays, with what is in it, where no pool mounts it any more.
+    assert azure.get(mounted, "2024-01-01").json()["etag"] == made["etag"]
 
 
 def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: EmbeddedAzure, shared: ProgramStack) -> None:

@@ -53,6 +53,8 @@ ADDED = {
     # Container groups send their logs by a diagnostic setting; the workspace's key goes, by an update in place.
     *(f"create {_GROUP}:monitor:DiagnosticSetting::{each}-logs" for each in GROUPS_WITH_LOGS),
     *(f"update {_GROUP}:containerinstance:ContainerGroup::{each}-group: diagnostics" for each in GROUPS_WITH_LOGS),
+    # A container of blobs that nodes mount is made in the stack's own account; one that is there is left as it is.
+    "create azuregpu:index:BatchPool$azure-native:resources:Deployment::Train_A-containers",
     # Images are built by deployments; the records of runs go. Images keep their tags.
     *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
     *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in Workload),

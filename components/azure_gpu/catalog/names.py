@@ -82,6 +82,9 @@ RULES: dict[str, NameRule] = {
     "Microsoft.Resources/resourceGroups": _rule(
         1, 90, "letters, digits, underscores, parentheses, hyphens and periods, no period at the end", r"[-\w.()]*[-\w()]"
     ),
+    "Microsoft.Resources/deployments": _rule(
+        1, 64, "letters, digits, underscores, parentheses, hyphens and periods", r"[-\w.()]+"
+    ),
     "Microsoft.Authorization/roleAssignments": _rule(
         36, 36, "a GUID", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", _GUID
     ),

@@ -309,6 +309,8 @@ class Foundation(pulumi.ComponentResource):
             assigned = self._assigned("blob-role", role, storage_id, principal_id, part, there=there)
         ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
         self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
+        if part.existing is None:
+            self.surroundings["storage"]["resource_group_name"] = self.resource_group_name
         return storage_id
 
     def _new_storage(self, part: Part) -> pulumi.Output[str]:

@@ -89,6 +89,8 @@ class StorageArgs(TypedDict):
     """Wired: its ARM id."""
     is_own: NotRequired[bool]
     """Plain: true where the stack has made the account, and so may put containers into it. Default: false."""
+    resource_group_name: NotRequired[pulumi.Input[str]]
+    """Wired: its resource group, where the stack has made the account. Default: not known."""
 
 
 class Surroundings(TypedDict):

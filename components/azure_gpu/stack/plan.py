@@ -209,6 +209,7 @@ class _Planner:
             identity=foundation.identity_name,
             registry=foundation.registry.name if foundation.registry else "",
             storage=foundation.storage.name if foundation.storage else "",
+            own_storage=foundation.storage is not None and foundation.storage.existing is None,
             images=images,
         )
         there = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}

@@ -4,19 +4,24 @@ In: `MountArgs` by path on the node. Out: the configuration as the provider take
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NotRequired, TypedDict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi_azure_native import batch
 
 from azure_gpu.catalog import names
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types
+from azure_gpu.shared import arm_templates
 from azure_gpu.shared.context import Surroundings
 from azure_gpu.shared.wording import give_part, give_secret, has_no, stacks, with_part
 
+_CONTAINERS_API = "2024-01-01"
+_UNUSABLE = Source("MicrosoftDocs/azure-docs, articles/batch/virtual-file-mount.md", Dated.OBSERVED, date(2021, 11, 11))
 KINDS = ("azure_blob", "azure_file", "nfs")
 
 
@@ -24,7 +29,7 @@ class BlobMountArgs(TypedDict):
     """A container of blobs, mounted as the stack's identity. All of it is plain."""
 
     container: str
-    """Name of the container."""
+    """Name of the container, which is made where the stack has made the account."""
     account: NotRequired[str]
     """Name of the storage account, on which the identity needs a role. Default: the stack's."""
     options: NotRequired[str]
@@ -77,6 +82,28 @@ def without_secrets(mounts: Mapping[str, MountArgs], storage: str) -> list[dict[
             if said:
                 found.append({"place": place, "kind": kind, **said})
     return found
+
+
+def own_containers(mounts: Mapping[str, MountArgs], storage: str) -> tuple[str, ...]:
+    """The containers that are mounted of the account `storage`, which is the stack's, without those that Azure makes itself."""
+    blobs = [mount["azure_blob"] for mount in mounts.values() if "azure_blob" in mount]
+    own = {blob["container"] for blob in blobs if blob.get("account", storage) == storage}
+    return tuple(sorted(container for container in own if not container.startswith("$")))
+
+
+def template(account: pulumi.Input[str], containers: Sequence[str]) -> dict[str, Any]:
+    """What makes the containers of the account. A deployment may name a container that is there, by hand or by another pool, and
+    leaves it when the pool goes; a resource of the container itself would do neither."""
+    made = [
+        {
+            "type": azure_types.BLOB_CONTAINER.arm_type,
+            "apiVersion": _CONTAINERS_API,
+            "name": pulumi.Output.concat(account, f"/default/{container}"),
+            "properties": {"publicAccess": "None"},
+        }
+        for container in containers
+    ]
+    return arm_templates.template(made, {})
 
 
 def configuration(mounts: Mapping[str, MountArgs], args: Surroundings) -> "list[batch.MountConfigurationArgs] | None":
@@ -224,6 +251,26 @@ def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool
                 allowed="the name of a storage account",
                 fix=f"name one, or {give_part(path, 'storage')}",
             )
+
+
+def unmade_problems(mounts: Mapping[str, MountArgs], own: Collection[str], storage: str, path: str) -> Iterator[Problem]:
+    """Containers that nodes mount and that this program doesn't make. `own`: those that it makes in the account `storage`."""
+    for place, mount in mounts.items():
+        blob = mount.get("azure_blob")
+        account = blob.get("account", storage) if blob is not None else ""
+        if blob is None or not account or (account == storage and blob["container"] in own):
+            continue
+        yield Problem(
+            path=f"{path}.{place}.azure_blob.container",
+            message=f"the storage account {account} isn't the stack's own, so the container has to be there already: nodes that "
+            "can't mount it become unusable, and are paid for",
+            value=blob["container"],
+            fix=f"`az storage container create --auth-mode login --account-name {account} --name {blob['container']}`, where it "
+            "isn't there",
+            source=str(_UNUSABLE),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
 
 
 def with_keys(mounts: Mapping[str, MountArgs]) -> list[str]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any, Unpack, overload
 
 import pulumi
-from pulumi_azure_native import batch
+from pulumi_azure_native import batch, resources
 
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.existing import of_id
-from azure_gpu.batch.pool import inputs, rules as pool_rules
+from azure_gpu.batch.pool import inputs, mounts, rules as pool_rules
 from azure_gpu.batch.pool.args import BatchPoolArgs, BatchPoolWiring, ContainersArgs, Replace
 from azure_gpu.batch.pool.immutable import REPLACING, REPLACING_WITHOUT_PATH
 from azure_gpu.batch.pool.resolve import of_surroundings, resolve
@@ -73,6 +73,7 @@ class BatchPool(pulumi.ComponentResource):
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:BatchPool", name, None, opts)
+        self._name = name
         wiring = wired.args
         subnet = pulumi.Output.from_input(wiring.get("subnet_id", ""))
         drained, in_program = spec.replace is Replace.DRAIN_FIRST, bool(wired.component)
@@ -80,6 +81,7 @@ class BatchPool(pulumi.ComponentResource):
         by_name = in_program and not drained
         digest = subnet.apply(spec.digest)
         renewed = renewal.NOTHING if by_name else renewal.declare(f"{name}-pool", digest, self, in_program=in_program)
+        containers = self._containers(spec, wiring)
         self.pool = batch.Pool(
             f"{name}-pool",
             pool_name=renewed.through(subnet.apply(spec.name)),
@@ -100,6 +102,7 @@ class BatchPool(pulumi.ComponentResource):
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
+                depends_on=containers,
                 replace_on_changes=REPLACING,
                 replacement_trigger=renewed.trigger,
                 # Said either way: the provider would delete a pool of a name that is said before it makes another.
@@ -116,6 +119,22 @@ class BatchPool(pulumi.ComponentResource):
         self.register_outputs(
             {"pool_id": self.pool_id, "pool_name": self.pool_name, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost}
         )
+
+    def _containers(self, spec: BatchPoolSpec, args: BatchPoolWiring) -> list[resources.Deployment]:
+        """The containers of blobs that nodes mount, where the stack has made the account."""
+        if "storage" not in args or not spec.own_containers:
+            return []
+        account = pulumi.Output.from_input(args["storage"]["id"]).apply(lambda found: found.rsplit("/", 1)[-1])
+        made = resources.Deployment(
+            f"{self._name}-containers",
+            deployment_name=spec.containers_name,
+            resource_group_name=args["storage"].get("resource_group_name", args["resource_group_name"]),
+            properties=resources.DeploymentPropertiesArgs(
+                mode=resources.DeploymentMode.INCREMENTAL, template=mounts.template(account, spec.own_containers)
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        return [made]
 
     def _announce(self, spec: BatchPoolSpec) -> None:
         """Why the nodes are made as they are. In a preview alone, as an update shows its preview first."""

@@ -59,6 +59,8 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
     size_name = size.name if size is not None else args["size"]
     spec = BatchPoolSpec(
         base_name=base_name,
+        own_containers=mounts.own_containers(args.get("mounts", {}), place.storage) if place.own_storage else (),
+        containers_name=context.name(azure_types.DEPLOYMENT.arm_type, f"{name}-containers"),
         replace=Replace(args.get("replace", Replace.SIDE_BY_SIDE)),
         immutable=pool_immutable.of_pool(
             base_name=base_name,
@@ -95,6 +97,7 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
         *scale_problems,
     ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
+    problems += mounts.unmade_problems(args.get("mounts", {}), spec.own_containers, place.storage, f"{path}.mounts")
     of_catalog = _of_catalog(request, way_problems, day, path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems
@@ -139,5 +142,6 @@ def of_surroundings(args: BatchPoolWiring) -> PoolPlace:
         identity=args.get("identity_name", ""),
         registry=args["registry"]["name"] if "registry" in args else "",
         storage=(known(args["storage"]["name"]) or "") if "storage" in args else "",
+        own_storage="storage" in args and args["storage"].get("is_own", False),
         images=args.get("images", {}),
     )

@@ -23,6 +23,7 @@ class PoolPlace:
     identity: str = ""  # what tells it from another
     registry: str = ""  # by name
     storage: str = ""  # by name
+    own_storage: bool = False  # whether the stack has made that account
     images: Mapping[str, ImageOfPool] = field(default_factory=dict[str, ImageOfPool])
 
 
@@ -31,6 +32,8 @@ class BatchPoolSpec:
     """What is declared. Wired values stay in the arguments."""
 
     base_name: str
+    own_containers: tuple[str, ...]  # of blobs that nodes mount, in the account that the stack has made
+    containers_name: str  # of the deployment that makes these
     replace: Replace
     immutable: dict[str, object]  # what Batch can't change on a pool with nodes, as plain data and without secrets
     size: str  # as the catalog spells it
