@@ -48,12 +48,6 @@ REPLACING = [
     "zones",
 ]
 HOW_REPLACED = "and the old one is\ndeleted first, with its disk, because its name is fixed"
-_HANDLER_VERSION = {
-    driver_extension.NVIDIA_LINUX: driver_extension.HANDLER_VERSIONS[-1],
-    # Source: MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-windows.md, 2024-07-25.
-    driver_extension.NVIDIA_WINDOWS: "1.10",
-    driver_extension.AMD_WINDOWS: "1.0",
-}
 
 
 _Wired = Wired[GpuVmWiring, GpuVmSpec]
@@ -198,7 +192,7 @@ class GpuVm(AttachableVm):
             location=declared(self._spec.location, self._args.get("location")),
             publisher=driver_extension.PUBLISHER,
             type=kind,
-            type_handler_version=_HANDLER_VERSION[kind],
+            type_handler_version=driver_extension.handler_version(kind),
             auto_upgrade_minor_version=True,
             # No tags: Azure refuses to change an extension of a machine that is deallocated.
             opts=pulumi.ResourceOptions(parent=self, deleted_with=machine),

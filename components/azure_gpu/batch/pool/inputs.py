@@ -14,8 +14,10 @@ from pulumi_azure_native import batch
 
 from azure_gpu.batch.pool import mounts as pool_mounts
 from azure_gpu.batch.pool.args import DEFAULT_RETRIES, BatchPoolWiring, ResourceFileArgs, StartTaskArgs
+from azure_gpu.batch.pool.immutable import EXTENSIONS
 from azure_gpu.batch.pool.scale import Scale
 from azure_gpu.batch.pool.spec import BatchPoolSpec
+from azure_gpu.catalog.services import driver_extension
 from azure_gpu.shared.context import Surroundings
 
 CONTAINERS = "DockerCompatible"
@@ -69,13 +71,20 @@ def _extensions(spec: BatchPoolSpec) -> list[batch.VMExtensionArgs] | None:
             name=EXTENSION,
             publisher=extension.publisher,
             type=extension.type,
-            type_handler_version=spec.way.extension_version or None,
+            type_handler_version=driver_extension.handler_version(extension.type),
             auto_upgrade_minor_version=True,
             settings=dict(extension.settings) or None,
         )
         for extension in spec.request.extensions
     ]
     return extensions or None
+
+
+def kept_as_made(spec: BatchPoolSpec) -> list[str]:
+    """What a pool that exists keeps as it has it: on Windows, extensions were made without a version, which Batch doesn't change."""
+    if spec.way.extension_version or not spec.request.extensions:
+        return []
+    return [f"{EXTENSIONS}[0].typeHandlerVersion"]
 
 
 def scale_settings(scale: Scale) -> batch.ScaleSettingsArgs:

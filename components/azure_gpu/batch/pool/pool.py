@@ -104,6 +104,7 @@ class BatchPool(pulumi.ComponentResource):
                 parent=self,
                 depends_on=containers,
                 replace_on_changes=REPLACING,
+                ignore_changes=inputs.kept_as_made(spec),
                 replacement_trigger=renewed.trigger,
                 # Said either way: the provider would delete a pool of a name that is said before it makes another.
                 delete_before_replace=drained,

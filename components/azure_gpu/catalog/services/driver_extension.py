@@ -20,6 +20,8 @@ NVIDIA_LINUX = "NvidiaGpuDriverLinux"
 NVIDIA_WINDOWS = "NvidiaGpuDriverWindows"
 AMD_WINDOWS = "AmdGpuDriverWindows"
 HANDLER_VERSIONS = ("1.10", "1.11")  # of the Linux extension, in public code
+# Source: MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-windows.md, 2024-07-25, and AMD_PAGE.
+_WINDOWS_HANDLERS = {NVIDIA_WINDOWS: "1.10", AMD_WINDOWS: "1.0"}
 GRID_ON_NC = "installGridNC"  # settings that force GRID where CUDA is the default
 GRID_ON_ND = "installGridND"
 VERSION = "driverVersion"  # the setting that pins a version: of a GRID driver, or of a CUDA toolkit
@@ -95,6 +97,11 @@ class ExtensionRequest(NamedTuple):
     path: str
     publisher: str = PUBLISHER
     secure_boot: bool = False
+
+
+def handler_version(kind: str) -> str:
+    """The version of the extension's handler that is sent for it."""
+    return _WINDOWS_HANDLERS.get(kind, HANDLER_VERSIONS[-1])
 
 
 def type_for(vendor: Vendor, operating_system: OperatingSystem) -> str:

@@ -44,7 +44,7 @@ class Way(NamedTuple):
     image: ImageReference | None = None
     node_agent: str = ""
     extension: ExtensionRequest | None = None
-    extension_version: str = ""  # of its handler; empty: the newest
+    extension_version: str = ""  # of its handler, where another one makes another pool
     start_task: StartTask | None = None
     packages: tuple[PackageReference, ...] = ()
 
