@@ -1,7 +1,9 @@
 """What a run sends to a virtual machine: its script, run by a real bash among programs that write down how they were called."""
 
+import ensurepip
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,37 @@ def test_a_script_runs_with_the_machines_python_leaves_nothing_and_its_code_is_o
     assert done.returncode == 3, done.stderr
     assert done.stdout == "it says ['a', 'b c', '$(id)']\n"
     assert list((tmp_path / "machine" / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("has_pip", "apt_get", "code"), [(True, "1", 0), (False, "0", 0), (False, "1", 125)], ids=["pip", "neither", "no-way"]
+)
+def test_requirements_are_installed_where_the_image_has_no_python3_venv(
+    tmp_path: Path, has_pip: bool, apt_get: str, code: int
+) -> None:
+    """As on images of Ubuntu: a Python that makes environments only without pip, until python3-venv is installed."""
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python3"
+    installed = tmp_path / "calls"  # apt-get has written down that it was called
+    python.write_text(
+        f"""#!/bin/bash
+case "$*" in
+  "-m venv --without-pip "*) ;;
+  "-m venv "*) [ -e {installed} ] || {{ mkdir -p "$3"; echo "ensurepip is not available"; exit 1; }} ;;
+  "-m pip "*) {"true" if has_pip else "exit 1"} ;;
+esac
+exec {sys.executable} "$@"
+"""
+    )
+    python.chmod(0o755)
+    script = of_script("x.py", "import pip, sys; print(sys.prefix != sys.base_prefix)", "# nothing\n", BASE_IMAGE)
+    text = plan.script(NAME, Wanted(Target(script)), Way.PYTHON, None, PLACE)
+    wheels = str(Path(ensurepip.__file__).parent / "_bundled")
+    done = ran(tmp_path, text, ("apt-get",), PIP_NO_INDEX="1", PIP_FIND_LINKS=wheels, CODE_APT_GET=apt_get)
+    assert (done.returncode, done.stdout) == (code, "True\n" if code == 0 else ""), done.stderr
+    assert installed.exists() != has_pip
+    assert ("--way container" in done.stderr) == (code != 0)
+    assert not list((tmp_path / "machine" / "environments").glob("*.*"))  # nothing half made is left
 
 
 def test_a_command_of_the_machines_own_is_run_as_it_is(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def _extensions(spec: BatchPoolSpec) -> list[batch.VMExtensionArgs] | None:
 
 
 def kept_as_made(spec: BatchPoolSpec) -> list[str]:
-    """What a pool that exists keeps as it has it: on Windows, extensions were made without a version, which Batch doesn't change."""
+    """What a pool that exists keeps: extensions on Windows were made without a version, and Batch doesn't change an extension."""
     if spec.way.extension_version or not spec.request.extensions:
         return []
     return [f"{EXTENSIONS}[0].typeHandlerVersion"]

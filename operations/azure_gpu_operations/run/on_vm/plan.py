@@ -138,12 +138,34 @@ def _python(name: str, wanted: Wanted, context: Context) -> list[str]:
     return lines
 
 
+# Images of Ubuntu have no python3-venv, without which Python makes no environment that has pip; those for HPC have pip itself
+# (Azure/azhpc-images, distros/ubuntu22.04/install_utils.sh and distros/ubuntu24.04/install_utils.sh, 2026-07-29). That one puts a
+# pip into an environment made without; the pip of 22.04, 22.0, doesn't install requirements into another environment by itself.
+_MAKE_ENVIRONMENT = """\
+environment() {
+  python3 -m venv "$1" >/dev/null 2>&1 && return
+  rm -rf "$1"
+  if python3 -m pip --version >/dev/null 2>&1 && python3 -m venv --without-pip "$1" >&2; then
+    packages=$("$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    python3 -m pip install --quiet --disable-pip-version-check --target "$packages" pip >&2 && return
+    rm -rf "$1"
+  fi
+  echo "this image has no python3-venv: installing it" >&2
+  apt=(env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq)
+  "${apt[@]}" update >&2 && "${apt[@]}" install python3-venv >&2 && python3 -m venv "$1" >&2 && return
+  echo "requirements need an environment of Python, which this image can't make: install python3-venv on the machine, or \
+write --way container" >&2
+  return 1
+}"""
+
+
 def _environment(folder: str) -> list[str]:
     """Two runs may make it at the same time: each makes its own, and the first to be done has it renamed."""
     install = f"{folder}.$$/bin/python -m pip install --quiet --disable-pip-version-check -r {REQUIREMENTS} >&2"
     return [
+        *_MAKE_ENVIRONMENT.splitlines(),
         f"if [ ! -d {folder} ]; then",
-        f"  mkdir -p {folder.rpartition('/')[0]} && python3 -m venv {folder}.$$ && {install} &&",
+        f"  mkdir -p {folder.rpartition('/')[0]} && environment {folder}.$$ && {install} &&",
         f"    {{ mv -T {folder}.$$ {folder} 2>/dev/null || [ -d {folder} ]; }} || exit {FAILED_RUN}",
         "fi",
     ]
