@@ -78,6 +78,8 @@ docs: .venv/ready ## write every generated page again: settings, components, cat
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
+	$(PYTHON) -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json.new
+	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
 	$(PYTHON) -m operations catalog > docs/catalog.md
 	$(PYTHON) -m localazure.weather.page > docs/weather.md
 	$(PYTHON) -m localazure.evidence.coverage > docs/coverage.md

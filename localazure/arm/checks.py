@@ -76,7 +76,7 @@ def group_of(resource_id: ArmId, store: Store, missing: Callable[[], ArmError] |
     """
     if not resource_id.resource_group or resource_id.is_type(RESOURCE_GROUP_TYPE):
         return None
-    group = store.get(f"/subscriptions/{resource_id.subscription}/resourceGroups/{resource_id.resource_group}")
+    group = store.group(resource_id.subscription, resource_id.resource_group)
     if group is None:
         raise missing() if missing else _no_group(resource_id.resource_group)
     return group

@@ -18,6 +18,7 @@ from localazure.arm.kind import Caller, Change, Kind
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import SUBSCRIPTIONS, Services
+from localazure.weather import policies
 
 
 class Door:
@@ -49,17 +50,19 @@ class Door:
         self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
         return self._changes.prepared(kind, parsed, body, caller)
 
-    def outline(self, resource_id: str, version: str, body: Body | None) -> None:
-        """What can be judged of a PUT before what it depends on is there: version, name, and shape of a known body."""
+    def outline(self, resource_id: str, version: str, body: Body, *, known: bool) -> None:
+        """What can be judged of a PUT before what it depends on is there: version, name, policies, and the shape of a body
+        without open expressions, `known`."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
         asked_version.remember(version)
         checks.name(kind, parsed)
-        if body is None:
-            return
         body = dict(body)
-        checks.location(kind, body, parsed, self._services.store.get(parsed.key))
-        checks.body_shape(kind, body)
+        if known:
+            checks.location(kind, body, parsed, self._services.store.get(parsed.key))
+        body = policies.apply(parsed, body, self._services, taggable=kind.location != "none")
+        if known:
+            checks.body_shape(kind, body)
 
     async def put(self, resource_id: str, version: str, body: Body, caller: Caller) -> int:
         """Creates or changes a resource and waits until that has ended. The status that was answered; ArmError as it failed."""

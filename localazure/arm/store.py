@@ -6,7 +6,7 @@ survives a kill. The store is used from one thread, the server's event loop.
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,6 +86,7 @@ class Store:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(_SCHEMA)
+        self._supposed: dict[str, Resource] = {}
 
     def close(self) -> None:
         self._db.close()
@@ -107,6 +108,20 @@ class Store:
         """The resource with this id, in any letter case."""
         row = self._db.execute(f"{_SELECT} WHERE key = ?", (resource_id.lower(),)).fetchone()
         return _resource(row) if row else None
+
+    @contextmanager
+    def supposing(self, groups: Iterable[Resource]) -> Iterator[None]:
+        """`group` finds these inside, which are stored nowhere: what a template would make. Holds no await."""
+        self._supposed = {each.key: each for each in groups}
+        try:
+            yield
+        finally:
+            self._supposed = {}
+
+    def group(self, subscription: str, name: str) -> Resource | None:
+        """A resource group that is there, or is supposed to be."""
+        key = f"/subscriptions/{subscription}/resourceGroups/{name}".lower()
+        return self._supposed.get(key) or self.get(key)
 
     def put(self, resource: Resource) -> None:
         self._db.execute(

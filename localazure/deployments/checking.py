@@ -4,8 +4,9 @@ In: a request and its scope. Out: the expanded template; ArmError with everythin
 of the template is judged by its form alone, because what it needs isn't there yet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from azure_gpu.formats.arm_template import Expanded, Scope, ScopeOf, TemplateResource, expand
 from localazure.arm.door import Door
 from localazure.arm.errors import ArmError
@@ -14,6 +15,9 @@ from localazure.arm.store import Body
 from localazure.deployments import refusals
 from localazure.deployments.kind import TYPE
 from localazure.deployments.request import TEMPLATE, Asked
+from localazure.weather.policies import DisallowedError
+
+_GROUP = f"{RESOURCE_GROUP_TYPE.lower()}/"  # how the key of a resource group begins
 
 
 def evaluated(asked: Asked, scope: Scope, scope_of: ScopeOf) -> Expanded:
@@ -26,9 +30,20 @@ def evaluated(asked: Asked, scope: Scope, scope_of: ScopeOf) -> Expanded:
 
 def check(expanded: Expanded, name: str, door: Door, caller: Caller) -> None:
     """ArmError InvalidTemplateDeployment with what the services would refuse."""
-    errors = [error for resource in expanded.everything() for error in _errors(resource, door, caller)]
+    errors = [error for resource, waits in in_order(expanded) for error in _errors(resource, waits, door, caller)]
     if errors:
         raise refusals.not_valid(name, errors)
+
+
+def in_order(expanded: Expanded, waits: bool = False) -> Iterator[tuple[TemplateResource, bool]]:
+    """Each resource, those of nested deployments in the place of these, and whether it waits for others of the template: for more
+    than its resource group, which is supposed to be there."""
+    for each in expanded.resources:
+        waiting = waits or any(not key.startswith(_GROUP) for key in each.depends_on)
+        if each.expanded is None:
+            yield each, waiting
+        else:
+            yield from in_order(each.expanded, waiting)
 
 
 def body_of(resource: TemplateResource) -> Body:
@@ -36,23 +51,21 @@ def body_of(resource: TemplateResource) -> Body:
     return {name: value for name, value in resource.body.items() if name not in ("type", "apiVersion", "name")}
 
 
-def _errors(resource: TemplateResource, door: Door, caller: Caller) -> Sequence[ArmError]:
+def _errors(resource: TemplateResource, waits: bool, door: Door, caller: Caller) -> Sequence[ArmError]:
     if resource.type.lower() == TYPE.lower():
         return ()  # a nested deployment that waits for others
     try:
-        _judge(resource, door, caller)
+        _judge(resource, waits, door, caller)
     except ArmError as error:
-        if not error.target:
+        if not isinstance(error, DisallowedError):  # its details tell which property
             error.target = resource.id
         return (error,)
     return ()
 
 
-def _judge(resource: TemplateResource, door: Door, caller: Caller) -> None:
+def _judge(resource: TemplateResource, waits: bool, door: Door, caller: Caller) -> None:
     version = str(resource.body["apiVersion"])
-    if resource.unresolved:
-        door.outline(resource.id, version, None)
-    elif resource.depends_on:
-        door.outline(resource.id, version, body_of(resource))
+    if resource.unresolved or waits:
+        door.outline(resource.id, version, body_of(resource), known=not resource.unresolved)
     else:
         door.prepared(resource.id, version, body_of(resource), caller)

@@ -11,6 +11,7 @@ from typing import Any
 
 from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError, not_implemented
+from localazure.weather.policies import DisallowedError
 
 FILE = "template"  # what the documents of requests are called
 _PLACE = re.compile(r"[^:]*:(?P<line>[0-9]+)(?:: (?P<path>.*))?", re.DOTALL)
@@ -50,7 +51,14 @@ def unprocessed(problems: Sequence[Problem], resource_id: str) -> ArmError:
 
 
 def not_valid(name: str, errors: Sequence[ArmError]) -> ArmError:
-    """What would be refused when the resources are made, found before any is."""
+    """What would be refused when the resources are made, found before any is. The sentence about policies:
+    Azure-Samples/azure-search-openai-demo issue 120 (2023-04-17), of a deployment to a subscription; about several errors with
+    one of a policy: Azure/azure-cli issue 6075 (2018-04-13)."""
+    by_policy = sum(isinstance(error, DisallowedError) for error in errors)
+    if by_policy:
+        because = "because of policy violation" if by_policy == len(errors) else "with multiple errors"
+        message = f"The template deployment failed {because}. Please see details for more information."
+        return ArmError(400, "InvalidTemplateDeployment", message, details=errors)
     return ArmError(
         400,
         "InvalidTemplateDeployment",

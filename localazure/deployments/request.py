@@ -23,6 +23,7 @@ class Asked(NamedTuple):
     parameters: dict[str, Any]
     mode: str
     tags: dict[str, str]
+    location: str  # of a deployment to a subscription; "" where none is given
     only_ids: bool  # what-if: without the resources' contents
 
     @property
@@ -67,7 +68,7 @@ def of_document(document: Document) -> Asked:
     parameters, problems = arm_template.read_values(given, "properties.parameters", document)
     if problems:
         raise refusals.parameter_values(problems)
-    return Asked(document, parameters, mode, _tags(body), _only_ids(properties))
+    return Asked(document, parameters, mode, _tags(body), str(body.get("location") or ""), _only_ids(properties))
 
 
 def _tags(body: Body) -> dict[str, str]:

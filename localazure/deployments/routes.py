@@ -1,6 +1,7 @@
 """Deployments over HTTP: PUT, GET, DELETE, lists, validate, what-if, cancel, export, and the operations of each.
 
 In: requests that the router has recognised by their path. Out: ARM's answers. One deployment of a name at a time in a group.
+Deployments to a subscription are validated and compared; none is carried out.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
 from azure_gpu.formats.arm_template import Expanded, Nested, Scope, TemplateResource
 from azure_gpu.formats.document import Document
 from localazure.arm import answers, checks, filters
@@ -42,6 +43,13 @@ class Path(NamedTuple):
     group: str  # "" for the subscription's own deployments
     name: str
     tail: tuple[str, ...]
+
+
+class Target(NamedTuple):
+    """Where a deployment goes: into a resource group, or without one to the subscription itself."""
+
+    subscription: str
+    group: Resource | None = None
 
 
 def path_of(segments: list[str]) -> Path | None:
@@ -76,7 +84,7 @@ class DeploymentRoutes:
         """`query` by lower-case name."""
         checks.api_version(self.kind, query.get("api-version", ""))
         if not path.group:
-            raise not_implemented("deployments to a subscription")
+            return await self._of_subscription(path, sent, caller)
         group = self._group(path.subscription, path.group)
         self._services.deviations.check_change(sent.method, TYPE, group.id.text, caller)
         if not path.name:
@@ -93,9 +101,9 @@ class DeploymentRoutes:
             case ("DELETE",):
                 return self._delete(stored)
             case ("POST", "validate"):
-                return self._validate(group, deployment_id, await content_of(sent), caller)
+                return self._validate(Target(group.id.subscription, group), deployment_id, await content_of(sent), caller)
             case ("POST", "whatif"):
-                return self._what_if(group, deployment_id, await content_of(sent), caller)
+                return self._what_if(Target(group.id.subscription, group), deployment_id, await content_of(sent), caller)
             case ("POST", "cancel"):
                 return await self._cancel(_there(stored, path.name))
             case ("POST", "exporttemplate"):
@@ -114,6 +122,18 @@ class DeploymentRoutes:
             case _:
                 return _unknown(sent.method, "/".join(["deployments", *path.tail]))
 
+    async def _of_subscription(self, path: Path, sent: Request, caller: Caller) -> Response:
+        """Validate and what-if of a deployment to a subscription."""
+        target = Target(path.subscription)
+        deployment_id = f"/subscriptions/{path.subscription}/providers/{TYPE}/{path.name}"
+        match (sent.method, *path.tail):
+            case ("POST", "validate"):
+                return self._validate(target, deployment_id, await content_of(sent), caller)
+            case ("POST", "whatif"):
+                return self._what_if(target, deployment_id, await content_of(sent), caller)
+            case _:
+                raise not_implemented("deployments to a subscription, but for validate and what-if")
+
     # Reading
 
     def _list(self, group: Resource, query: Mapping[str, str]) -> Response:
@@ -123,10 +143,10 @@ class DeploymentRoutes:
         newest = sorted(deployments, key=lambda each: each.created_at, reverse=True)
         return answers.listed(view.document(each) for each in newest[: filters.top(query.get("$top", ""))])
 
-    def _validate(self, group: Resource, deployment_id: str, content: bytes, caller: Caller) -> Response:
+    def _validate(self, target: Target, deployment_id: str, content: bytes, caller: Caller) -> Response:
         _check_name(deployment_id)
         asked = request.read(content)
-        expanded = self._checked(group, deployment_id, asked, caller)
+        expanded = self._checked(target, deployment_id, asked, caller)
         now = self._services.clock.stamp()
         properties = {
             **view.described(expanded, asked.template, asked.mode),
@@ -138,24 +158,47 @@ class DeploymentRoutes:
         name = deployment_id.rsplit("/", 1)[1]
         return answers.respond(200, {"id": deployment_id, "name": name, "type": TYPE, "properties": properties})
 
-    def _what_if(self, group: Resource, deployment_id: str, content: bytes, caller: Caller) -> Response:
+    def _what_if(self, target: Target, deployment_id: str, content: bytes, caller: Caller) -> Response:
         _check_name(deployment_id)
         try:
             asked = request.read(content)
-            expanded = self._checked(group, deployment_id, asked, caller)
-            found = what_if.changes(expanded, group.id.text, asked.mode, self._door, caller, only_ids=asked.only_ids)
+            expanded = self._checked(target, deployment_id, asked, caller)
+            groups = [target.group.id.text] if target.group else sorted(_groups_in(expanded))
+            with self._store.supposing(self._made_groups(expanded)):
+                found = what_if.changes(expanded, groups, asked.mode, self._door, caller, only_ids=asked.only_ids)
         except ArmError as error:
             # Also with status 200: what-if itself went well, the error is the template's (azure-cli 2.91, resource/custom.py).
             return answers.respond(200, {"status": "Failed", "error": error.content()})
         return answers.respond(200, {"status": "Succeeded", "properties": {"correlationId": "", "changes": found}})
 
-    def _checked(self, group: Resource, deployment_id: str, asked: request.Asked, caller: Caller) -> Expanded:
+    def _checked(self, target: Target, deployment_id: str, asked: request.Asked, caller: Caller) -> Expanded:
         checks.tags({"tags": asked.tags})
         name = deployment_id.rsplit("/", 1)[1]
-        scope = partial(self._scope, group.id.subscription)
-        expanded = checking.evaluated(asked, scope(group.id.name, name), scope)
-        checking.check(expanded, name, self._door, caller)
+        if target.group is not None:
+            scope = partial(self._scope, target.subscription)
+            expanded = checking.evaluated(asked, scope(target.group.id.name, name), scope)
+            checking.check(expanded, name, self._door, caller)
+            return expanded
+        if not asked.location:
+            raise _no_location(name)
+        if asked.mode != "Incremental":
+            raise _not_at_subscription(name, asked.mode)
+        whole = self._bare(target.subscription)._replace(deployment=name, of_subscription=True)
+        expanded = checking.evaluated(asked, whole, lambda group: self._there_or_made(target.subscription, group))
+        made = self._made_groups(expanded)
+        with self._store.supposing(made):
+            for group_id in sorted(_groups_in(expanded)):
+                parsed = _parsed(group_id)
+                group = self._store.group(parsed.subscription, parsed.name)
+                checks.exists(group, self._door.target(group_id)[0], parsed)
+            checking.check(expanded, name, self._door, caller)
         return expanded
+
+    def _made_groups(self, expanded: Expanded) -> list[Resource]:
+        """The resource groups of a template, as they would be; those that are there already, as they are."""
+        groups = [each for each in expanded.everything() if each.type.lower() == RESOURCE_GROUP_TYPE.lower()]
+        made = [Resource(id=_parsed(each.id), body=checking.body_of(each)) for each in groups]
+        return [each for each in made if self._store.get(each.key) is None]
 
     # Changing
 
@@ -168,7 +211,7 @@ class DeploymentRoutes:
         if group.state == "Deleting":
             checks.parent(self.kind, _parsed(deployment_id), group, self._store)
         asked = request.read(content)
-        expanded = self._checked(group, deployment_id, asked, caller)
+        expanded = self._checked(Target(group.id.subscription, group), deployment_id, asked, caller)
         record = self._record(deployment_id, asked.template, asked.mode, asked.tags, expanded)
         record.private |= {
             "parameters": dict(expanded.parameters),
@@ -290,16 +333,20 @@ class DeploymentRoutes:
 
     def _scope(self, subscription: str, group: str, deployment: str | None = None) -> Scope:
         stored = self._group(subscription, group)
-        settings = self._services.settings
-        return Scope(
-            subscription_id=subscription,
-            tenant_id=settings.tenant_id,
-            resource_group=stored.id.name,
-            location=stored.location,
-            deployment=deployment,
-            tags=stored.tags,
-            environment=_environment(settings.url, settings.tenant_id),
+        return self._bare(subscription)._replace(
+            resource_group=stored.id.name, location=stored.location, deployment=deployment, tags=stored.tags
         )
+
+    def _there_or_made(self, subscription: str, group: str) -> Scope:
+        """Of a group that a template may make before it deploys into it."""
+        stored = self._store.get(f"/subscriptions/{subscription}/resourceGroups/{group}")
+        bare = self._bare(subscription)._replace(resource_group=group)
+        return bare if stored is None else bare._replace(location=stored.location, tags=stored.tags)
+
+    def _bare(self, subscription: str) -> Scope:
+        settings = self._services.settings
+        environment = _environment(settings.url, settings.tenant_id)
+        return Scope(subscription_id=subscription, tenant_id=settings.tenant_id, environment=environment)
 
     def _as_of(self, group: Resource) -> date:
         return request_date(None, None, group, self._services.clock)
@@ -330,6 +377,30 @@ def _parsed(resource_id: str) -> ArmId:
     if parsed is None:
         raise ArmError(400, "InvalidRequestUri", f"'{resource_id}' is not the id of a resource.")
     return parsed
+
+
+def _groups_in(expanded: Expanded) -> set[str]:
+    """The ids of the groups that a template's resources lie in."""
+    ids = [parse(each.id) for each in expanded.everything()]
+    inside = [each for each in ids if each is not None and each.resource_group and not each.is_type(RESOURCE_GROUP_TYPE)]
+    return {f"/subscriptions/{each.subscription}/resourceGroups/{each.resource_group}" for each in inside}
+
+
+def _no_location(name: str) -> ArmError:
+    """MicrosoftDocs/azure-docs issue 69681 (2021-01-29); with this address: AzureCosmosDB/AgentMemoryToolkit issue 17
+    (2026-06-01), of a validation."""
+    message = f"The 'location' property must be specified for '{name}'. Please see https://aka.ms/arm-deployment-subscription"
+    return ArmError(400, "InvalidDeployment", f"{message} for usage details.")
+
+
+def _not_at_subscription(name: str, mode: str) -> ArmError:
+    """That Complete is for resource groups: Microsoft Learn, azure-resource-manager/templates/deployment-modes (2026-11); the
+    sentence is assumed."""
+    return ArmError(
+        400,
+        "InvalidDeployment",
+        f"The deployment '{name}' to a subscription can't have the mode '{mode}'; it takes 'Incremental'.",
+    )
 
 
 def _check_name(deployment_id: str) -> None:

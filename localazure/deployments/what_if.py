@@ -4,7 +4,7 @@ In: an expanded template. Out: changes in the form of ARM's what-if. Bodies are 
 defaults; what a service fills in by itself is no change. Form: REST reference of Microsoft.Resources 2025-04-01, "What If".
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from azure_gpu.formats.arm_template import Expanded, TemplateResource
@@ -14,26 +14,28 @@ from localazure.arm.door import Door
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller, Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.deployments.checking import body_of
+from localazure.deployments.checking import body_of, in_order
 from localazure.deployments.kind import TYPE
 
 
-def changes(expanded: Expanded, group_id: str, mode: str, door: Door, caller: Caller, *, only_ids: bool) -> list[Body]:
-    """All changes, by id. What the template doesn't name is deleted in Complete mode and ignored otherwise."""
-    named = [_change(resource, door, caller) for resource in expanded.everything() if resource.type.lower() != TYPE.lower()]
+def changes(expanded: Expanded, group_ids: Iterable[str], mode: str, door: Door, caller: Caller, *, only_ids: bool) -> list[Body]:
+    """All changes, by id. What the template doesn't name of the groups is deleted in Complete mode and ignored otherwise."""
+    here = [(resource, waits) for resource, waits in in_order(expanded) if resource.type.lower() != TYPE.lower()]
+    named = [_change(resource, waits, door, caller) for resource, waits in here]
     ids = {change["resourceId"].lower() for change in named}
     left = "Delete" if mode == "Complete" else "Ignore"
-    others = [_untouched(resource, left, door) for resource in door.listed_in(group_id) if resource.key not in ids]
+    listed = [resource for group_id in group_ids for resource in door.listed_in(group_id)]
+    others = [_untouched(resource, left, door) for resource in listed if resource.key not in ids]
     found = sorted([*named, *others], key=lambda change: change["resourceId"].lower())
     return [{key: change[key] for key in ("resourceId", "changeType")} for change in found] if only_ids else found
 
 
-def _change(resource: TemplateResource, door: Door, caller: Caller) -> Body:
+def _change(resource: TemplateResource, waits: bool, door: Door, caller: Caller) -> Body:
     if resource.unresolved:
         return {"resourceId": resource.id, "changeType": "Deploy"}
     version = str(resource.body["apiVersion"])
     kind, _ = door.target(resource.id)
-    if resource.depends_on:
+    if waits:
         try:
             change = door.prepared(resource.id, version, body_of(resource), caller)
         except ArmError:  # what it needs isn't there yet

@@ -79,6 +79,11 @@ def management_client(kind: Callable[..., Client], login: SignIn, subscription_i
     )
 
 
+def arm_client(login: SignIn, retries: RetryPolicy) -> ARMPipelineClient:
+    """Sends requests that no management client has a method for. Close it."""
+    return ARMPipelineClient(login.endpoint, policies=_policies(login, retries))
+
+
 def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> list[dict[str, Any]]:
     """A list that no management client has a method for. HttpResponseError where ARM refuses, as those clients raise it."""
     return get_document(path, api_version, login, retries)["value"]
@@ -86,7 +91,7 @@ def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -
 
 def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
     """A resource that no management client has a method for."""
-    with ARMPipelineClient(login.endpoint, policies=_policies(login, retries)) as client:
+    with arm_client(login, retries) as client:
         answer = client.send_request(HttpRequest("GET", client.format_url(path), params={"api-version": api_version}))
         answer.raise_for_status()
         return answer.json()
@@ -94,7 +99,7 @@ def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolic
 
 def post_document(path: str, api_version: str, body: dict[str, Any], login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
     """What an action answers that no management client has a method for."""
-    with ARMPipelineClient(login.endpoint, policies=_policies(login, retries)) as client:
+    with arm_client(login, retries) as client:
         request = HttpRequest("POST", client.format_url(path), params={"api-version": api_version}, json=body)
         answer = client.send_request(request)
         answer.raise_for_status()

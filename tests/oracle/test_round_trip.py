@@ -1,13 +1,17 @@
 """Random SDK inputs, made ARM's: Microsoft's types find no problem in them, and back they are what they were."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from azure_gpu.formats import arm_bodies
 from azure_gpu.formats.azure_types import ALL, AzureType
 from localazure import shapes
 from localazure.plugin.projection import inputs_of
+from localazure.shapes import bodies
 from tests.oracle import arm_types
 from tests.support.examples import examples
 from tests.support.shapes import sdk_inputs_of
@@ -36,6 +40,18 @@ def test_microsofts_types_take_every_body_that_is_made_of_right_inputs(azure_typ
 def test_our_own_shape_takes_it_too(case: tuple[AzureType, dict[str, Any]]) -> None:
     azure_type, inputs = case
     assert shapes.body_problems(shapes.arm_shape(azure_type), shapes.to_arm(azure_type, inputs), creating=True) == []
+
+
+@given(inputs_of_any_type)
+@THOROUGH
+def test_the_librarys_own_table_makes_the_same_body(case: tuple[AzureType, dict[str, Any]]) -> None:
+    azure_type, inputs = case
+    assert arm_bodies.body_of(azure_type, inputs) == shapes.to_arm(azure_type, inputs)
+
+
+def test_the_librarys_table_is_that_of_the_installed_sdk() -> None:
+    file = Path(arm_bodies.__file__).with_suffix(".json")
+    assert json.loads(file.read_text()) == bodies.table(), "run: make docs"
 
 
 @given(inputs_of_any_type)

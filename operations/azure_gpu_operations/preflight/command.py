@@ -3,6 +3,10 @@
     preflight --stack dev                                       a stack, by its configuration
     preflight --need batch=Standard_NC4as_T4_v3*4@westeurope    a wish; several may be given, and beside a stack
     preflight --offline ...                                     by the catalog alone, without a login
+    preflight --stack dev --validate                            also by Resource Manager's `validate`: services and policies
+
+`--validate` sends the bodies of the stack's resources to the subscription as a template that is judged and not deployed; nothing
+is created. It takes the right Microsoft.Resources/deployments/validate/action on the subscription. Secrets aren't sent.
 
 What Azure answers is about today, whatever `--as-of` says; the catalog answers for that day.
 
@@ -16,6 +20,7 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +35,7 @@ from azure_gpu_operations.console import console
 from azure_gpu_operations.preflight import needs, offline, program
 from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.preflight.report import Report
-from azure_gpu_operations.preflight.rows import of_problems
+from azure_gpu_operations.preflight.rows import Row, of_problems
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
 
@@ -51,12 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-account", default="", help="the account whose quotas count (default: the region's only one)")
     parser.add_argument("--as-of", default="", metavar="DAY", help=f"{dates.SPELLING} (default: the stack's, else today)")
     parser.add_argument("--offline", action="store_true", help="ask the catalog alone")
+    parser.add_argument("--validate", action="store_true", help="have Resource Manager judge the stack's bodies, policies too")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
 def run(options: argparse.Namespace) -> int:
     today = datetime.now(UTC).date()
     try:
+        _check_validate(options)
         file = _stack_file(options)
         day = _day(options.as_of)
         taken = (
@@ -93,7 +100,9 @@ def run(options: argparse.Namespace) -> int:
             batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
             stack=options.stack or "",
         )
-        report = Report(as_of=taken.day, rows=(*rows, *found.rows), missing=found.missing, seconds=found.seconds)
+        judged, unjudged = _validated(options, file, connection) if options.validate and file else ([], {})
+        missing = {**found.missing, **unjudged}
+        report = Report(as_of=taken.day, rows=(*rows, *found.rows, *judged), missing=missing, seconds=found.seconds)
     if options.json:
         print(json.dumps(report.as_json(), indent=2))
     else:
@@ -107,6 +116,25 @@ def _stack_file(options: argparse.Namespace) -> Path | None:
             raise ValueError("nothing to look at: give --stack, --need or --name")
         return None
     return stack_options.file_of(options)
+
+
+def _check_validate(options: argparse.Namespace) -> None:
+    if options.validate and not options.stack:
+        raise ValueError("--validate takes a stack: give --stack")
+    if options.validate and options.offline:
+        raise ValueError("--validate asks Azure, and --offline asks nothing of it: leave one out")
+
+
+def _validated(options: argparse.Namespace, file: Path, connection: Connection) -> tuple[list[Row], dict[str, str]]:
+    """What Resource Manager says of the stack's bodies, or why it wasn't asked."""
+    from azure_gpu_operations.graph import recorded  # here, for the same reason as `online`
+    from azure_gpu_operations.preflight import online, validation
+
+    login = online.reached(connection)
+    if isinstance(login, str):
+        return [], {validation.NEEDED: login}
+    found = partial(recorded.record, project().program, file, options.stack)
+    return validation.check(found, login, connection.subscription_id, options.stack)
 
 
 def _region(given: str) -> str:

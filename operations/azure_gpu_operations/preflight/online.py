@@ -14,7 +14,7 @@ from requests.exceptions import RequestException
 from azure_gpu.catalog.quotas import CountedUse
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
 from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
-from azure_gpu_operations.azure import sign_in
+from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import answers, environment_quotas, features, lists, packages
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
@@ -55,12 +55,9 @@ def ask(
 ) -> Found:
     """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has.
     Never raises for what Azure does."""
-    if not connection.subscription_id:
-        return Found(missing={"everything": NO_SUBSCRIPTION})
-    try:
-        login = sign_in(connection)
-    except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
-        return Found(missing={"everything": f"{connection.metadata_host or 'Azure'} can't be reached: {error}"})
+    login = reached(connection)
+    if isinstance(login, str):
+        return Found(missing={"everything": login})
     login = replace(login, credential=SharedCredential(login.credential))
     sized = [use for use in wanted if use.service in TAKES_SIZES]  # of the others, no list tells what is offered
     beside = [_counted(pool, Service.AKS) for pool in system_pools if pool.vcpus is not None]
@@ -92,6 +89,16 @@ def ask(
         missing={str(key): outcome.missing for key, outcome in outcomes.items() if outcome.missing},
         seconds={str(key): outcome.seconds for key, outcome in outcomes.items()},
     )
+
+
+def reached(connection: Connection) -> SignIn | str:
+    """The login; or why there is none, as a text."""
+    if not connection.subscription_id:
+        return NO_SUBSCRIPTION
+    try:
+        return sign_in(connection)
+    except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
+        return f"{connection.metadata_host or 'Azure'} can't be reached: {error}"
 
 
 def _counted(pool: MachinesUse, service: Service) -> CountedUse:

@@ -8,6 +8,8 @@ import httpx
 
 from localazure.weather import throttling
 from localazure.weather.deleted_logs import DAYS
+from tests.localazure.test_deployments import path
+from tests.localazure.test_deployments_of_subscriptions import VERSION, account as stored, body, fresh, in_group, new_group
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.sky import Sky
 
@@ -75,6 +77,20 @@ def test_a_policy_denies_a_value_and_says_which_assignment_it_was(calm: Sky) -> 
     assert (evaluated["path"], evaluated["expressionValue"]) == ("properties.allowSharedKeyAccess", True)
     assert account(calm, group, allowSharedKeyAccess=False).is_success
     assert account(calm, group).is_success
+
+
+def test_a_policy_that_denies_is_told_for_what_waits_for_others_too(calm: Sky) -> None:
+    name, first, second = fresh("rg-"), fresh("st"), fresh("st")
+    calm.fault("policy-deny", "no-keys", path="*/storageAccounts/*", property="properties.allowSharedKeyAccess", value="true")
+    waiting = {**stored(second, allowSharedKeyAccess=True), "dependsOn": [first]}
+    sent = body(new_group(name), in_group(name, stored(first), waiting, dependsOn=[name]))
+    error = calm.post(path(f"/subscriptions/{SUBSCRIPTION}", "main") + "/validate", VERSION, sent).json()["error"]
+    assert (
+        error["message"] == "The template deployment failed because of policy violation. Please see details for more information."
+    )
+    [denied] = error["details"]
+    assert (denied["code"], denied["target"]) == ("RequestDisallowedByPolicy", second)
+    assert denied["additionalInfo"][0]["info"]["policyAssignmentName"] == "no-keys"
 
 
 def test_a_policy_without_a_value_denies_every_one(calm: Sky) -> None:

@@ -6,6 +6,7 @@ duplicates, and for circles, which are named from one end to the other.
 
 from collections.abc import Iterable
 
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from azure_gpu.formats.arm_template.frame import Shared
 from azure_gpu.formats.arm_template.model import TemplateResource
 from azure_gpu.formats.arm_template.resources import Found
@@ -22,6 +23,8 @@ class Index:
         for each in self._all:
             resource = each.resource
             names = {resource.key, resource.id.lower(), resource.name.lower(), each.loop, each.symbol}
+            if resource.type.lower() == RESOURCE_GROUP_TYPE.lower():  # as `resourceId` and `subscriptionResourceId` write it
+                names.add(resource.id.lower().replace("/resourcegroups/", f"/providers/{RESOURCE_GROUP_TYPE.lower()}/"))
             for name in names - {""}:
                 self._by.setdefault(name, []).append(each)
 

@@ -84,7 +84,7 @@ class Frame:
         scope = self.scope
         known = scope._replace(
             subscription_id=scope.subscription_id or _ANY,
-            resource_group=scope.resource_group or "-",
+            resource_group=scope.resource_group or (None if scope.of_subscription else "-"),
             tenant_id=scope.tenant_id or _ANY,
         )
         return replace(self, scope=known)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from azure_gpu.formats.arm_template import scope_functions, syntax
 from azure_gpu.formats.arm_template.evaluation import Reading
 from azure_gpu.formats.arm_template.frame import Frame, Loop
@@ -188,12 +189,13 @@ def read_resource(
         frame.shared.report(place, error)
         path = head["type"]
     base, key_base = _base(scope, frame.scope, nested)
+    in_providers = head["type"].lower() != RESOURCE_GROUP_TYPE.lower()
     resource = TemplateResource(
         body=body,
         path=place,
         depends_on=(),
         key=f"{key_base}{path}".lower(),
-        id=f"{base}/providers/{path}" if base is not None else "",
+        id="" if base is None else f"{base}/providers/{path}" if in_providers else f"{base}/resourceGroups/{head['name']}",
         unresolved=reading.unresolved,
         secrets=tuple(reading.secrets),
         nested=nested,
@@ -236,10 +238,10 @@ def _base(scope: str, where: Scope, nested: Nested | None) -> tuple[str | None, 
     if scope:
         names = scope.split("/")
         inside = scope if len(names) % 2 else "/".join(names)
-        return (f"{where.group_id}/providers/{inside}" if where.group_id else None), f"{inside}/providers/"
+        return (f"{where.base_id}/providers/{inside}" if where.base_id else None), f"{inside}/providers/"
     if nested is not None and nested.resource_group is not None and nested.subscription_id is not None:
         return f"/subscriptions/{nested.subscription_id}/resourceGroups/{nested.resource_group}", ""
-    return where.group_id, ""
+    return where.base_id, ""
 
 
 def read_nested(entry: dict[str, Value], place: str, frame: Frame) -> tuple[Nested | None, Reading]:

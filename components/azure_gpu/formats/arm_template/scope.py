@@ -16,6 +16,12 @@ class Scope(NamedTuple):
     deployment: str | None = None
     tags: Mapping[str, str] | None = None  # of the resource group
     environment: Mapping[str, Any] | None = None  # what environment() answers
+    of_subscription: bool = False  # deployed to the subscription itself, which is no resource group
+
+    @property
+    def base_id(self) -> str | None:
+        """What the ids of the resources begin with."""
+        return f"/subscriptions/{self.subscription_id}" if self.of_subscription and self.subscription_id else self.group_id
 
     @property
     def group_id(self) -> str | None:

@@ -76,6 +76,8 @@ def resource_id(scope: Scope, given: Arguments) -> str:
     path = path_of(texts[at], texts[at + 1 :])
     if owner is None:
         raise RefusedError(f"{SUBSCRIPTION} is not known here", unknown=True)
+    if group is None and scope.of_subscription:
+        return f"/subscriptions/{owner}/providers/{path}"
     if group is None:
         raise RefusedError(f"{GROUP} is not known here", unknown=True)
     return f"/subscriptions/{owner}/resourceGroups/{group}/providers/{path}"

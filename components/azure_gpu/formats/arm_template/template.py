@@ -25,8 +25,9 @@ MAX_VARIABLES = 256  # Microsoft Learn, azure-resource-manager/templates/best-pr
 MAX_NESTED = 6  # deployments in each other
 _KEYS = ("$schema", "languageversion", "contentversion", "apiprofile", "definitions", "parameters", "variables", "functions",
          "resources", "outputs", "metadata", "imports", "extensions", "references")  # fmt: skip
+_SUBSCRIPTION = "a subscription"
 _OTHER_SCOPES = {
-    "subscriptiondeploymenttemplate.json": "a subscription",
+    "subscriptiondeploymenttemplate.json": _SUBSCRIPTION,
     "managementgroupdeploymenttemplate.json": "a management group",
     "tenantdeploymenttemplate.json": "a tenant",
 }
@@ -98,14 +99,15 @@ def _expanded(
     if not is_object(template):
         shared.report(base, RefusedError(f"a template is an object; this is {kind_of(template)}"))
         return Expanded((), {}, shared.problems, {}, frozenset(), {})
-    _check_outline(template, base, shared)
+    _check_outline(template, base, shared, scope)
     declared = parameters.declared(template, base)
     if outer is None:
         shared.problems += parameters.declaration_problems(template, base, shared.document)
         shared.problems += parameters.given_problems(declared, given, shared.document, member(base, "parameters"))
         frame = _frame(template, base, declared, given, scope, shared)
     else:
-        frame = replace(outer, shared=shared, scope=outer.scope._replace(resource_group=scope.resource_group))
+        place = outer.scope._replace(resource_group=scope.resource_group, of_subscription=scope.of_subscription)
+        frame = replace(outer, shared=shared, scope=place)
     made, _ = frame.parameters.values(), frame.variables.values()
     collector = Collector(frame)
     collector.collect(template.get("resources"), member(base, "resources"))
@@ -150,7 +152,7 @@ def _scope_of(nested: Nested, scope: Scope, shared: Shared) -> Scope:
         return scope
     if shared.scope_of is not None:
         return shared.scope_of(group)
-    return scope._replace(resource_group=group, location=None, tags=None)
+    return scope._replace(resource_group=group, location=None, tags=None, of_subscription=False)
 
 
 def _waits(resource: TemplateResource, nested: Nested) -> bool:
@@ -160,13 +162,13 @@ def _waits(resource: TemplateResource, nested: Nested) -> bool:
     return is_object(raw) and any(name not in nested.parameters for name in raw)
 
 
-def _check_outline(template: dict[str, Value], base: str, shared: Shared) -> None:
+def _check_outline(template: dict[str, Value], base: str, shared: Shared, scope: Scope) -> None:
     schema = template.get("$schema")
     if not isinstance(schema, str):
         shared.report(base, RefusedError("the template has no $schema", "write the address of deploymentTemplate.json"))
     else:
         other = _OTHER_SCOPES.get(schema.rstrip("#").rsplit("/", 1)[-1].lower())
-        if other is not None:
+        if other is not None and not (scope.of_subscription and other == _SUBSCRIPTION):
             shared.report(member(base, "$schema"), RefusedError(f"a template that is deployed to {other} is not supported here"))
     if not isinstance(template.get("contentVersion"), str):
         shared.report(base, RefusedError("the template has no contentVersion", 'write "contentVersion": "1.0.0.0"'))

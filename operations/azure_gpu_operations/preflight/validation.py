@@ -1,0 +1,311 @@
+"""What Azure Resource Manager says of a stack's bodies before anything is created: its action `validate`, at the subscription.
+
+In: a template, who asks. Out: rows: one where nothing is wrong, else one for each error, policies with their assignment, the
+property, what the stack sends, and the key of the stack file that sets it.
+
+Sources: Microsoft Learn, rest/api/resources/deployments/validate-at-subscription-scope (2025-04-01), which answers 200, 202 with
+an address, or 400 with errors in `details`; governance/policy/how-to/determine-non-compliance and
+azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy for what a refusal of a policy holds. Read
+2026-11-25.
+"""
+
+import base64
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.pipeline.policies import RetryPolicy
+from azure.core.rest import HttpRequest, HttpResponse
+
+from azure_gpu.formats import azure_types
+from azure_gpu_operations.azure import SignIn, arm_client
+from azure_gpu_operations.graph.recorded import ProgramError, Recorded, WrongStackError
+from azure_gpu_operations.planned import WrongStackFileError
+from azure_gpu_operations.preflight.fetching import fetch, retries
+from azure_gpu_operations.preflight.rows import Answer, Row
+from azure_gpu_operations.preflight.template import DEPLOYMENTS, Sent, Template, template_of
+
+CHECK = "validate"
+NEEDED = "what Resource Manager says of the stack's bodies"
+LIMIT_SECONDS = 300.0  # the services are asked one after the other
+NAME = "azure-gpu-preflight"  # of the deployment that is never made
+_TARGETS = "targets"
+_BY_POLICY = "RequestDisallowedByPolicy"
+_AGAIN_SECONDS = 5.0  # where ARM doesn't say when to ask again
+_LONGEST_VALUE = 80  # characters
+_IDENTIFIERS = re.compile(r"Policy identifiers: '(\[.*\])'", re.DOTALL)
+# The keys of a stack file by the components that they declare; `{}` is the name of the entry.
+_SECTIONS = {
+    "JobEnvironment": "job_environment",
+    "ServerlessGpuJob": "jobs.{}",
+    "BatchAccount": "batch_account",
+    "BatchPool": "pools.{}",
+    "GalleryImage": "gallery_images.{}",
+    "GpuCluster": "clusters.{}",
+    "MlWorkspace": "ml_workspace",
+    "MlEndpoint": "ml_endpoints.{}",
+    "GpuVm": "vms.{}",
+    "ContainerGroup": "container_groups.{}",
+}
+_OF_FOUNDATION = {
+    azure_types.RESOURCE_GROUP.arm_type: "resource_group",
+    azure_types.USER_ASSIGNED_IDENTITY.arm_type: "identity",
+    azure_types.REGISTRY.arm_type: "registry",
+    azure_types.LOG_WORKSPACE.arm_type: "log_workspace",
+    azure_types.STORAGE_ACCOUNT.arm_type: "storage",
+}
+# The resource that `overrides` of an entry changes, by the entry's component.
+_OVERRIDDEN = {
+    "JobEnvironment": azure_types.MANAGED_ENVIRONMENT.arm_type,
+    "ServerlessGpuJob": azure_types.JOB.arm_type,
+    "BatchAccount": azure_types.BATCH_ACCOUNT.arm_type,
+    "BatchPool": azure_types.BATCH_POOL.arm_type,
+    "GpuCluster": azure_types.MANAGED_CLUSTER.arm_type,
+    "MlWorkspace": azure_types.ML_WORKSPACE.arm_type,
+    "MlEndpoint": azure_types.ML_ONLINE_ENDPOINT.arm_type,
+    "GpuVm": azure_types.VIRTUAL_MACHINE.arm_type,
+    "ContainerGroup": azure_types.CONTAINER_GROUP.arm_type,
+}
+_KEYS = {"location": "location", "tags": "tags"}
+
+
+class Validated(NamedTuple):
+    """What ARM answered: its error's content, None where it takes everything."""
+
+    status: int
+    error: Mapping[str, Any] | None
+
+
+def check(
+    found: Callable[[], Recorded], login: SignIn, subscription: str, stack: str, limit_seconds: float = LIMIT_SECONDS
+) -> tuple[list[Row], dict[str, str]]:
+    """Rows, and why there are none. `found`: what the stack's program declares."""
+    try:
+        recorded = found()
+        template = template_of(recorded, subscription, object_id(login))
+    except (WrongStackError, ProgramError, WrongStackFileError) as error:
+        return [], {NEEDED: f"the program declares nothing: {str(error).splitlines()[0]}"}
+    except (AzureError, OSError) as error:
+        return [], {NEEDED: f"Azure can't be reached: {error}"}
+    again = retries()
+    [outcome] = fetch({CHECK: lambda: ask(login, subscription, template, again)}, limit_seconds=limit_seconds).values()
+    if outcome.value is None:
+        return [], {NEEDED: outcome.missing}
+    return rows(outcome.value, template, recorded, stack), {}
+
+
+class Place(NamedTuple):
+    """Where in a stack file a resource comes from. `overrides`: its entry can set any property of it."""
+
+    path: str
+    overrides: bool
+
+
+def request(subscription: str, template: Template, action: str = "validate") -> HttpRequest:
+    """The request of `validate` or `whatIf`. It makes nothing."""
+    path = f"/subscriptions/{subscription}/providers/Microsoft.Resources/deployments/{NAME}/{action}"
+    body = {"location": template.location, "properties": {"mode": "Incremental", "template": template.document}}
+    return HttpRequest("POST", path, params={"api-version": DEPLOYMENTS}, json=body)
+
+
+def ask(
+    login: SignIn,
+    subscription: str,
+    template: Template,
+    retries: RetryPolicy,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Validated:
+    """HttpResponseError where ARM doesn't judge: no right to ask, throttled, out of order."""
+    with arm_client(login, retries) as client:
+        sent = request(subscription, template)
+        sent.url = client.format_url(sent.url)
+        answer: HttpResponse = client.send_request(sent)
+        while answer.status_code == 202:
+            given = answer.headers.get("Retry-After", "")
+            sleep(float(given) if given.isdecimal() else _AGAIN_SECONDS)
+            answer = client.send_request(HttpRequest("GET", answer.headers["Location"]))
+        error = _error(answer)
+        if answer.status_code >= 400 and (error is None or answer.status_code != 400):
+            raise HttpResponseError(response=answer)
+        return Validated(answer.status_code, error)
+
+
+def rows(found: Validated, template: Template, recorded: Recorded, stack: str) -> list[Row]:
+    """One row for each error; one where there is none, which names what ARM wasn't asked about."""
+    kept = [_row(error, template, recorded, stack) for error in leaves(found.error)] if found.error is not None else []
+    if kept:
+        return list(dict.fromkeys(kept))
+    message = f"Resource Manager takes the bodies of {len(template.sent)} resources"
+    if template.left_out:
+        message += f"; not sent: {'; '.join(template.left_out)}"
+    return [Row(subject=stack, check=CHECK, answer=Answer.OK, message=message)]
+
+
+def leaves(error: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[Mapping[str, Any]]:
+    """The errors that say what is wrong, without those around them, whose targets each has beside its own."""
+    inner = [each for each in error.get("details") or [] if isinstance(each, Mapping)]
+    if not inner or error.get("code") == _BY_POLICY:
+        yield {**error, _TARGETS: [*above, str(error.get("target") or "")]}
+        return
+    for each in inner:
+        yield from leaves(each, (*above, str(error.get("target") or "")))
+
+
+def _row(error: Mapping[str, Any], template: Template, recorded: Recorded, stack: str) -> Row:
+    sent = _of(error, template)
+    place = place_of(sent, recorded) if sent is not None else Place("", False)
+    subject = place.path or (f"{sent.type} {_name(sent)}" if sent is not None else stack)
+    if error.get("code") != _BY_POLICY:
+        message = f"{error.get('code')}: {error.get('message')}"
+        return Row(subject=subject, check=CHECK, answer=Answer.REFUSED, message=message)
+    info = _violation(error)
+    evaluated = _denied_expression(info)
+    what = f"{sent.type} {_name(sent)}" if sent is not None else str(error.get("target") or "a resource")
+    message = f"the policy assignment {_called(info, 'policyAssignment')} denies {what}{_because(evaluated, sent)}"
+    message += f"; definition {_called(info, 'policyDefinition')}"
+    message += f", of the initiative {_called(info, 'policySetDefinition')}" if info.get("policySetDefinitionId") else ""
+    message += f"; assignment id {info['policyAssignmentId']}" if info.get("policyAssignmentId") else ""
+    return Row(subject=subject, check="policy", answer=Answer.REFUSED, message=message, fix=_fix(evaluated, place, sent))
+
+
+def place_of(sent: Sent, recorded: Recorded) -> Place:
+    """The entry of the stack file that a resource comes from; "" where none is known."""
+    by_urn = {each.urn: each for each in recorded.resources}
+    above = by_urn.get(sent.resource.parent)
+    while above is not None and not above.is_component:
+        above = by_urn.get(above.parent)
+    if above is None:
+        return Place("", False)
+    noun = above.type.rpartition(":")[2]
+    if noun == "Foundation":
+        key = _OF_FOUNDATION.get(sent.type, "")
+        return Place(f"foundation.{key}" if key else "foundation", bool(key))
+    return Place(_SECTIONS.get(noun, "").format(above.name), sent.type == _OVERRIDDEN.get(noun))
+
+
+def _of(error: Mapping[str, Any], template: Template) -> Sent | None:
+    """The resource that an error is about: by its id, by its name where only one has that, or by the id in the text."""
+    targets = [target.lower() for target in error.get(_TARGETS, ()) if target]
+    text = f"{' '.join(targets)} {error.get('message')}".lower()
+    by_id = sorted(template.sent, key=lambda each: -len(each.id))
+    exact = next((each for each in by_id if each.id.lower() in targets), None)
+    named = [each for each in by_id if _name(each).lower() in {target.rsplit("/", 1)[-1] for target in targets}]
+    evaluated = {
+        str(each.get("expressionValue")).lower() for each in _expressions(_violation(error)) if each.get("path") == "type"
+    }
+    typed = [each for each in named if each.type.lower() in evaluated] or named
+    # A policy names its property by the type that it is of.
+    aliases = [str(each.get("expression", "")).lower() for each in _expressions(_violation(error))]
+    aliased = [each for each in typed if any(alias.startswith(f"{each.type.lower()}/") for alias in aliases)] or typed
+    return exact or (aliased[0] if aliased else None) or next((each for each in by_id if each.id.lower() in text), None)
+
+
+def _name(sent: Sent) -> str:
+    return sent.id.rsplit("/", 1)[-1]
+
+
+def _violation(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is told of the policy; from the message's own list of identifiers where there is nothing else."""
+    for each in error.get("additionalInfo") or []:
+        if isinstance(each, Mapping) and each.get("type") == "PolicyViolation" and isinstance(each.get("info"), Mapping):
+            return each["info"]
+    found = _IDENTIFIERS.search(str(error.get("message")))
+    try:
+        told: list[dict[str, dict[str, str]]] = json.loads(found[1]) if found else []
+    except ValueError:
+        told = []
+    return {
+        f"{kind}{key}": value[part]
+        for kind, value in (told[0] if told else {}).items()
+        for key, part in (("DisplayName", "name"), ("Id", "id"))
+        if part in value
+    }
+
+
+def _expressions(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    details = info.get("evaluationDetails")
+    return list(details.get("evaluatedExpressions") or []) if isinstance(details, Mapping) else []
+
+
+def _denied_expression(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a policy looked at and found, beside the type of the resource."""
+    told = [each for each in _expressions(info) if each.get("path") != "type" and each.get("path")]
+    return told[-1] if told else {}
+
+
+def _called(info: Mapping[str, Any], what: str) -> str:
+    name, id_ = info.get(f"{what}DisplayName"), str(info.get(f"{what}Id") or "")
+    return f"'{name or info.get(f'{what}Name') or id_.rsplit('/', 1)[-1] or 'without a name'}'"
+
+
+def _because(evaluated: Mapping[str, Any], sent: Sent | None) -> str:
+    if not evaluated:
+        return ""
+    path = str(evaluated["path"])
+    known, value = _at(sent.body, path) if sent is not None else (False, None)
+    if not known and "expressionValue" in evaluated:
+        known, value = True, evaluated["expressionValue"]
+    given = f"the stack sends {_short(value)}" if known else "the stack doesn't send it"
+    return f" because of {path}: {given}, and the policy denies where it {_operator(evaluated)}"
+
+
+def _operator(evaluated: Mapping[str, Any]) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(evaluated.get("operator", ""))).lower()
+    target = evaluated.get("targetValue")
+    if words == "exists":
+        return "is set" if str(target).lower() == "true" else "is missing"
+    return f"{words} {_short(target)}".strip() or "has this value"
+
+
+def _fix(evaluated: Mapping[str, Any], place: Place, sent: Sent | None) -> str:
+    ask_for = "or ask who assigned the policy for an exemption"
+    path = str(evaluated.get("path") or "")
+    first = re.split(r"[.\[]", path)[0]
+    if not path or sent is None:
+        return f"change what the policy looks at, {ask_for}"
+    if first in _KEYS:
+        where = f"{place.path}.{_KEYS[first]}" if place.path and place.overrides else _KEYS[first]
+        return f"set {where}, or {_KEYS[first]} of the whole stack, to what the policy allows, {ask_for}"
+    if place.overrides:
+        wrapped = "properties" not in sent.resource.inputs
+        name = path.removeprefix("properties.") if wrapped else path
+        return f"look whether a key of {place.path} sets it, else {place.path}.overrides: {{{name}: …}}; {ask_for}"
+    where = f"no key below {place.path} sets it directly" if place.path else "no key of the stack file sets it directly"
+    return f"{where}, {ask_for}"
+
+
+def _at(body: Any, path: str) -> tuple[bool, Any]:
+    """Whether something is at a path of a body, and what; `tags[owner]` is the tag of that name."""
+    for name in re.findall(r"[^.\[\]']+", path):
+        if not isinstance(body, Mapping) or name not in body:
+            return False, None
+        body = body[name]
+    return True, body
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _error(answer: HttpResponse) -> Mapping[str, Any] | None:
+    """Also with 200 ARM may answer an error (Microsoft Learn, deployments/validate: `DeploymentValidateResult.error`)."""
+    try:
+        content = answer.json()
+    except ValueError:
+        return None
+    error = content.get("error") if isinstance(content, Mapping) else None
+    return error if isinstance(error, Mapping) else None
+
+
+def object_id(login: SignIn) -> str:
+    """Whom the login's token is for; "" where the token doesn't say."""
+    claims = login.credential.get_token(login.scope).token.split(".")
+    try:
+        told = json.loads(base64.urlsafe_b64decode(claims[1] + "=" * (-len(claims[1]) % 4)))
+    except (IndexError, ValueError):
+        return ""
+    return str(told.get("oid", ""))

@@ -1,0 +1,122 @@
+"""`preflight --validate`: a stack's bodies as a template that Resource Manager judges, and its refusals in words."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azure_gpu_operations.preflight import validation
+from azure_gpu_operations.preflight.template import Template
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.preflight import main
+
+GROUPS = "2024-03-01"
+# Everything but the cluster's Kubernetes objects is of Resource Manager.
+STACK = """
+config:
+  azure-native:subscriptionId: 00000000-0000-0000-0000-000000000000
+  azure-gpu:image_source: https://example.com/checkout.git#HEAD
+  azure-gpu:team: vision
+  azure-gpu:location: westeurope
+  azure-gpu:as_of: "2026-11-21"
+  azure-gpu:foundation: {identity: create, registry: create, log_workspace: create, storage: create}
+  azure-gpu:container_groups: {web: {image: "python:3.11", cpu: 1, memory_in_gb: 1}}
+  azure-gpu:jobs: {train: {gpu: T4, workload: vector_add, expires_after: "2026-12-31"}}
+  azure-gpu:batch_account: create
+  azure-gpu:pools:
+    many: {size: Standard_NC4as_T4_v3, containers: true, expires_after: "2026-12-31", autoscale: {max_nodes: 2}}
+  azure-gpu:clusters:
+    gpu:
+      gpu_pools: {t4: {size: Standard_NC4as_T4_v3, max_nodes: 2}}
+      namespace: {name: gpu-jobs}
+      expires_after: "2026-12-31"
+  azure-gpu:ml_workspace: {environments: {digits: {workload: digits}}}
+  azure-gpu:ml_endpoints:
+    digits:
+      deployments: {blue: {environment: digits, instance_type: Standard_NC4as_T4_v3}}
+      expires_after: "2026-12-31"
+  azure-gpu:vms:
+    box:
+      size: Standard_NC4as_T4_v3
+      admin: {ssh_public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB}
+      expires_after: "2026-12-31"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "Pulumi.mine.yaml").write_text(STACK)
+    return tmp_path
+
+
+def judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]], dict[str, str]]:
+    code = main("--stack", "mine", "--config-folder", str(folder), "--validate", "--json")
+    told = json.loads(capsys.readouterr().out)
+    return code, [each for each in told["rows"] if each["check"] in ("validate", "policy")], told["missing"]
+
+
+def test_a_whole_stack_is_taken_and_nothing_is_made(
+    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, rows, missing = judged(folder, capsys)
+    assert [each["answer"] for each in rows] == ["ok"], rows
+    assert missing == {}
+    assert re.search(r"not sent: \d+ objects of Kubernetes$", rows[0]["message"]), rows[0]
+    groups = connected.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups", GROUPS).json()["value"]
+    assert [each for each in groups if each["name"].startswith("azure-gpu-vision")] == []
+    assert code in (0, 1)  # the other checks have answers of their own
+
+
+def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(
+    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connected.command(
+        "fault", "policy-deny", "no-public", "properties.publicNetworkAccess", "Enabled", "--path", "*/registries/*"
+    )
+    code, [row], _ = judged(folder, capsys)
+    assert (code, row["subject"], row["check"], row["answer"]) == (1, "foundation.registry", "policy", "refused")
+    assert "policy assignment 'no-public' denies Microsoft.ContainerRegistry/registries" in row["message"]
+    assert 'properties.publicNetworkAccess: the stack sends "Enabled"' in row["message"]
+    assert "/policyAssignments/no-public" in row["message"]
+    assert "foundation.registry.overrides: {publicNetworkAccess: …}" in row["fix"]
+
+
+def test_what_a_service_refuses_is_told_with_its_code(
+    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "Pulumi.mine.yaml"
+    file.write_text(file.read_text().replace("cpu: 1,", "overrides: {restartPolicy: 5}, cpu: 1,"))
+    code, [row], _ = judged(folder, capsys)
+    assert (code, row["subject"]) == (1, "container_groups.web")
+    assert row["message"].startswith("InvalidRequestContent: ")
+
+
+def test_without_the_right_to_ask_the_answer_is_incomplete(
+    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connected.command("fault", "fail", "--path", "*/validate", "--status", "403", "--code", "AuthorizationFailed", "--count", "0")
+    _, rows, missing = judged(folder, capsys)
+    assert rows == []
+    assert "AuthorizationFailed" in missing[validation.NEEDED]
+
+
+@pytest.mark.parametrize("words", [("--need", "vm=nc6@westeurope", "--validate"), ("--stack", "x", "--validate", "--offline")])
+def test_a_command_line_that_cannot_validate(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(*words) == 2
+    assert "--validate" in capsys.readouterr().err
+
+
+def test_a_refusal_with_nothing_but_a_message_names_the_assignment_too() -> None:
+    """As Azure-Samples/azure-search-openai-demo issue 120 shows one."""
+    identifiers = [{"policyAssignment": {"name": "Not allowed resource types", "id": "/s/policyAssignments/1"},
+                    "policyDefinition": {"name": "Not allowed", "id": "/policyDefinitions/2"}}]  # fmt: skip
+    message = f"Resource 'x' was disallowed by policy. Policy identifiers: '{json.dumps(identifiers)}'."
+    error = {"code": "InvalidTemplateDeployment", "message": "…", "details": [
+        {"code": "RequestDisallowedByPolicy", "target": "x", "message": message}]}  # fmt: skip
+    nothing: Any = None
+    [row] = validation.rows(validation.Validated(400, error), Template({}, "westeurope", (), ()), nothing, "mine")
+    assert "'Not allowed resource types'" in row.message
+    assert "definition 'Not allowed'" in row.message
+    assert "/s/policyAssignments/1" in row.message
