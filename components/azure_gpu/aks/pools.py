@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from azure_gpu.aks.args import DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, DEFAULT_TAINTS, Driver, Eviction, GpuPoolArgs, PoolReplace
 from azure_gpu.aks.immutable import HASH_LENGTH, LONGEST_POOL_NAME, LONGEST_SIDE_BY_SIDE, default_replace, pool_name
-from azure_gpu.catalog import offers, spot_price
+from azure_gpu.catalog import lifecycle, offers, spot_price
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.aks import pools, spot
@@ -55,6 +55,7 @@ class OfCluster(NamedTuple):
     kubernetes_version: str  # empty: not known
     long_term_support: bool
     tags: Tags
+    last: date | None = None  # its last day; None: none is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,9 +189,11 @@ def _of_catalog(request: PoolRequest, said: GpuPoolArgs, cluster: OfCluster, day
         spot=request.spot is not None,
     )
     of_version = request.at("kubernetes_version")
-    of_pool = [_respelt(problem, request) for problem in pools.check(request, day) if problem.path != of_version]
+    found = lifecycle.through(lambda on: pools.check(request, on), day, cluster.last)
+    of_pool = [_respelt(problem, request) for problem in found if problem.path != of_version]
     # What a size needs of the driver is among the pool's, who knows which one it gets.
-    of_size = [problem for problem in offers.check(use, day, prices=packaged()) if problem.code is not Code.WRONG_DRIVER]
+    of_size = offers.check(use, day, prices=packaged(), until=cluster.last)
+    of_size = [problem for problem in of_size if problem.code is not Code.WRONG_DRIVER]
     seen = {(problem.path, problem.message) for problem in of_size}
     return [*of_size, *(problem for problem in of_pool if (problem.path, problem.message) not in seen)]
 

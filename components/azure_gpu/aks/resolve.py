@@ -26,6 +26,7 @@ from azure_gpu.aks.args import (
 from azure_gpu.aks.pools import GpuPoolSpec, OfCluster
 from azure_gpu.aks.rules import cluster_problems
 from azure_gpu.aks.spec import GROUP, SERVICE_PRINCIPAL, USER, Access, Admin, GpuClusterSpec, Maintenance, SystemPool
+from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
 from azure_gpu.catalog.problems import Problem, errors
@@ -36,7 +37,7 @@ from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.shared import existing
 from azure_gpu.shared.context import Context, check_tags, known, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.end_dates import last_day, resolve_end
 
 TIERS = {Tier.FREE: clusters.FREE, Tier.STANDARD: clusters.STANDARD, Tier.PREMIUM: clusters.PREMIUM}
 
@@ -59,6 +60,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         kubernetes_version=version or ("" if "existing" in args else kubernetes_versions.default(day)),
         long_term_support=args.get("long_term_support", False),
         tags=tags,
+        last=last_day(args.get("expires_after")),
     )
     pools: dict[str, GpuPoolSpec] = {}
     pool_problems: list[Problem] = []
@@ -96,7 +98,8 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         cost=_cost(system, pools, tier, location, mine="existing" not in args, most=True),
         idle_cost=_cost(system, pools, tier, location, mine="existing" not in args, most=False),
     )
-    problems += [*end_problems, *id_problems, *cluster_problems(args, spec, day), *pool_problems]
+    of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, of_cluster.last)
+    problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
     said_of = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which says the same in other words
     if spec.on_cluster:
         problems += [problem for problem in object_problems if problem.path not in said_of]

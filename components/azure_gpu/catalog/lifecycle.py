@@ -4,14 +4,14 @@ In: a `Lifecycle`, made of dated sources, and the day at which it is asked. Out:
 day is the last on which the thing can be had: it is retired from the day after.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import regions
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 
 WARNING_DAYS = 180  # a retirement this near is worth a warning
@@ -92,6 +92,7 @@ def check(
                 instead=instead,
                 source=str(end),
                 code=Code.RETIRED,
+                end=End(f"{what}{where}", end.day),
             )
         ]
     problems: list[Problem] = []
@@ -121,9 +122,28 @@ def check(
                 source=str(end),
                 code=Code.RETIRING,
                 severity=Severity.WARNING,
+                end=End(f"{what}{where}", end.day),
             )
         )
     return problems
+
+
+def through(rules: Callable[[date], Iterable[Problem]], as_of: date, last: date | None) -> list[Problem]:
+    """What the rules say on that day, and a warning of each end that comes before the last day of what they are asked about,
+    however far away that is. None: it has no last day."""
+    found = list(rules(as_of))
+    if last is None or last <= as_of:
+        return found
+    told = {(problem.path, problem.end.day) for problem in found if problem.end is not None}
+    for problem in rules(last):
+        end = problem.end
+        if problem.code is not Code.RETIRED or end is None or end.day < as_of or (problem.path, end.day) in told:
+            continue
+        told.add((problem.path, end.day))
+        left = f"{(end.day - as_of).days} days from {as_of.isoformat()}"
+        message = f"{end.what} retires on {end.day.isoformat()}, {left}, and what uses it lasts until {last.isoformat()}"
+        found.append(problem._replace(message=message, code=Code.RETIRING, severity=Severity.WARNING))
+    return found
 
 
 def _before_seen(seen: Source, what: str, as_of: date, path: str, value: object) -> Problem:

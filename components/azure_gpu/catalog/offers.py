@@ -57,16 +57,17 @@ def of_service(service: Service) -> OfService | None:
 _WANT_ANOTHER = {Code.RETIRED, Code.RETIRING, Code.NOT_OFFERED, Code.NOT_IN_REGION, Code.WRONG_DRIVER, Code.IMPOSSIBLE}
 
 
-def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES) -> list[Problem]:
-    """Every reason against this use on that day, with what works instead. Empty: nothing known speaks against it."""
+def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES, until: date | None = None) -> list[Problem]:
+    """Every reason against this use on that day, with what works instead, and every end before the last day of the use, which
+    `until` gives. Empty: nothing known speaks against it."""
     if use.service is Service.CONTAINER_APPS:
-        return _workload_profile(use, as_of)
+        return lifecycle.through(lambda day: _workload_profile(use, day), as_of, until)
     if use.service is Service.CONTAINER_INSTANCES:
-        return _gpu_sku(use, as_of)
+        return lifecycle.through(lambda day: _gpu_sku(use, day), as_of, until)
     size = sizes.find(use.size)
     if size is None:
         return [sizes.unknown(use.size, use.path)]
-    problems = list(reasons(size, use, as_of, prices))
+    problems = lifecycle.through(lambda day: reasons(size, use, day, prices), as_of, until)
     if not any(problem.code in _WANT_ANOTHER for problem in problems):
         return problems
     found = successors.find(size, use, as_of, sizes, prices, reasons)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable
+from datetime import date
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -28,6 +29,13 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+class End(NamedTuple):
+    """The end that a problem tells of."""
+
+    what: str  # ends, in the user's words: `the node agent batch.node.ubuntu 20.04`
+    day: date  # the last on which it can be had
+
+
 class Problem(NamedTuple):
     """One problem. `path` is where the user wrote the value, such as `container_groups.train.gpu.count`."""
 
@@ -40,6 +48,7 @@ class Problem(NamedTuple):
     source: str = ""  # where the rule was read, with its date
     code: Code = Code.INVALID
     severity: Severity = Severity.ERROR
+    end: End | None = None  # where it is that something ends or has ended
 
     def __str__(self) -> str:
         parts = [f"{self.path}: {self.message}"]

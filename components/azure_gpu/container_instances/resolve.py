@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import cast
 
-from azure_gpu.catalog import names
+from azure_gpu.catalog import lifecycle, names
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_instances import (
     container as group_container,
@@ -31,7 +31,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared import files
 from azure_gpu.shared.context import Context, check_region, check_tags, known, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.end_dates import last_day, resolve_end
 from azure_gpu.shared.files import Reader
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.shared.workloads import Workload
@@ -93,7 +93,7 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
         *group_service.zone_problems(spec.zones, path),
         *check_tags(own_tags, f"{path}.tags"),
         *check_region(said.get("location"), f"{path}.location"),
-        *group_service.problems_of(spec, path, day),
+        *lifecycle.through(lambda on: group_service.problems_of(spec, path, on), day, last_day(said.get("expires_after"))),
     ]
     return spec, problems
 

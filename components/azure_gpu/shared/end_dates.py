@@ -1,12 +1,12 @@
 """The last day of what costs money: what a setting `expires_after` says, as the instant that the tag `expires-at` holds.
 
-In: the setting and the day at which it is judged. Out: the instant at which the last day ends in UTC, and problems.
+In: the setting and the day at which it is judged. Out: the instant at which the last day ends in UTC, and problems; or the day.
 """
 
 from datetime import date
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats.dates import days_later
+from azure_gpu.formats.dates import days_later, parse_day
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.context import resolve_day
 
@@ -33,3 +33,8 @@ def resolve_end(
         fix=f"write {fix}, or remove the {what.removeprefix('a ')}",
     )
     return expires_at, [past]
+
+
+def last_day(text: str | None) -> date | None:
+    """The last day that the setting gives; None without one, or where it gives none."""
+    return parse_day(text) if text is not None else None

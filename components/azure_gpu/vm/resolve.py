@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from azure_gpu.catalog import names, offers, spot_price
+from azure_gpu.catalog import lifecycle, names, offers, spot_price
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machines import costs, drivers, security, shutdown
@@ -17,7 +17,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.shared.context import Context, check_region, check_tags, known, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.end_dates import last_day, resolve_end
 from azure_gpu.shared.validation import written
 from azure_gpu.vm import image as vm_image, network as vm_network, rules as vm_rules
 from azure_gpu.vm.args import (
@@ -72,7 +72,7 @@ def resolve(
         wanted=wanted,
         secure_boot=secure,
     )
-    way, driver_problems = drivers.choose(asked, day)
+    way, _ = drivers.choose(asked, day)
     disk = args.get("disk", DiskArgs())
     machine = known(args.get("vm_name")) or context.name(azure_types.VIRTUAL_MACHINE.arm_type, name)
     use = SizeUse(
@@ -111,8 +111,13 @@ def resolve(
         cost=_cost(size, use, choice, disk, network),
         uses=(use,),
     )
-    problems += [*end_problems, *offers.check(use, day, prices=packaged()), *image_problems, *driver_problems, *network_problems]
-    problems += [*vm_image.fit_problems(args, choice, size, path), *vm_rules.problems_of(args, spec, size, day)]
+    last = last_day(args.get("expires_after"))
+    of_size = offers.check(use, day, prices=packaged(), until=last)
+    of_machine = lifecycle.through(
+        lambda on: [*drivers.choose(asked, on)[1], *vm_rules.problems_of(args, spec, size, on)], day, last
+    )
+    problems += [*end_problems, *of_size, *image_problems, *network_problems]
+    problems += [*vm_image.fit_problems(args, choice, size, path), *of_machine]
     problems += check_region(args.get("location"), f"{path}.location")
     if "vm_name" in args:
         problems += names.check(azure_types.VIRTUAL_MACHINE.arm_type, machine, f"{path}.vm_name")

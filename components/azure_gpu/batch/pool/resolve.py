@@ -26,7 +26,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT, POOL_MPI
 from azure_gpu.images import choice as image_choice
 from azure_gpu.shared.context import Context, known, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.end_dates import last_day, resolve_end
 from azure_gpu.shared.naming import HASH_LENGTH, physical_name
 
 LONGEST_BASE = 64 - 1 - HASH_LENGTH  # of a pool's name before its hash
@@ -98,14 +98,14 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
     ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
     problems += mounts.unmade_problems(args.get("mounts", {}), spec.own_containers, place.storage, f"{path}.mounts")
-    of_catalog = _of_catalog(request, way_problems, day, path)
+    of_catalog = _of_catalog(request, way_problems, day, last_day(args.get("expires_after")), path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems
 
 
-def _of_catalog(request: PoolRequest, of_way: list[Problem], day: date, path: str) -> list[Problem]:
+def _of_catalog(request: PoolRequest, of_way: list[Problem], day: date, last: date | None, path: str) -> list[Problem]:
     """What the catalog says, at the keys of a stack file."""
-    found = [*of_way, *(problem for problem in pools.problems(request, day) if problem not in of_way)]
+    found = [*of_way, *(problem for problem in pools.problems(request, day, until=last) if problem not in of_way)]
     return [problem._replace(path=pool_request.respelt(problem.path, path)) for problem in found]
 
 

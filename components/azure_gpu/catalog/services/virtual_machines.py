@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Status
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import RETIREMENTS
@@ -30,4 +30,5 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
             source=str(RETIREMENTS),
             code=Code.RETIRING,
             severity=Severity.WARNING,
+            end=End(size.name, end.day),
         )

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from azure_gpu.catalog import names
+from azure_gpu.catalog import lifecycle, names
 from azure_gpu.catalog.prices import container_apps as prices
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_apps
@@ -24,7 +24,7 @@ from azure_gpu.container_apps.job.spec import EventRule, Events, ServerlessGpuJo
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared.context import Context, known, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.end_dates import last_day, resolve_end
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.shared.workloads import Workload
 
@@ -67,8 +67,12 @@ def resolve(
         hourly_cost=_hourly_cost(gpu, cpu, memory, location, parallelism),
     )
     problems += [*end_problems, *problems_of(args, where)]
-    problems += service_problems(
-        gpu, spec.image, cpu, memory, location, where, day, in_existing_environment=in_existing_environment
+    problems += lifecycle.through(
+        lambda on: service_problems(
+            gpu, spec.image, cpu, memory, location, where, on, in_existing_environment=in_existing_environment
+        ),
+        day,
+        last_day(args.get("expires_after")),
     )
     return spec, problems
 

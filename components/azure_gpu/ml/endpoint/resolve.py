@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from datetime import date
+from functools import partial
 
+from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from azure_gpu.catalog.problems import Problem
@@ -26,7 +28,7 @@ from azure_gpu.ml.endpoint.rules import endpoint_problems, named_twice, sharing_
 from azure_gpu.ml.endpoint.shares import default_traffic
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.context import Context, check_tags, known, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.end_dates import last_day, resolve_end
 
 
 def resolve(
@@ -81,11 +83,15 @@ def resolve(
         idle=_cost(every, location, most=False),
         uses=tuple(uses.values()),
     )
-    problems += [*end_problems, *endpoint_problems(args, spec, workspace, compute, day)]
+    last = last_day(args.get("expires_after"))
+    of_endpoint = lifecycle.through(lambda on: endpoint_problems(args, spec, workspace, compute, on), day, last)
+    problems += [*end_problems, *of_endpoint]
     for each, said in args["deployments"].items():
-        problems += endpoint_rules.of_deployment(said, every[each], spec.name, workspace, compute, day)
+        problems += lifecycle.through(
+            partial(endpoint_rules.of_deployment, said, every[each], spec.name, workspace, compute), day, last
+        )
         problems += check_tags(said.get("tags", {}), f"{every[each].path}.tags")
-    problems += [*endpoint_rules.of_sizes(uses, day), *named_twice(spec), *sharing_problems(args, spec)]
+    problems += [*endpoint_rules.of_sizes(uses, day, last), *named_twice(spec), *sharing_problems(args, spec)]
     return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 

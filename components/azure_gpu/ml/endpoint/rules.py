@@ -70,11 +70,11 @@ def of_deployment(
     return found
 
 
-def of_sizes(uses: Mapping[str, SizeUse], day: date) -> Iterator[Problem]:
-    """What speaks against the machines of managed deployments, by the deployment's path."""
+def of_sizes(uses: Mapping[str, SizeUse], day: date, last: date | None) -> Iterator[Problem]:
+    """What speaks against the machines of managed deployments, by the deployment's path. `last`: the endpoint's last day."""
     for path, use in uses.items():
         if SIZES.find(use.size) is not None:
-            yield from offers.check(use, day, prices=packaged())
+            yield from offers.check(use, day, prices=packaged(), until=last)
         elif endpoints.has_gpu(use.size) is False:
             yield from endpoints.unlisted(use.size, f"{path}.instance_type")
         else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeAlias
 
-from azure_gpu.catalog import names, offers
+from azure_gpu.catalog import lifecycle, names, offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch import costs
@@ -26,7 +26,7 @@ from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES,
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, OfWorkspace
 from azure_gpu.ml.workspace.immutable import HASH_LENGTH, LONGEST_NAME, LONGEST_SIDE_BY_SIDE, compute_name, default_replace
 from azure_gpu.shared.context import Tags, check_tags
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.end_dates import last_day, resolve_end
 
 _KINDS = ("size", "cluster", "vm")
 _OF_ALL = frozenset({"description", "overrides", "tags"})
@@ -140,6 +140,7 @@ def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: dat
     least, most = int(said.get("min_nodes", DEFAULT_MIN_NODES)), int(said.get("max_nodes", DEFAULT_MAX_NODES))
     spot = said.get("spot", False)
     expires_at, problems = resolve_end(said.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU machines")
+    last = last_day(said.get("expires_after"))
     use = SizeUse(
         service=Service.ML_COMPUTE,
         size=size_name,
@@ -177,8 +178,8 @@ def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: dat
         maximum_nodes=most,
         priority=spec.priority,
     )
-    of_cluster = (_of_spot(each, path) for each in compute.cluster_problems(request, day))
-    problems += [*of_cluster, *offers.check(use, day, prices=packaged()), *_names(spec), *_places(said, spec, of)]
+    of_cluster = (_of_spot(each, path) for each in lifecycle.through(lambda on: compute.cluster_problems(request, on), day, last))
+    problems += [*of_cluster, *offers.check(use, day, prices=packaged(), until=last), *_names(spec), *_places(said, spec, of)]
     return spec, problems
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 
 _PAGE = "Microsoft Learn, articles/aks/supported-kubernetes-versions.md"
@@ -157,6 +157,7 @@ def _not_in_table(version: str, asked: tuple[int, int], as_of: date, path: str, 
         instead=instead,
         source=str(oldest.end),
         code=Code.RETIRED,
+        end=End(f"Kubernetes {version} on AKS", (oldest.lts_end or oldest.end).day),
     )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.services.aks import managed_gpu, mig, spot
 from azure_gpu.catalog.services.aks.pool import PROVIDER_API, PROVIDER_SOURCE, SYSTEM, USER, PoolRequest
@@ -186,6 +186,7 @@ def _skip_driver_tag(request: PoolRequest, as_of: date) -> Iterator[Problem]:
                     value=tag,
                     fix=f"take the tag away, and write {NO_DRIVER} for the pool's driver",
                     code=Code.RETIRED,
+                    end=End(f"the tag {SKIP_DRIVER_TAG} on AKS", _TAG_END.day),
                 ),
             )
 

@@ -66,7 +66,8 @@ def _agent(request: PoolRequest, image: VmImage | None, as_of: date) -> Iterator
         )
     if needed is not None:
         for problem in node_agents.agent_problems(needed.sku, as_of, request.at("image")):
-            yield problem._replace(message=f"{request.image}: {problem.message}", value=str(request.image))
+            end = problem.end._replace(what=f"{request.image}: {problem.end.what}") if problem.end is not None else None
+            yield problem._replace(message=f"{request.image}: {problem.message}", value=str(request.image), end=end)
 
 
 def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ In: a `PoolRequest` and the day. Out: every problem. `problems` has the rules fo
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog import offers
+from azure_gpu.catalog import lifecycle, offers
 from azure_gpu.catalog.prices import PriceBook, packaged
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch import containers, features, images, installs, mpi, names, packages, requirements, scale
@@ -15,9 +15,11 @@ from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.size_use import Service, SizeUse
 
 
-def problems(request: PoolRequest, as_of: date, *, prices: PriceBook | None = None) -> list[Problem]:
-    """Every reason for which Batch refuses this pool on that day, its size included, and warnings, all at once."""
-    return [*_of_size(request, as_of, prices or packaged()), *check(request, as_of)]
+def problems(request: PoolRequest, as_of: date, *, prices: PriceBook | None = None, until: date | None = None) -> list[Problem]:
+    """Every reason for which Batch refuses this pool on that day, its size included, and warnings, all at once. `until` is the
+    pool's last day."""
+    of_pool = lifecycle.through(lambda day: check(request, day), as_of, until)
+    return [*_of_size(request, as_of, prices or packaged(), until), *of_pool]
 
 
 def check(request: PoolRequest, as_of: date) -> list[Problem]:
@@ -45,9 +47,9 @@ def use_of(request: PoolRequest) -> SizeUse | None:
     )
 
 
-def _of_size(request: PoolRequest, as_of: date, prices: PriceBook) -> list[Problem]:
+def _of_size(request: PoolRequest, as_of: date, prices: PriceBook, until: date | None) -> list[Problem]:
     use = use_of(request)
-    return offers.check(use, as_of, prices=prices) if use is not None else []
+    return offers.check(use, as_of, prices=prices, until=until) if use is not None else []
 
 
 def _all(request: PoolRequest, as_of: date) -> Iterator[Problem]:
