@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from string import Template
@@ -77,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"error: {file.name} is there already", file=sys.stderr)
         return 1
     print(f"wrote {file.name}: {made.described}")
+    for line in quota_first(made.text, options.stack):
+        print(f"quota: {line}")
     for line in made.next:
         print(f"next: {line}")
     return 0
@@ -155,6 +157,20 @@ def without_secrets(text: str) -> str:
 def examples() -> list[str]:
     """The examples that have a stack file."""
     return sorted(file.parent.name for file in EXAMPLES.glob(f"*/{STACK_FILE}"))
+
+
+def quota_first(text: str, stack: str) -> Iterator[str]:
+    """What a first run of a stack file needs of quotas that belong to one resource, which has to be there before."""
+    given = stack_file.configuration(text)
+    for section, what, part in (
+        ("jobs", "GPUs of Container Apps are granted to one environment", "job_environment"),
+        ("pools", "GPUs of Batch are granted to one account, a new one may have none", "batch_account"),
+    ):
+        if key_of(section) in given:
+            yield (
+                f"{what}: after `up`, `{COMMAND} preflight --stack {stack}` tells what this one has and how to request more; "
+                f"`keep: true` of {part} keeps it over `down`"
+            )
 
 
 def _in_project(template: str) -> str:

@@ -149,6 +149,12 @@ def test_the_cause_is_named(facts: Facts, cause: Cause) -> None:
     assert "train" in lines(facts, finding)[0]
 
 
+def test_the_quota_of_an_environment_is_told_apart_from_the_subscriptions() -> None:
+    found = explain(job(message="Maximum Allowed Cores exceeded for the Managed Environment"))
+    assert "the quota of its environment" in found.what
+    assert "preflight" in found.fix
+
+
 def test_each_cause_has_an_exit_code_that_tells_failure_from_health() -> None:
     codes = {row[2]: exit_code(explain(row[1])) for row in PLANTED}
     assert {cause for cause, code in codes.items() if code == 0} == {Cause.HEALTHY, Cause.STARTING, Cause.NEVER_STARTED}

@@ -132,6 +132,8 @@ def test_the_next_environment_is_a_copy_with_its_comments_and_without_what_only_
     shown = capsys.readouterr().out.splitlines()
     assert shown == [
         "wrote Pulumi.staging.yaml: a copy of Pulumi.dev.yaml",
+        "quota: GPUs of Container Apps are granted to one environment: after `up`, `python -m operations preflight "
+        "--stack staging` tells what this one has and how to request more; `keep: true` of job_environment keeps it over `down`",
         "next: pulumi config set --secret --path 'azure-gpu:jobs.train.secret_environment.TOKEN' --stack staging",
         "next: python -m operations up --stack staging",
     ]

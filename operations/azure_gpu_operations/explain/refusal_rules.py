@@ -54,6 +54,15 @@ def no_capacity(facts: Facts) -> Finding | None:
 
 
 def quota_finding(text: str, container: str) -> Finding:
+    if "for the Managed Environment" in text:  # Microsoft Learn, container-apps/quotas (2026-09-23)
+        return Finding(
+            Cause.QUOTA,
+            "the quota of its environment is used up, or none was granted: it belongs to this environment alone",
+            f"`{COMMAND} preflight` with the stack's name tells the limit and how to request more, or end what uses it: {COMMAND} "
+            "running",
+            (text,),
+            container,
+        )
     named = _NAMED_QUOTA.search(text)
     which = f"the quota {named[1]}" if named else "a quota"
     return Finding(
