@@ -58,8 +58,7 @@ def quota_finding(text: str, container: str) -> Finding:
         return Finding(
             Cause.QUOTA,
             "the quota of its environment is used up, or none was granted: it belongs to this environment alone",
-            f"`{COMMAND} preflight` with the stack's name tells the limit and how to request more, or end what uses it: {COMMAND} "
-            "running",
+            f"`{COMMAND} preflight --stack …` tells the limit and how to request more; `{COMMAND} running`, what uses it",
             (text,),
             container,
         )
