@@ -526,6 +526,7 @@ def test_numbers_for_people() -> None:
         "  blobs in st1: 1 blob, 1 KiB",
         "  blobs in st2: more than 20,000 blobs, more than 3.0 GiB",
         "  blobs in st3: can't be read (no right)",
+        "  in the portal a deleted storage account can often be recovered for 14 days, but not after the next `up`",
         "  7 resources in its resource group that it didn't create: vaults 0, vaults 1, vaults 2, vaults 3, vaults 4 and 2 more",
         "  what else is in its resource group can't be read (no answer)",
     ]

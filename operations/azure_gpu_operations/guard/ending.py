@@ -75,6 +75,9 @@ class Taken(NamedTuple):
             else:
                 more = "more than " if each.is_more else ""
                 yield f"  blobs in {each.account}: {more}{_count(each.count, 'blob')}, {more}{size(each.size)}"
+        if any(each.count for each in self.blobs):
+            # MicrosoftDocs/azure-docs, articles/storage/common/storage-account-recover.md (2022-06-23)
+            yield "  in the portal a deleted storage account can often be recovered for 14 days, but not after the next `up`"
         if self.strangers:
             count = _count(len(self.strangers), "resource")
             yield f"  {count} in its resource group that it didn't create: {some(self.strangers)}"
