@@ -129,6 +129,7 @@ costs = {name: each.hourly_cost for name, each in work.items()}
 idle_costs = {name: each.idle_cost for name, each in {**clusters, **vms, **endpoints}.items()}
 
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
+pulumi.export("identity", foundation.identity_id)  # ARM id, null: none
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
 pulumi.export("storage", foundation.storage_account_id)  # ARM id, null: none
 pulumi.export("batch_account", account.account_id if account else None)  # ARM id, null: none

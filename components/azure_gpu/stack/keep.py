@@ -20,7 +20,7 @@ from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import azure_types, tags
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.shared import existing
@@ -154,9 +154,7 @@ def _of_account(account: BatchAccountSpec, foundation: FoundationSpec, within: M
     home, identity, stored = foundation.context.location, foundation.identity, foundation.storage
     if identity is not None and identity.existing is None:
         names = {**within, "resourceName": identity.name}
-        yield _of_foundation(
-            azure_types.USER_ASSIGNED_IDENTITY, names, home, "resource_group"
-        )  # it comes and goes with the group
+        yield _of_foundation(azure_types.USER_ASSIGNED_IDENTITY, names, home, "identity")
     if stored is not None and stored.existing is None:
         yield _of_foundation(azure_types.STORAGE_ACCOUNT, {**within, "accountName": stored.name}, home, "storage")
     own = KeptPart(
@@ -200,6 +198,8 @@ def look_up(
         problems += more
         if there is None:
             missing.add(each.azure_type)
+        elif each.azure_type != azure_types.BATCH_APPLICATION and not _is_of(there.tags, project, stack):
+            problems.append(_of_others(each, there.id))
         elif each.location and regions.normalise(there.location) != each.location:
             problems.append(_elsewhere(each, there.location))
         found.append(replace(each, taken_in=there.id if there is not None else ""))
@@ -213,12 +213,27 @@ def _read(part: KeptPart, opts: pulumi.InvokeOptions) -> Any:
 def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
     """Whether the stack has the part, by its outputs. A program that knew no such output had what it declared."""
     first, *steps = output
-    if first == "job_environments" and first not in outputs:
+    if "job_environments" not in outputs:
         return bool(outputs)
     value = outputs.get(first)
     for step in steps:
         value = cast(Mapping[str, object], value).get(step) if isinstance(value, Mapping) else None
     return bool(value)
+
+
+def _is_of(given: Mapping[str, str] | None, project: str, stack: str) -> bool:
+    """Whether tags are those of the stack; nothing else is taken in, because whatever the stack has it may delete one day."""
+    return given is not None and (given.get(tags.PROJECT), given.get(tags.STACK)) == (project, stack)
+
+
+def _of_others(part: KeptPart, id_: str) -> Problem:
+    return Problem(
+        path=part.section,
+        message=f"{part.name} is there already, and its tags aren't this stack's, so it isn't taken in",
+        value=id_,
+        allowed=f"nothing of this name, or what has the tags {tags.PROJECT} and {tags.STACK} of this stack",
+        fix="give the stack another name or team, or name what is there as `existing`",
+    )
 
 
 def _elsewhere(part: KeptPart, location: str) -> Problem:

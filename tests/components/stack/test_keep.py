@@ -29,12 +29,13 @@ OF_ACCOUNT = {
     "batch-account",
     "batch-application-tool",
 }
-THERE = {  # by function, what an earlier end of the stack has left
-    "azure-native:resources:getResourceGroup": {"id": GROUP, "location": "westeurope"},
-    "azure-native:managedidentity:getUserAssignedIdentity": {"id": "/kept/identity", "location": "westeurope"},
-    "azure-native:storage:getStorageAccount": {"id": "/kept/storage", "location": "westeurope"},
-    "azure-native:app:getManagedEnvironment": {"id": "/kept/environment", "location": "West Europe", "workloadProfiles": []},
-    "azure-native:batch:getBatchAccount": {"id": "/kept/account", "location": "westeurope"},
+TAGS = {"project": "azure-gpu", "stack": "test", "team": "vision"}
+THERE: dict[str, dict[str, Any]] = {  # by function, what an earlier end of the stack has left
+    "azure-native:resources:getResourceGroup": {"id": GROUP, "location": "westeurope", "tags": TAGS},
+    "azure-native:managedidentity:getUserAssignedIdentity": {"id": "/kept/identity", "location": "westeurope", "tags": TAGS},
+    "azure-native:storage:getStorageAccount": {"id": "/kept/storage", "location": "westeurope", "tags": TAGS},
+    "azure-native:app:getManagedEnvironment": {"id": "/kept/environment", "location": "West Europe", "tags": TAGS},
+    "azure-native:batch:getBatchAccount": {"id": "/kept/account", "location": "westeurope", "tags": TAGS},
     "azure-native:batch:getApplication": {"id": "/kept/tool"},
 }
 NOT_THERE = dict.fromkeys(THERE, "Status=404 Code=ResourceNotFound")
@@ -89,6 +90,7 @@ def test_what_the_stack_left_is_taken_in_by_its_id() -> None:
 def test_what_the_stack_has_is_not_taken_in_again_and_not_read() -> None:
     outputs = {
         "resource_group": "azure-gpu-vision-test",
+        "identity": "/kept/identity",
         "storage": "/kept/storage",
         "batch_account": "/kept/account",
         "job_environments": {"westeurope": "/kept/environment"},
@@ -110,12 +112,18 @@ def test_a_stack_whose_outputs_cannot_be_read_takes_in_what_is_there() -> None:
 
 
 def test_what_was_kept_in_another_region_is_refused() -> None:
-    elsewhere = {"id": "/kept/account", "location": "eastus"}
+    elsewhere = {"id": "/kept/account", "location": "eastus", "tags": TAGS}
     with pytest.raises(Refused) as refused:
         run(SAID, {**THERE, "azure-native:batch:getBatchAccount": elsewhere})
     assert "batch_account: " in str(refused.value)
     assert "was kept when the stack was destroyed, and is in eastus" in str(refused.value)
     assert "az group delete --name azure-gpu-vision-test" in str(refused.value)
+
+
+@pytest.mark.parametrize("theirs", [{}, {**TAGS, "stack": "other"}])
+def test_what_others_have_under_its_name_is_refused(theirs: dict[str, str]) -> None:
+    with pytest.raises(Refused, match="azure-gpu-vision-test is there already, and its tags aren't this stack's"):
+        run(SAID, {**THERE, "azure-native:resources:getResourceGroup": {"id": GROUP, "location": "westeurope", "tags": theirs}})
 
 
 @pytest.mark.parametrize("protects", [None, True])
