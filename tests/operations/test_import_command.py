@@ -13,6 +13,7 @@ from azure_gpu.catalog.problems import errors
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings as stack_settings
 from azure_gpu_operations.__main__ import main
+from tests.components.recording import SUBSCRIPTION
 from tests.components.settings_of import pure_problems
 from tests.support.container_group_files import (
     EXPORTED_2018,
@@ -109,13 +110,20 @@ def test_what_is_printed_is_all_that_the_program_needs_once_its_secrets_are_set(
     code, out, err = run(capsys, FILES[file], "--location", "eastus", file=file, as_of=as_of)
     assert code == 0, err
     assert PASSWORD not in out + err
-    config = {"azure-native:subscriptionId": "0", "azure-gpu:team": "t", "azure-gpu:location": "eastus", **yaml.safe_load(out)}
+    config = {
+        "azure-native:subscriptionId": SUBSCRIPTION,
+        "azure-gpu:team": "t",
+        "azure-gpu:location": "eastus",
+        **yaml.safe_load(out),
+    }
     config["azure-gpu:foundation"] = {"resource_group": "create", "identity": "create"}
     for line in out.splitlines():
         if line.startswith("#   pulumi config set --secret --path "):
             _set(config, shlex.split(line)[6], "aGVsbG8=")
     if file == "profile-2021.yaml":  # of a network profile nobody can say which subnet it is
-        config["azure-gpu:container_groups"]["inside"]["subnet_id"] = "/subscriptions/0/resourceGroups/r/x/subnets/s"
+        config["azure-gpu:container_groups"]["inside"]["subnet_id"] = (
+            f"/subscriptions/{SUBSCRIPTION}/resourceGroups/r/x/subnets/s"
+        )
     read = stack_settings.read(configuration(yaml.safe_dump({"config": config})), as_of)
     assert errors(pure_problems(read, "azure-gpu", "dev")) == []
 

@@ -224,7 +224,7 @@ properties:
         exec: {command: [cat, /tmp/ready]}
         initialDelaySeconds: 5
   subnetIds:
-  - id: /subscriptions/0/resourceGroups/r/providers/Microsoft.Network/virtualNetworks/v/subnets/aci
+  - id: /subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/r/providers/Microsoft.Network/virtualNetworks/v/subnets/aci
   ipAddress:
     type: Private
     ports: [{port: 8000, protocol: TCP}]
@@ -233,7 +233,7 @@ properties:
   volumes:
   - name: model
     emptyDir: {}
-"""
+"""  # noqa: E501
 
 # 2023: Spot, a zone; a GPU wasn't to be had with either.
 SPOT_2023 = """\

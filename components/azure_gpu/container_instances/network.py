@@ -13,7 +13,11 @@ from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_instances_parts
 from azure_gpu.container_instances.container import ContainerSpec
+from azure_gpu.formats import arm_ids
+from azure_gpu.shared.context import known
 from azure_gpu.shared.validation import OpenInput
+
+_VIRTUAL_NETWORK = "Microsoft Learn, container-instances-virtual-network-concepts, 2026-07-25"
 
 
 class Network(StrEnum):
@@ -87,7 +91,11 @@ class NetworkSettings(TypedDict):
     dns_config: NotRequired[DnsConfigArgs]
     """Where containers look names up, in a virtual network. Default: Azure's own name servers."""
     subnet_id: NotRequired[OpenInput[str]]
-    """Wired: ARM id of a subnet that is delegated to container groups; impossible with a GPU. Default: no virtual network."""
+    """Wired: ARM id of a subnet that is delegated to container groups, in the subscription of the group; impossible with a GPU.
+    Default: no virtual network."""
+    explicit_outbound: NotRequired[bool]
+    """True says that the subnet has a NAT gateway, the only way out of a subnet that the service supports: without one neither
+    public images nor anything else outside the network is reached. Default: false, which warns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +136,17 @@ def resolve(said: NetworkSettings) -> NetworkSpec:
 
 
 def problems_of(
-    said: NetworkSettings, spec: NetworkSpec, containers: Sequence[ContainerSpec], path: str, *, alone: bool
+    said: NetworkSettings,
+    spec: NetworkSpec,
+    containers: Sequence[ContainerSpec],
+    path: str,
+    subscription_id: str,
+    *,
+    alone: bool,
 ) -> list[Problem]:
     """What is wrong with the network of the group at `path`. `alone`: its one container opens the ports of the group."""
     return [
+        *_subnet_problems(said, path, subscription_id),
         *_reach_problems(said, spec, containers, path),
         *_label_problems(said, spec, path),
         *_port_problems(spec, path),
@@ -192,6 +207,39 @@ def _reach_problems(said: NetworkSettings, spec: NetworkSpec, containers: Sequen
                 fix="add subnet_id, or leave dns_config out if Azure refuses the group",
                 source="Microsoft Learn, container-instances-custom-dns, 2024-10-21",
                 code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+        )
+    return problems
+
+
+def _subnet_problems(said: NetworkSettings, path: str, subscription_id: str) -> list[Problem]:
+    explicit = said.get("explicit_outbound", False)
+    if "subnet_id" not in said:
+        fix = "add subnet_id, or leave this out"
+        message = "a group outside of a virtual network reaches the internet by itself"
+        return [Problem(path=f"{path}.explicit_outbound", message=message, value=explicit, fix=fix)] if explicit else []
+    problems: list[Problem] = []
+    subnet = arm_ids.parse(known(said["subnet_id"]) or "")
+    if subnet is not None and subscription_id and subnet.subscription.lower() != subscription_id.lower():
+        problems.append(
+            Problem(
+                path=f"{path}.subnet_id",
+                message="the subnet of a container group lies in the group's own subscription, and this one doesn't",
+                value=subnet.text,
+                allowed=f"a subnet of subscription {subscription_id}",
+                fix="name a subnet of that subscription, or deploy the group with the subnet's",
+                source=_VIRTUAL_NETWORK,
+                code=Code.IMPOSSIBLE,
+            )
+        )
+    if not explicit:
+        problems.append(
+            Problem(
+                path=f"{path}.subnet_id",
+                message="without a NAT gateway at its subnet the group reaches nothing outside, public images included",
+                fix="give the subnet a NAT gateway with a public address, and say so by explicit_outbound: true",
+                source=_VIRTUAL_NETWORK,
                 severity=Severity.WARNING,
             )
         )

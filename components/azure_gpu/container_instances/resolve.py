@@ -87,7 +87,7 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
         *container_problems,
         *init_problems,
         *_name_problems(said, path),
-        *group_network.problems_of(said, spec.network, containers, path, alone=alone),
+        *group_network.problems_of(said, spec.network, containers, path, context.subscription_id, alone=alone),
         *group_volumes.problems_of(spec.volumes, all_containers, path),
         *group_registries.problems_of(said.get("registries", []), path),
         *group_service.zone_problems(spec.zones, path),

@@ -15,13 +15,13 @@ from azure_gpu.formats.container_group_file import GroupInFile, read
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.stack_file import SECRET
 from azure_gpu.shared.wired import Wired
-from tests.components.recording import declare
+from tests.components.recording import SUBSCRIPTION, declare
 from tests.components.settings_of import STACK_ARGS
 from tests.support.container_group_files import EXPORTED_2018, FILES
 
 GROUP = "azure-native:containerinstance:ContainerGroup"
 GIVEN = "what was typed in"
-SUBNET = "/subscriptions/0/resourceGroups/r/providers/Microsoft.Network/virtualNetworks/v/subnets/s"
+SUBNET = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/r/providers/Microsoft.Network/virtualNetworks/v/subnets/s"
 GROUPS = [(file, index) for file, text in FILES.items() for index in range(len(read(text, file)[0]))]
 
 

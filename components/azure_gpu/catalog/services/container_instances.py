@@ -101,6 +101,7 @@ GPU_SKUS: dict[str, GpuSku] = {
 }
 WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
 IN_SPOT = Limit(4, 16, SPRING_PAGE)
+LARGE = Limit(4, 16, QUOTA_PAGE)  # above it a region's capacity may not do until a quota is raised
 CONFIDENTIAL = "Confidential"
 IN_CONFIDENTIAL = Limit(31, 180, QUOTA_PAGE)
 
@@ -317,9 +318,9 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
     if not with_gpu and request.spot:
         return _over("a Spot group", request, IN_SPOT, ", or leave Spot out")
     if not with_gpu and request.sku == CONFIDENTIAL:
-        return _over("a confidential group", request, IN_CONFIDENTIAL, "")
+        return _over("a confidential group", request, IN_CONFIDENTIAL, "") or _large(request)
     if not with_gpu:
-        return _over("a group without a GPU", request, WITHOUT_GPU, "")
+        return _over("a group without a GPU", request, WITHOUT_GPU, "") or _large(request)
     sku = GPU_SKUS.get(with_gpu[0].gpu_sku)
     if sku is None or any(container.gpu_count not in GPU_COUNTS for container in with_gpu):
         return []  # said above; there is no limit to compare with
@@ -339,9 +340,32 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
     return _over(f"a group with {count} {sku.name}", request, sku.limits[count], more)
 
 
+def _large(request: GroupRequest) -> list[Problem]:
+    """A warning for a group above what every region gives without more."""
+    cpu, memory_gb = _together(request)
+    largest = max(request.containers, key=lambda one: (one.cpu, one.memory_gb), default=None)
+    if largest is None or (cpu <= LARGE.cpu and memory_gb <= LARGE.memory_gb):
+        return []
+    return [
+        Problem(
+            path=largest.cpu_path if cpu > LARGE.cpu else largest.memory_path,
+            message=f"a group above {LARGE.cpu:g} CPU and {LARGE.memory_gb:g} GB may fail for lack of capacity in its region",
+            value=f"{cpu:g} CPU and {memory_gb:g} GB",
+            fix="if it fails, ask for more quota, which enables more capacity, or deploy to another region",
+            source=str(LARGE.source),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+    ]
+
+
+def _together(request: GroupRequest) -> tuple[float, float]:
+    """CPU and memory of all containers."""
+    return sum(one.cpu for one in request.containers), sum(one.memory_gb for one in request.containers)
+
+
 def _over(what: str, request: GroupRequest, limit: Limit, or_else: str) -> list[Problem]:
-    cpu = sum(container.cpu for container in request.containers)
-    memory_gb = sum(container.memory_gb for container in request.containers)
+    cpu, memory_gb = _together(request)
     allowed = f"at most {limit.cpu:g} CPU and {limit.memory_gb:g} GB"
     together = "" if len(request.containers) == 1 else ", all containers together"
     amounts = (

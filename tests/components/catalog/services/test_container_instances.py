@@ -65,7 +65,11 @@ def test_a_gpu_brings_so_much_cpu_and_memory_and_no_more(sku: str, count: int, c
 
 
 def test_a_group_without_a_gpu_takes_31_cpu_and_240_gb() -> None:
-    assert check(group(container(count=None, cpu=31, memory_gb=240)), date(2026, 1, 1)) == []
+    assert check(group(container(count=None, cpu=4, memory_gb=16)), date(2026, 1, 1)) == []
+    large = only(check(group(container(count=None, cpu=31, memory_gb=240)), date(2026, 1, 1)))
+    assert (large.severity, large.path, large.value) == (Severity.WARNING, "main.cpu", "31 CPU and 240 GB")
+    memory = only(check(group(container(count=None, cpu=1, memory_gb=17)), date(2026, 1, 1)))
+    assert (memory.path, "may fail for lack of capacity" in memory.message) == ("main.memory", True)
     over = check(group(container(count=None, cpu=32, memory_gb=241)), date(2026, 1, 1))
     assert [problem.path for problem in over] == ["main.cpu", "main.memory"]
     assert all(problem.code is Code.IMPOSSIBLE for problem in over)
