@@ -17,7 +17,7 @@ from pulumi_azure_native import authorization, containerservice
 from azure_gpu.aks import kubeconfig as cluster_kubeconfig
 from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.spec import Admin, GpuClusterSpec
+from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
@@ -25,6 +25,7 @@ from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
 from azure_gpu.shared.patience import ROLE_MINUTES
+from azure_gpu.shared.principals import Principal
 
 # Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
 # kubeguard/guard 5bcf8b53, authz/providers/azure/rbac/checkaccessreqhelper.go.
@@ -52,12 +53,14 @@ def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
     )
 
 
-def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Admin, ...]:
+def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ...]:
     """Those who may do everything: those who are said, else whoever runs the program.
 
     Whether the latter is a person or a program isn't known: `az login` makes either of them the Azure CLI's.
     """
-    return spec.access.admins or (Admin(authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)).object_id, ""),)
+    return spec.access.admins or (
+        Principal(authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)).object_id, ""),
+    )
 
 
 def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:

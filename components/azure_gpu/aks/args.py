@@ -14,6 +14,7 @@ from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.sharing_args import SharingArgs
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
+from azure_gpu.shared.principals import PrincipalsArgs
 from azure_gpu.shared.validation import OpenInput
 
 DEFAULT_SYSTEM_SIZE = "Standard_D4s_v5"  # the smallest that AKS's page on system pools takes, of a series that is everywhere
@@ -240,16 +241,8 @@ class GpuPoolArgs(TypedDict):
     """azure-native properties of the agent pool, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class AdminsArgs(TypedDict):
+class AdminsArgs(PrincipalsArgs):
     """Who may do everything in a cluster, by their object ids in Entra. All of it is plain."""
-
-    users: NotRequired[Sequence[str]]
-    """People: `az ad signed-in-user show --query id`. Default: none."""
-    groups: NotRequired[Sequence[str]]
-    """Groups: `az ad group show --group <name> --query id`. Default: none."""
-    service_principals: NotRequired[Sequence[str]]
-    """Service principals and managed identities, such as a pipeline's: `az ad sp show --id <client id> --query id`. Default:
-    none."""
 
 
 class AccessArgs(TypedDict):

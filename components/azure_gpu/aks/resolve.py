@@ -25,7 +25,7 @@ from azure_gpu.aks.args import (
 )
 from azure_gpu.aks.pools import GpuPoolSpec, OfCluster
 from azure_gpu.aks.rules import cluster_problems
-from azure_gpu.aks.spec import GROUP, SERVICE_PRINCIPAL, USER, Access, Admin, GpuClusterSpec, Maintenance, SystemPool
+from azure_gpu.aks.spec import Access, GpuClusterSpec, Maintenance, SystemPool
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
@@ -35,7 +35,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
-from azure_gpu.shared import existing
+from azure_gpu.shared import existing, principals
 from azure_gpu.shared.context import Context, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import last_day, resolve_end
 
@@ -135,13 +135,8 @@ def _access(said: AccessArgs) -> Access:
         authority_host=said.get("authority_host", ""),
         disable_instance_discovery=said.get("disable_instance_discovery", False),
         local_accounts=said.get("local_accounts", False),
-        admins=_admins(said.get("admins", AdminsArgs())),
+        admins=principals.resolve(said.get("admins", AdminsArgs())),
     )
-
-
-def _admins(said: AdminsArgs) -> tuple[Admin, ...]:
-    kinds = (("users", USER), ("groups", GROUP), ("service_principals", SERVICE_PRINCIPAL))
-    return tuple(dict.fromkeys(Admin(each.lower(), kind) for key, kind in kinds for each in said.get(key, [])))
 
 
 def _maintenance(said: MaintenanceArgs) -> Maintenance:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
-from typing import cast
 
 from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, NodeImageChannel, Outbound, SpotArgs, UpgradeChannel
 from azure_gpu.aks.spec import GpuClusterSpec
@@ -29,6 +28,7 @@ from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.shared import principals
 from azure_gpu.shared.context import check_region
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import says
@@ -36,7 +36,6 @@ from azure_gpu.shared.wording import says
 MOST_IDLE_MINUTES = 24 * 60
 SUBNET = "Microsoft.Network/virtualNetworks/subnets"
 PRIVATE_DNS_ZONE = "Microsoft.Network/privateDnsZones"
-_OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HOST = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/")
 _SYSTEM_OS = ("Ubuntu", "AzureLinux")
 # What belongs to the cluster itself, which isn't changed where it exists.
@@ -126,11 +125,7 @@ def _way_in(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]
     host = spec.access.authority_host
     if host and _HOST.fullmatch(host) is None:
         yield Problem(f"{path}.authority_host", "this is no address of an authority", host, "https://…/", "end it with a slash")
-    for kind, ids in said.get("access", {}).get("admins", {}).items():
-        for index, admin in enumerate(cast(list[str], ids)):
-            if _OBJECT_ID.fullmatch(admin) is None:
-                fix = "`az ad signed-in-user show --query id`, or `az ad group show --group <name> --query id`, says it"
-                yield Problem(f"{path}.admins.{kind}[{index}]", "this is no object id of Entra", admin, "a GUID", fix)
+    yield from principals.check(said.get("access", {}).get("admins", {}), f"{path}.admins")
 
 
 def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:

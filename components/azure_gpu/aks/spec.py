@@ -1,7 +1,6 @@
 """What is decided of an AKS cluster: `GpuClusterSpec`, from which the component declares."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from azure_gpu.aks.args import ClusterNetwork, Login, NetworkPolicy, NodeImageChannel, Outbound, UpgradeChannel, Weekday
 from azure_gpu.aks.pools import GpuPoolSpec
@@ -9,11 +8,9 @@ from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.shared.context import Context, Tags
+from azure_gpu.shared.principals import Principal
 
 LONGEST_DNS_PREFIX = 54
-USER = "User"
-GROUP = "Group"
-SERVICE_PRINCIPAL = "ServicePrincipal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +30,6 @@ class SystemPool:
         return self.max_nodes > self.nodes
 
 
-class Admin(NamedTuple):
-    """Somebody in Entra."""
-
-    object_id: str
-    kind: str  # as a role assignment spells it, which Azure refuses where it is another
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """Resolved `AccessArgs`; a private DNS zone is wired."""
@@ -51,7 +41,7 @@ class Access:
     authority_host: str  # empty: Azure's own
     disable_instance_discovery: bool
     local_accounts: bool
-    admins: tuple[Admin, ...]  # empty: whoever deploys
+    admins: tuple[Principal, ...]  # empty: whoever deploys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

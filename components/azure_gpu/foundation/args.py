@@ -7,6 +7,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
+from azure_gpu.shared.principals import PrincipalsArgs
 from azure_gpu.shared.program import OwnerArgs
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.workloads import WorkloadName
@@ -43,6 +44,9 @@ class LogWorkspaceArgs(PartArgs):
 class StorageAccountArgs(PartArgs):
     """The storage account. `create` alone stands for all defaults."""
 
+    data_access: NotRequired[PrincipalsArgs]
+    """Who gets the role Storage Blob Data Contributor on it, which owners of a subscription don't have by that: whoever runs
+    scripts on its services, fetches their files or pushes packages. Default: nobody but the stack's identity."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.STORAGE_ACCOUNT)]]
     """azure-native properties of the storage account, set last and judged only by Azure; null removes one. Default: none."""
 

@@ -9,7 +9,7 @@ from pulumi_azure_native import containerregistry, managedidentity, operationali
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError, context_hash
@@ -33,6 +33,7 @@ class Found:
     pull_role: str = roles.ACR_PULL  # by which the registry lets pull
     pulls_already: bool = False  # somebody else has given the identity that role
     writes_already: bool = False  # the same of its role on the storage account
+    have_data_access: frozenset[str] = frozenset()  # object ids of those in `data_access` to whom somebody else has given it
 
 
 def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, list[Problem]]:
@@ -103,20 +104,23 @@ def _with_roles(found: Found, spec: FoundationSpec, asked_by: AskedBy) -> Found:
     storage = spec.storage.existing if spec.storage else None
     if registry is not None and found.registry is not None:
         found = replace(found, pull_role=registry_modes.pull_role(registry, asked_by, own))
-    principal_id = found.identity.principal_id if found.identity is not None else None
-    if not spec.assign_roles or not principal_id:
+    if not spec.assign_roles:
         return found
 
-    def there(role: str, scope: ArmId | None) -> bool:
+    def there(role: str, scope: ArmId | None, principal_id: str | None) -> bool:
+        if scope is None or not principal_id:
+            return False
         of_stack_file = spec.context.component is None
-        return scope is not None and assigned_already.by_somebody_else(
-            role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file
-        )
+        return assigned_already.by_somebody_else(role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file)
 
+    identity, writes = found.identity.principal_id if found.identity is not None else None, roles.STORAGE_BLOB_DATA_CONTRIBUTOR
+    # Of people one may have it on an account of the stack, too: by hand, before the stack file named him.
+    account = arm_ids.parse(spec.storage_id)
     return replace(
         found,
-        pulls_already=there(found.pull_role, registry),
-        writes_already=spec.identity_writes_blobs and there(roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage),
+        pulls_already=there(found.pull_role, registry, identity),
+        writes_already=spec.identity_writes_blobs and there(writes, storage, identity),
+        have_data_access=frozenset(each.object_id for each in spec.data_access if there(writes, account, each.object_id)),
     )
 
 

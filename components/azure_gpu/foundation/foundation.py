@@ -307,11 +307,27 @@ class Foundation(pulumi.ComponentResource):
         if self._spec.identity_writes_blobs:
             role, there = roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._found.writes_already
             assigned = self._assigned("blob-role", role, storage_id, principal_id, part, there=there)
+        self._data_access(part, storage_id)
         ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
         self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
         if part.existing is None:
             self.surroundings["storage"]["resource_group_name"] = self.resource_group_name
         return storage_id
+
+    def _data_access(self, part: Part, storage_id: pulumi.Output[str]) -> None:
+        """The role of people and programs on the account. Nothing of the stack waits for it."""
+        for each in self._spec.data_access if self._spec.assign_roles else ():
+            if each.object_id in self._found.have_data_access:
+                continue
+            role_of_identity.assign(
+                f"{self._name}-data-access-{each.object_id[:8]}",
+                role=roles.STORAGE_BLOB_DATA_CONTRIBUTOR,
+                scope=storage_id,
+                principal_id=each.object_id,
+                kind=each.kind,
+                subscription_id=part.existing.subscription if part.existing else self._spec.context.subscription_id,
+                opts=self._child,
+            )
 
     def _new_storage(self, part: Part) -> pulumi.Output[str]:
         account = storage.StorageAccount(

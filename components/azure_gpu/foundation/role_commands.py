@@ -15,6 +15,12 @@ def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list
         commands += _role_command(spec, pull_role, azure_types.REGISTRY, spec.registry)
     if spec.identity_writes_blobs:
         commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
+    commands += [
+        role_of_identity.command(
+            roles.STORAGE_BLOB_DATA_CONTRIBUTOR, scope=spec.storage_id, principal_id=each.object_id, kind=each.kind
+        )
+        for each in spec.data_access
+    ]
     return commands
 
 

@@ -11,8 +11,10 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.args import FoundationWiring
+from azure_gpu.shared import principals
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Part, PartArgs, not_changed, resolve_part
+from azure_gpu.shared.principals import Principal, PrincipalsArgs
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
 
@@ -34,6 +36,15 @@ class FoundationSpec:
     image_source: str
     assign_roles: bool
     write_blobs: bool
+    data_access: tuple[Principal, ...]  # who reads and writes blobs in the storage account beside the identity
+
+    @property
+    def storage_id(self) -> str:
+        """The ARM id of the storage account, said before it is there; empty without one."""
+        if self.storage is None or self.storage.existing:
+            return self.storage.existing.text if self.storage and self.storage.existing else ""
+        inputs = {"resourceGroupName": self.resource_group.name, azure_types.STORAGE_ACCOUNT.name_parameter: self.storage.name}
+        return azure_types.STORAGE_ACCOUNT.id_of(self.context.subscription_id, inputs)
 
     @property
     def group_is_within(self) -> bool:
@@ -72,6 +83,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     def optional(key: str, azure_type: AzureType, what: str, given: PartArgs | Literal["create"] | None) -> Part | None:
         return part(key, azure_type, what, given) if given is not None else None
 
+    data_access: PrincipalsArgs = written(args.get("storage", create)).get("data_access", {})
     spec = FoundationSpec(
         context=context,
         resource_group=part("resource_group", azure_types.RESOURCE_GROUP, "", args.get("resource_group", create)),
@@ -83,7 +95,9 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         image_source=args.get("image_source", ""),
         assign_roles=args.get("assign_roles", True),
         write_blobs=args.get("write_blobs", False),
+        data_access=principals.resolve(data_access),
     )
+    problems += principals.check(data_access, f"{context.path(PATH)}.storage.data_access")
     return spec, [*problems, *_group_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
 
 

@@ -123,6 +123,20 @@ def test_a_foundation_leaves_another_s_role_where_it_is(monkeypatch: pytest.Monk
     assert [role.role for role in on_the_company_s(monkeypatch, "LegacyRegistryPermissions").roles] == ["AcrPull"]
 
 
+def test_who_has_the_data_of_an_account_already_keeps_it_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    me = "aaaaaaaa-2222-3333-4444-555555555555"
+    given = [assignment(role=roles.STORAGE_BLOB_DATA_CONTRIBUTOR)]
+
+    def declared() -> Recorded:
+        monkeypatch.setattr(arm_reads, "get", lambda *_: {"value": given})
+        args: Any = {"stack": STACK_ARGS, "storage": {"create": True, "data_access": {"users": [me]}}}
+        return declare(lambda: Foundation("foundation", Wired(args)), lookups=NEW)
+
+    assert declared().roles == []
+    given.clear()
+    assert [role[:3] for role in declared().roles] == [(me, "Storage Blob Data Contributor", "foundation-storage")]
+
+
 def test_a_registry_with_conditions_for_repositories_gets_the_role_that_it_honours(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = on_the_company_s(monkeypatch, registry_modes.ABAC, assignment())
     assert [role.role for role in recorded.roles] == ["Container Registry Repository Reader"]

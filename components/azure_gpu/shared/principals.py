@@ -1,0 +1,45 @@
+"""People, groups and programs that a setting names by their object ids in Entra."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, NotRequired, TypedDict, cast
+
+from azure_gpu.catalog.problems import Problem
+
+# As a role assignment spells them.
+USER, GROUP, SERVICE_PRINCIPAL = "User", "Group", "ServicePrincipal"
+_KINDS = (("users", USER), ("groups", GROUP), ("service_principals", SERVICE_PRINCIPAL))
+_OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class PrincipalsArgs(TypedDict):
+    """Who gets something, by their object ids in Entra. All of it is plain."""
+
+    users: NotRequired[Sequence[str]]
+    """People: `az ad signed-in-user show --query id`. Default: none."""
+    groups: NotRequired[Sequence[str]]
+    """Groups: `az ad group show --group <name> --query id`. Default: none."""
+    service_principals: NotRequired[Sequence[str]]
+    """Service principals and managed identities, such as a pipeline's: `az ad sp show --id <client id> --query id`. Default:
+    none."""
+
+
+class Principal(NamedTuple):
+    """One of them."""
+
+    object_id: str
+    kind: str  # as a role assignment spells it, which Azure refuses where it is another; empty: not known
+
+
+def resolve(given: PrincipalsArgs) -> tuple[Principal, ...]:
+    """Each once."""
+    return tuple(dict.fromkeys(Principal(each.lower(), kind) for key, kind in _KINDS for each in given.get(key, [])))
+
+
+def check(given: PrincipalsArgs, path: str) -> Iterator[Problem]:
+    """The problem of each that is no object id."""
+    for kind, ids in cast(Mapping[str, Sequence[str]], given).items():
+        for index, each in enumerate(ids):
+            if _OBJECT_ID.fullmatch(each) is None:
+                fix = "`az ad signed-in-user show --query id`, or `az ad group show --group <name> --query id`, says it"
+                yield Problem(f"{path}.{kind}[{index}]", "this is no object id of Entra", each, "a GUID", fix)
