@@ -38,6 +38,7 @@ VERBS = {
     "logs": Verb("run.attached", "show the log of a run that was started before, from any machine", "add_logs_arguments"),
     "fetch": Verb("run.attached", "fetch the files that a run has left, from any machine", "add_fetch_arguments"),
     "stop": Verb("run.attached", "stop a run that was started before, from any machine", "add_stop_arguments"),
+    "access": Verb("access", "whether you may read and write a stack's blobs, and the role that lets you"),
     "prove": Verb(
         "prove.command", "show on every service of a stack that work runs there: on which device, how fast, at what cost"
     ),

@@ -32,7 +32,7 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
-from azure_gpu.shared import log_settings, overrides, patience, program, role_of_identity
+from azure_gpu.shared import log_settings, overrides, patience, program, role_command, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.context import declared, pull_role_of, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
@@ -325,7 +325,7 @@ class GpuCluster(AttachableCluster):
         commands: list[str] = []
         if facts.azure_rbac:
             commands += [
-                role_of_identity.command(
+                role_command.command(
                     roles.AKS_RBAC_CLUSTER_ADMIN, scope=cluster_id, principal_id=admin.object_id, kind=admin.kind
                 )
                 for admin in cluster_access.admins(self._spec, self)
@@ -335,9 +335,9 @@ class GpuCluster(AttachableCluster):
             of_registry = f"{self._args['registry']['name']}{f' --subscription {elsewhere}' if elsewhere else ''}"
             registry = f"$(az acr show --name {of_registry} --query id --output tsv)"
             kubelet = f"$(az aks show --ids {cluster_id} --query identityProfile.kubeletidentity.objectId --output tsv)"
-            commands.append(role_of_identity.command(pull_role_of(self._args["registry"]), scope=registry, principal_id=kubelet))
+            commands.append(role_command.command(pull_role_of(self._args["registry"]), scope=registry, principal_id=kubelet))
         if not self._spec.existing:
-            identity = role_of_identity.principal_of(
+            identity = role_command.principal_of(
                 azure_types.USER_ASSIGNED_IDENTITY.id_of(
                     self._spec.context.subscription_id,
                     {
@@ -347,7 +347,7 @@ class GpuCluster(AttachableCluster):
                 )
             )
             commands += [
-                role_of_identity.command(role, scope=scope, principal_id=identity)
+                role_command.command(role, scope=scope, principal_id=identity)
                 for _, role, scope in self._in_the_network()
                 if isinstance(scope, str)
             ]

@@ -4,7 +4,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.spec import FoundationSpec
-from azure_gpu.shared import role_of_identity
+from azure_gpu.shared import role_command
 from azure_gpu.shared.part import Part
 
 
@@ -16,7 +16,7 @@ def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list
     if spec.identity_writes_blobs:
         commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
     commands += [
-        role_of_identity.command(
+        role_command.command(
             roles.STORAGE_BLOB_DATA_CONTRIBUTOR, scope=spec.storage_id, principal_id=each.object_id, kind=each.kind
         )
         for each in spec.data_access
@@ -28,8 +28,8 @@ def _role_command(spec: FoundationSpec, role: str, azure_type: AzureType, part: 
     if spec.identity is None or part is None:
         return []
     identity = _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity)
-    principal_id = role_of_identity.principal_of(identity)
-    return [role_of_identity.command(role, scope=_id_of(spec, azure_type, part), principal_id=principal_id)]
+    principal_id = role_command.principal_of(identity)
+    return [role_command.command(role, scope=_id_of(spec, azure_type, part), principal_id=principal_id)]
 
 
 def _id_of(spec: FoundationSpec, azure_type: AzureType, part: Part) -> str:

@@ -34,7 +34,11 @@ def get(path: str, api_version: str, asks: pulumi.InvokeOptions, query: Mapping[
     asked = urlencode({**(query or {}), "api-version": api_version}, quote_via=quote)
     try:
         token = authorization.get_client_token(opts=asks).token
+        if not token:  # a picture of a stack asks no cloud
+            raise UnreadableError("nobody is logged in")
         return _json(f"{_endpoint()}{quote(path)}?{asked}", {"Authorization": f"Bearer {token}"})
+    except UnreadableError:
+        raise
     except HTTPError as error:
         raise UnreadableError(f"Azure answers {error.code}") from None
     except Exception as error:  # noqa: BLE001  of the SDK's call, the network and JSON; a look-up that fails decides nothing

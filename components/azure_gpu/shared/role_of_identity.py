@@ -1,6 +1,6 @@
 """A role that somebody gets.
 
-In: whose it is, which role, and on what. Out: the assignment, declared; or the command of an administrator who assigns it.
+In: whose it is, which role, and on what. Out: the assignment, declared.
 
 Its name follows from these and from the stack, so that it is the same whenever it is made, and two stacks that give the same role
 give it under two names. An assignment that is there keeps the name that it has: the same one under another is refused with 409.
@@ -8,7 +8,6 @@ give it under two names. An assignment that is there keeps the name that it has:
 
 from __future__ import annotations
 
-import shlex
 import uuid
 
 import pulumi
@@ -53,22 +52,3 @@ def name_of(role: str, scope: str, principal_id: str) -> str:
     """The name of the assignment that this stack makes."""
     stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
     return str(uuid.uuid5(_NAMES, "\n".join((stack, role, scope.lower(), principal_id.lower()))))
-
-
-def command(role: str, *, scope: str, principal_id: str, kind: str = authorization.PrincipalType.SERVICE_PRINCIPAL) -> str:
-    """What an administrator runs in place of an assignment. `principal_id` and `scope` may be commands in $( ); `kind` may be
-    empty, and is looked up then."""
-    of_kind = f" --assignee-principal-type {kind}" if kind else ""
-    return (
-        f"az role assignment create --assignee-object-id {_quoted(principal_id)}{of_kind}"
-        f" --role {shlex.quote(roles.NAMES[role])} --scope {_quoted(scope)}"
-    )
-
-
-def principal_of(identity_id: str) -> str:
-    """For `command`: the object id of a user-assigned identity."""
-    return f"$(az identity show --ids {identity_id} --query principalId --output tsv)"
-
-
-def _quoted(value: str) -> str:
-    return f'"{value}"' if value.startswith("$(") else shlex.quote(value)

@@ -4,18 +4,22 @@ In: a signed-in `Arm`, the account's ARM id. Out: `Blobs`. A refusal is an Azure
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 from azure.storage.blob import BlobServiceClient
 
-from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu.catalog import roles
+from azure_gpu.shared import role_command
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations import signed_in
+from azure_gpu_operations.azure import Arm, AzureError, SignIn
 
 API_VERSION = "2023-05-01"  # of the account in ARM
 HASH = "sha256"  # the name of a blob's metadata
-WRITER_ROLE = "Storage Blob Data Contributor"  # built-in: reads, writes and deletes blobs
+WRITER_ROLE = roles.NAMES[roles.STORAGE_BLOB_DATA_CONTRIBUTOR]  # reads, writes and deletes blobs; an owner has no such right
 
 
 class Blobs:
@@ -27,6 +31,7 @@ class Blobs:
         if body is None:
             raise AzureError(f"the storage account {self.name} isn't there: somebody has deleted it", 404)
         self.endpoint = str(body["properties"]["primaryEndpoints"]["blob"])
+        self._id, self._login = account_id, arm.login
         self._client: Any = BlobServiceClient(self.endpoint.rstrip("/"), credential=arm.login.credential)
 
     def close(self) -> None:
@@ -151,15 +156,38 @@ class Blobs:
         except HttpResponseError as error:
             raise self._refused(error, "read from") from error
 
+    def is_open(self) -> bool:
+        """Whether this login may read the account's data, which the role of `WRITER_ROLE` allows."""
+        try:
+            for _ in self._client.list_containers():
+                break
+        except HttpResponseError as error:
+            if error.status_code == 403:
+                return False
+            raise self._refused(error, "list containers of") from error
+        return True
+
     def _refused(self, error: HttpResponseError, what: str) -> AzureError:
-        return AzureError(why(error, f"{what} the storage account {self.name}"), error.status_code or 0)
+        return AzureError(why(error, f"{what} the storage account {self.name}", self._fix), error.status_code or 0)
+
+    def _fix(self) -> str:
+        return f"`{grant_command(self._id, self._login)}`, or `{COMMAND} access --grant --stack <stack>`, gives it"
 
 
-def why(error: HttpResponseError, what: str) -> str:
-    """A refusal of the blob service in a line, with the role that allows it where it is a right."""
+def grant_command(account_id: str, login: SignIn) -> str:
+    """What gives whoever is signed in the role, run by somebody who may give roles."""
+    try:
+        who = signed_in.of(login)
+    except AzureError:
+        who = signed_in.Who("$(az ad signed-in-user show --query id --output tsv)", "User")
+    return role_command.command(roles.STORAGE_BLOB_DATA_CONTRIBUTOR, scope=account_id, principal_id=who.object_id, kind=who.kind)
+
+
+def why(error: HttpResponseError, what: str, fix: Callable[[], str]) -> str:
+    """A refusal of the blob service in a line, with the role that allows it and how to get that where it is a right."""
     code = str(getattr(error, "error_code", "") or f"HTTP {error.status_code}")
     if error.status_code == 403:
-        return f"this login may not {what}; the role {WRITER_ROLE} on it allows that ({code})"
+        return f"this login may not {what}; the role {WRITER_ROLE} on it allows that ({code}): {fix()}"
     message = str(error.message or "").strip().splitlines()
     return f"Azure refused to {what}: {code}" + (f": {message[0]}" if message else "")
 

@@ -170,3 +170,14 @@ def test_a_token_goes_to_the_cloud_of_the_configuration(monkeypatch: pytest.Monk
         ("https://arm.local/a%20b?%24filter=x%20eq%20%27y%27&api-version=1", "Bearer one"),
         ("where the cloud china has its Resource Manager isn't known here", ""),
     ]
+
+
+def test_nothing_is_asked_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arm_reads, "_json", lambda *_: pytest.fail("Azure was asked"))
+
+    def build() -> None:
+        with pytest.raises(arm_reads.UnreadableError, match="nobody is logged in"):
+            arm_reads.get("/a", "1", pulumi.InvokeOptions())
+
+    declare(build)
+    declare(build, lookups={"azure-native:authorization:getClientToken": {"id": "one"}})

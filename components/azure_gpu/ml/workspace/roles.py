@@ -13,7 +13,7 @@ from pulumi_azure_native import authorization
 from azure_gpu.catalog import roles
 from azure_gpu.ml.workspace.args import ManagedNetwork
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
-from azure_gpu.shared import role_of_identity
+from azure_gpu.shared import role_command, role_of_identity
 
 # What the service asks for. Source: catalog.services.machine_learning.workspaces, IDENTITY and MANAGED_NETWORK.
 ON_STORAGE = (roles.CONTRIBUTOR, roles.STORAGE_BLOB_DATA_CONTRIBUTOR)
@@ -107,8 +107,8 @@ def of_endpoints(
 
 def commands_of_endpoints(workspace: str, identity_id: str) -> list[str]:
     """What an administrator runs in place of `of_endpoints`."""
-    principal_id = role_of_identity.principal_of(identity_id)
-    return [role_of_identity.command(role, scope=workspace, principal_id=principal_id) for role in OF_ENDPOINTS]
+    principal_id = role_command.principal_of(identity_id)
+    return [role_command.command(role, scope=workspace, principal_id=principal_id) for role in OF_ENDPOINTS]
 
 
 def _assign(
@@ -132,11 +132,11 @@ def _assign(
 def commands(spec: MlWorkspaceSpec, scopes: Scopes, workspace: str, identity_id: str) -> tuple[list[str], list[str]]:
     """What an administrator runs in place of the assignments: before the workspace can be made, and once it is there. The scopes
     are ids, or commands in $( ) that find them; what is known of nothing but an output is left out."""
-    principal_id = role_of_identity.principal_of(identity_id)
+    principal_id = role_command.principal_of(identity_id)
     before = [
-        role_of_identity.command(role, scope=scope, principal_id=principal_id)
+        role_command.command(role, scope=scope, principal_id=principal_id)
         for _, scope, of in _needed(spec, scopes)
         if isinstance(scope, str)
         for role in of
     ]
-    return before, [role_of_identity.command(role, scope=workspace, principal_id=principal_id) for role in ON_ITSELF]
+    return before, [role_command.command(role, scope=workspace, principal_id=principal_id) for role in ON_ITSELF]

@@ -1,0 +1,26 @@
+"""What somebody runs with the Azure CLI in place of a role assignment. Pure."""
+
+import shlex
+
+from azure_gpu.catalog import roles
+
+SERVICE_PRINCIPAL = "ServicePrincipal"
+
+
+def command(role: str, *, scope: str, principal_id: str, kind: str = SERVICE_PRINCIPAL) -> str:
+    """What an administrator runs in place of an assignment. `principal_id` and `scope` may be commands in $( ); `kind` may be
+    empty, and is looked up then."""
+    of_kind = f" --assignee-principal-type {kind}" if kind else ""
+    return (
+        f"az role assignment create --assignee-object-id {_quoted(principal_id)}{of_kind}"
+        f" --role {shlex.quote(roles.NAMES[role])} --scope {_quoted(scope)}"
+    )
+
+
+def principal_of(identity_id: str) -> str:
+    """For `command`: the object id of a user-assigned identity."""
+    return f"$(az identity show --ids {identity_id} --query principalId --output tsv)"
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"' if value.startswith("$(") else shlex.quote(value)

@@ -1,0 +1,110 @@
+"""`python -m operations access --stack S`: whether you may read and write the blobs of a stack, and the role that lets you.
+
+    access --stack S           shows it, with the command that gives the role
+    access --stack S --grant   gives you the role, where you may give roles, and waits until it works
+
+Scripts on Batch, `--output`, secrets of a run, `package push` and `upload-model` write blobs as whoever is signed in. Owner and
+Contributor have no rights on data. In a stack file, `foundation.storage.data_access` gives the role to people and programs for as
+long as the stack is there; what `--grant` gives stays until the account goes or somebody takes it away.
+
+Exit codes: 0 you may, 1 you may not, 2 the command line is wrong.
+"""
+
+import argparse
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from azure_gpu.catalog import roles
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import arm_ids
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.stack import EngineError
+from azure_gpu_operations.stack_view import view
+
+if TYPE_CHECKING:
+    from azure_gpu_operations.azure import Arm
+    from azure_gpu_operations.batch.blobs import Blobs
+
+API_VERSION = "2022-04-01"
+# Role assignments take up to 10 minutes: Microsoft Learn, role-based-access-control/troubleshooting (2026-11-24).
+LIMIT_SECONDS, PAUSE_SECONDS = 15 * 60.0, 10.0
+_NAMES = uuid.UUID("b7e5f7b3-5a0c-4d67-8f43-6f5a4f1f0c11")  # of the assignments; chosen once
+
+_say = partial(print, flush=True)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stack", required=True, help="the stack's name")
+    stack_options.add_config_folder(parser)
+    parser.add_argument("--grant", action="store_true", help="give yourself the role, and wait until it works")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.azure import Arm, AzureError
+    from azure_gpu_operations.batch.blobs import WRITER_ROLE, Blobs, grant_command
+
+    try:
+        found = view(stack_options.stack_of(options))
+    except EngineError as error:
+        return refuse(Problem("--stack", str(error)))
+    if not found.storage:
+        return refuse(Problem("--stack", "this stack has no storage account", found.name, fix="add foundation.storage"))
+    try:
+        with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
+            if options.grant:
+                _say(f"giving you the role {WRITER_ROLE} on {blobs.name}, which takes up to 10 minutes until it works")
+                grant(arm, found.storage)
+                if until_open(blobs):
+                    _say(f"you may read and write the blobs of {blobs.name}")
+                    return 0
+            elif blobs.is_open():
+                _say(f"you may read the blobs of {blobs.name}; writing them takes the role {WRITER_ROLE}")
+                return 0
+            else:
+                _say(f"you may not read the blobs of {blobs.name}; the role {WRITER_ROLE} on it allows it and writing:")
+                _say(grant_command(found.storage, arm.login))
+                return 1
+    except AzureError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"error: the role is there and doesn't work after {LIMIT_SECONDS / 60:g} minutes; try again later", file=sys.stderr)
+    return 1
+
+
+def grant(arm: "Arm", account_id: str) -> None:
+    """Assigns the role to whoever is signed in. AzureError where he may not; one that is there already is no error."""
+    from azure_gpu_operations import signed_in
+    from azure_gpu_operations.azure import AzureError
+
+    who, role = signed_in.of(arm.login), roles.STORAGE_BLOB_DATA_CONTRIBUTOR
+    name = uuid.uuid5(_NAMES, f"{account_id.lower()}\n{who.object_id}")
+    account = arm_ids.parse(account_id)
+    subscription = account.subscription if account is not None else arm.subscription_id
+    properties = {"roleDefinitionId": roles.definition_id(subscription, role), "principalId": who.object_id}
+    if who.kind:
+        properties["principalType"] = who.kind
+    path = f"{account_id}/providers/Microsoft.Authorization/roleAssignments/{name}"
+    try:
+        arm.put(path, API_VERSION, {"properties": properties})
+    except AzureError as error:
+        if "RoleAssignmentExists" not in str(error):
+            raise
+
+
+def until_open(
+    blobs: "Blobs", *, sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+) -> bool:
+    """Asks seldom: Azure remembers a refusal for a while."""
+    began = clock()
+    while clock() - began < LIMIT_SECONDS:
+        if blobs.is_open():
+            return True
+        sleep(PAUSE_SECONDS)
+    return False
