@@ -2,9 +2,10 @@
 
 In: how many GPUs there should be. Out: cloud-init's text, which holds no secret, and the script of a run-command. Pure.
 
-cloud-init runs the first at each start. It asks nvidia-smi until the GPUs answer, writes them down, and fails where they don't,
-so that `cloud-init status`, the serial console and the file say so. The second waits for that file: an update fails with it. The
-file's first line is the state; each GPU has a line behind it.
+cloud-init runs the first at each start. It goes on by itself, so that cloud-init ends: where the agent waits for that before it
+runs extensions (`Extensions.WaitForCloudInit` of Azure/WALinuxAgent), the driver's extension would wait for a proof that waits
+for the driver. It asks nvidia-smi until the GPUs answer and writes them down; where they don't, the file and the serial console
+say so. The second waits for that file: an update fails with it. The file's first line is the state, with a line for each GPU.
 """
 
 import base64
@@ -14,6 +15,9 @@ from azure_gpu.catalog.services.machines import smi
 
 LIMIT_SECONDS = 1200  # the driver extension takes minutes, and may start the machine anew
 _SLACK_SECONDS = 120
+# The word by which the script starts itself. What a script of cloud-init leaves running goes on: its service has KillMode=process
+# (canonical/cloud-init, systemd/cloud-final.service.tmpl, 2026-11-25).
+_ASKING = "asking"
 # cloud-init's own folder: what is in it runs at every start, after the files are written.
 _SCRIPT = "/var/lib/cloud/scripts/per-boot/azure-gpu-driver.sh"
 
@@ -35,7 +39,13 @@ def _at_start(gpus: int) -> str:
 file={smi.PROOF_FILE}
 mkdir -p "${{file%/*}}"
 note() {{ printf '%s\\n' "$@" >"$file.new" && mv "$file.new" "$file"; }}
-note "{smi.WAITING}"
+if [ "$1" != {_ASKING} ]; then
+  note "{smi.WAITING}" # in place of what an earlier start has proved
+  console=/dev/console
+  ( : >"$console" ) 2>/dev/null || console=/dev/null
+  setsid "$0" {_ASKING} </dev/null >"$console" 2>&1 &
+  exit 0
+fi
 end=$(($(date +%s) + {LIMIT_SECONDS}))
 while :; do
   said=$(nvidia-smi {smi.ARGUMENTS} 2>&1)

@@ -2,6 +2,9 @@
 
 import base64
 import json
+import os
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 import yaml
 
 from azure_gpu.catalog.problems import Severity
+from azure_gpu.catalog.services.machines import smi
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import VmGeneration
@@ -27,6 +31,7 @@ from localazure.shapes import default_api_version, to_arm
 from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
 from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
+from tests.support.embedded import until
 from tests.support.ssh_keys import PUBLIC_KEY
 
 MACHINE = "azure-native:compute:VirtualMachine"
@@ -323,6 +328,24 @@ def test_the_script_at_the_start_waits_for_as_many_gpus_as_there_are() -> None:
     assert "the driver of 4 GPUs:" in four
     assert "-ge 1 ]" in one
     assert "-ge 4 ]" in four
+
+
+def test_the_script_at_the_start_ends_at_once_and_asks_on_by_itself(tmp_path: Path) -> None:
+    """cloud-init ends with it: an agent that waits for cloud-init installs the driver only then."""
+    (file,) = yaml.safe_load(vm_proof.cloud_config(1))["write_files"]
+    script, proof, driver = tmp_path / "script", tmp_path / "proof" / "driver", tmp_path / "nvidia-smi"
+    script.write_text(file["content"].replace(smi.PROOF_FILE, str(proof)).replace("sleep 2", "sleep 0.1"))
+    script.chmod(0o755)
+    driver.write_text("#!/bin/sh\nexit 9\n")
+    driver.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run([str(script)], env=environment, capture_output=True, timeout=30, check=True)
+    assert proof.read_text() == f"{smi.WAITING}\n"
+    loaded = tmp_path / "loaded"
+    loaded.write_text("#!/bin/sh\necho 'Tesla T4, 7.5'\n")
+    loaded.chmod(0o755)
+    loaded.rename(driver)
+    until(lambda: proof.read_text() == f"{smi.PROVED}\nTesla T4, 7.5\n", "the proof goes on after the script's end")
 
 
 def test_windows_boots_securely_where_the_image_brings_the_driver_and_not_where_the_extension_does() -> None:
