@@ -55,6 +55,17 @@ ADDED = {
     *(f"update {_GROUP}:containerinstance:ContainerGroup::{each}-group: diagnostics" for each in GROUPS_WITH_LOGS),
     # A container of blobs that nodes mount is made in the stack's own account; one that is there is left as it is.
     "create azuregpu:index:BatchPool$azure-native:resources:Deployment::Train_A-containers",
+    # What a node that has gone said of its GPUs is removed.
+    *(
+        f"create azuregpu:index:GpuCluster$kubernetes:{kind}::{cluster}-{name}-nfd-gc"
+        for cluster in ("big", "shared", "theirs")
+        for kind, name in (
+            ("core/v1:ServiceAccount", "service-account"),
+            ("rbac.authorization.k8s.io/v1:ClusterRole", "cluster-role-azure-gpu"),
+            ("rbac.authorization.k8s.io/v1:ClusterRoleBinding", "cluster-role-binding-azure-gpu"),
+            ("apps/v1:Deployment", "deployment"),
+        )
+    ),
     # Images are built by deployments; the records of runs go. Images keep their tags.
     *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
     *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in Workload),

@@ -1,4 +1,5 @@
-"""Node feature discovery, acted out: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes.
+"""Node feature discovery, acted out: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes,
+its garbage collector deletes those of nodes that have gone.
 
 In: NodeFeature objects (their type has to be there), and on each node the files below `features.d`. Out: node labels. Labels that
 an object no longer has are taken away. Behaviour: kubernetes-sigs/node-feature-discovery; the features of processor and system
@@ -126,8 +127,32 @@ class Worker:
         return True
 
 
+class GarbageCollector:
+    """`nfd-gc`."""
+
+    async def run(self, context: ActorContext) -> int:
+        while not context.stopping.is_set():
+            try:
+                async for event in context.events("/api/v1/nodes"):
+                    if event.type in ("SYNCED", "DELETED"):
+                        await self._collect(context)
+            except KubeError as error:
+                context.klog(f'"failed to list objects" err="{error.message}"', level="E", where="nfd-gc.go:150")
+                await context.pause(_AGAIN_SECONDS)
+        return 0
+
+    async def _collect(self, context: ActorContext) -> None:
+        nodes = {one["metadata"]["name"] for one in (await context.api.list("/api/v1/nodes"))["items"]}
+        for feature in (await context.api.list(f"{NODE_FEATURES}/nodefeatures"))["items"]:
+            namespace, name = _key(feature)
+            if _node(feature) in nodes:
+                continue
+            await context.api.delete(f"{NODE_FEATURES}/namespaces/{namespace}/nodefeatures/{name}")
+            context.klog(f'"NodeFeature object has been deleted" nodefeature="{namespace}/{name}"', where="nfd-gc.go:88")
+
+
 class Idle:
-    """A program that has nothing to do here: the pause container, and nfd-gc."""
+    """A program that has nothing to do here: the pause container."""
 
     async def run(self, context: ActorContext) -> int:
         await context.pause()

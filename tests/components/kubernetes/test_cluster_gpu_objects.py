@@ -159,8 +159,10 @@ def test_nothing_that_serves_gpus_runs_on_nodes_without_and_all_of_it_reaches_ta
 
 
 def test_what_turns_features_into_labels_has_a_place_where_aks_keeps_nodes_for_its_own_pods() -> None:
-    [master] = by_name(resolved({}, [pool("only", T4)]), "Deployment").values()
-    assert master["spec"]["template"]["spec"]["tolerations"] == [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
+    deployments = by_name(resolved({}, [pool("only", T4)]), "Deployment")
+    assert deployments.keys() == {"nfd-master", "nfd-gc"}
+    for each in deployments.values():
+        assert each["spec"]["template"]["spec"]["tolerations"] == [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
 
 
 def test_privileges_are_those_of_nvidias_own_manifests_and_no_more() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from localazure.arm.errors import ArmError
 from localazure.fault import Fault
+from localazure.kubernetes.infrastructure.feature_discovery import NODE_OF_FEATURES
 from localazure.kubernetes.model import PoolShape, Taint
 from tests.localazure.kubernetes import gpu_cluster
 from tests.localazure.kubernetes.gpu_cluster import GpuCluster, device_plugin, pod
@@ -228,4 +229,17 @@ def test_mps_comes_with_its_daemon_and_labels_come_by_node_features(cluster: Gpu
     assert labels()["nvidia.com/gpu.sharing-strategy"] == "mps"
     cluster.kubectl("delete", "nodefeature", "-n", namespace, f"nvidia-features-for-{node}")
     until(lambda: "nvidia.com/gpu.product" not in labels(), "labels without an object go")
+
+    def features() -> list[str]:
+        return cluster.kubectl("get", "nodefeatures", "-n", namespace, "-o", "name").stdout.split()
+
+    for name in (node, "gone"):
+        metadata = {"name": f"of-{name}", "namespace": namespace, "labels": {NODE_OF_FEATURES: name}}
+        cluster.create({"apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature", "metadata": metadata, "spec": {}})
+    assert f"nodefeature.nfd.k8s-sigs.io/of-{node}" in features()
+    collector = pod("collector", namespace, 0)
+    collector["spec"]["containers"] = [{"name": "main", "image": image, "command": ["nfd-gc"]}]
+    cluster.create(collector)
+    until(lambda: "nodefeature.nfd.k8s-sigs.io/of-gone" not in features(), "what a node that has gone said of itself goes")
+    assert f"nodefeature.nfd.k8s-sigs.io/of-{node}" in features()
     cluster.do(cluster.pools.remove(cluster.key, "mps"))

@@ -1,8 +1,8 @@
 """Manifests of GPU feature discovery: labels on nodes that say which GPUs they have, how many, and how they are shared.
 
 In: a `ClusterObjectsSpec`. Out: manifests. NVIDIA's discovery finds out what a node has and writes it into a NodeFeature, an
-object of Node Feature Discovery (NFD), whose master turns those into labels; so its master and the two types that it reads come
-along, as far as that needs. Left out: NFD's own workers, and what removes the NodeFeatures of nodes that have gone.
+object of Node Feature Discovery (NFD), whose master turns those into labels and whose garbage collector removes those of nodes
+that have gone; so both and the two types come along, as in its deployment/base of v0.17.3. Left out: NFD's own workers.
 """
 
 from collections.abc import Iterator
@@ -27,14 +27,16 @@ from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest
 
 MASTER = "nfd-master"
+COLLECTOR = "nfd-gc"
 DISCOVERY = "gpu-feature-discovery"
 _GROUP = "nfd.k8s-sigs.io"
 _HEALTH_PORT = 8082
+_METRICS_PORT = 8081
 _PRESERVED: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
-    """The types, the master with its rights, and a discovery for each configuration with its own."""
+    """The types, master and garbage collector with their rights, and a discovery for each configuration with its own."""
     yield from types()
     yield _account(MASTER)
     yield _role(
@@ -47,6 +49,18 @@ def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
     )
     yield _binding(MASTER)
     yield _master()
+    yield _account(COLLECTOR)
+    yield _role(
+        COLLECTOR,
+        [
+            {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]},
+            {"apiGroups": [_GROUP], "resources": ["nodefeatures"], "verbs": ["delete", "list"]},
+            # Of NFD's topology updater, which isn't there; the collector asks for them all the same.
+            {"apiGroups": ["topology.node.k8s.io"], "resources": ["noderesourcetopologies"], "verbs": ["delete", "list"]},
+        ],
+    )
+    yield _binding(COLLECTOR)
+    yield _collector()
     yield _account(DISCOVERY)
     verbs = ["get", "list", "watch", "create", "update"]
     yield _role(DISCOVERY, [{"apiGroups": [_GROUP], "resources": ["nodefeatures"], "verbs": verbs}])
@@ -104,7 +118,6 @@ def _binding(name: str) -> Manifest:
 
 
 def _master() -> Manifest:
-    labels = {LOGICAL_NAME: MASTER, **MANAGED_BY}
     probe: dict[str, Any] = {"grpc": {"port": _HEALTH_PORT}}
     container = {
         "name": MASTER,
@@ -118,17 +131,37 @@ def _master() -> Manifest:
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
         "securityContext": {**UNPRIVILEGED, "readOnlyRootFilesystem": True, "runAsNonRoot": True},
     }
+    return _deployment(container)
+
+
+def _collector() -> Manifest:
+    return _deployment(
+        {
+            "name": COLLECTOR,
+            "image": device_plugin.FEATURES_IMAGE,
+            "command": ["nfd-gc"],
+            "ports": [{"name": "metrics", "containerPort": _METRICS_PORT}],
+            "resources": {"requests": {"cpu": "10m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
+            "securityContext": {**UNPRIVILEGED, "readOnlyRootFilesystem": True, "runAsNonRoot": True},
+        }
+    )
+
+
+def _deployment(container: dict[str, Any]) -> Manifest:
+    """One pod of one container, which runs as the account of its name."""
+    name = container["name"]
+    labels = {LOGICAL_NAME: name, **MANAGED_BY}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": MASTER, "namespace": NAMESPACE, "labels": labels},
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
         "spec": {
             "replicas": 1,
-            "selector": {"matchLabels": {LOGICAL_NAME: MASTER}},
+            "selector": {"matchLabels": {LOGICAL_NAME: name}},
             "template": {
                 "metadata": {"labels": labels},
                 "spec": {
-                    "serviceAccountName": MASTER,
+                    "serviceAccountName": name,
                     "enableServiceLinks": False,
                     "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],  # of pools that AKS's own pods have
                     "containers": [container],
