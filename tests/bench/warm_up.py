@@ -29,7 +29,7 @@ def measure(azure: EmbeddedAzure, engine_bin: Path, name: str) -> WarmUp:
     connected = azure.command("connect", name)
     if connected.returncode != 0:
         raise RuntimeError(connected.stderr)
-    stack = ProgramStack(azure, name, None, engine_bin=engine_bin)
+    stack = ProgramStack(azure, name, None, engine_bin=engine_bin, warm=False)
     _succeed(stack.operations("up", "--start-jobs"))
     _succeed(stack.down())
     began = time.monotonic()

@@ -39,10 +39,10 @@ def made() -> Iterator[list[ProgramStack]]:
 
 @pytest.fixture
 def make_stack(engine_bin: Path, made: list[ProgramStack]) -> MakeStack:
-    """`make_stack(azure, config)`: a stack of the test's own."""
+    """`make_stack(azure, config)`: a stack of the test's own. `warm=False`: the engine starts its processes by itself."""
 
-    def make(azure: EmbeddedAzure, config: dict[str, Any]) -> ProgramStack:
-        made.append(ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", config, engine_bin=engine_bin))
+    def make(azure: EmbeddedAzure, config: dict[str, Any], *, warm: bool = True) -> ProgramStack:
+        made.append(ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", config, engine_bin=engine_bin, warm=warm))
         return made[-1]
 
     return make

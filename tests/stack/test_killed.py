@@ -68,7 +68,7 @@ def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: Em
 def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
     own_azure: EmbeddedAzure, make_stack: MakeStack
 ) -> None:
-    stack = make_stack(own_azure, with_gpu_group(own_azure))
+    stack = make_stack(own_azure, with_gpu_group(own_azure), warm=False)
     started: list[int] = []
 
     def kill(pid: int) -> None:

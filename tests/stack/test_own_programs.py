@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SECOND_SUBSCRIPTION, SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.installed import built_wheel, environment
 from tests.support.light_endpoint import uploaded
@@ -33,7 +34,7 @@ class Program:
         self.folder = folder
         self.azure = azure
         # As in a shell in which the environment is active: the language host that is built here takes the `python` of PATH.
-        variables = connected_environment(azure, engine_bin)
+        variables = warm_python.warmed(connected_environment(azure, engine_bin), str(python))
         self.variables = {**variables, "PATH": f"{python.parent}:{variables['PATH']}"}
         (folder / "__main__.py").write_text(text)
         options = {"virtualenv": str(python.parents[1])}

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
 from tests.support.stack import connected_environment
 
@@ -61,7 +62,7 @@ def login(azure: EmbeddedAzure, engine_bin: Path) -> dict[str, str]:
         "ARM_METADATA_HOSTNAME": f"localhost:{azure.port}",
         "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
     }
-    inherited = connected_environment(azure, engine_bin)
+    inherited = warm_python.with_plugins(connected_environment(azure, engine_bin))
     return {**{name: value for name, value in inherited.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}, **variables}
 
 

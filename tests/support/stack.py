@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
 from tests.support.times import STARTED
 
@@ -33,13 +34,20 @@ class Step:
 
 
 class ProgramStack:
-    """`config` holds the program's keys without their namespace, the connection keys are added; None: the file is there."""
+    """`config` holds the program's keys without their namespace, the connection keys are added; None: the file is there.
 
-    def __init__(self, azure: EmbeddedAzure, name: str, config: dict[str, Any] | None, *, engine_bin: Path) -> None:
+    `warm`: what the engine starts comes out of a warm Python, and so does `operations`, where it has no terminal.
+    """
+
+    def __init__(
+        self, azure: EmbeddedAzure, name: str, config: dict[str, Any] | None, *, engine_bin: Path, warm: bool = True
+    ) -> None:
         self.azure = azure
         self.name = name
         self.config_file = azure.state / f"Pulumi.{name}.yaml"
-        self.environment = connected_environment(azure, engine_bin)
+        connected = connected_environment(azure, engine_bin)
+        self.environment = warm_python.warmed(connected) if warm else connected
+        self._python = str(warm_python.python()) if warm else sys.executable
         self.there = False  # made, by `create`
         self._may_hold = False  # whether an `up` was begun since the last `down`
         self._configured: dict[str, Any] | None = None
@@ -111,7 +119,7 @@ class ProgramStack:
 
     def operations(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         self._note(words)
-        done = self._run(self.line(*words), environment)
+        done = self._run([self._python, *self.line(*words)[1:]], environment)
         if words[0] == "down" and done.returncode == 0:
             self._may_hold = False
         return done

@@ -46,6 +46,8 @@ def tag_of(folder: Path) -> str:
 
 
 def main() -> None:
+    for name in [each for each in sys.modules if each.partition(".")[0] == "azure_gpu"]:
+        del sys.modules[name]  # a warm Python has loaded them, with what is replaced below
     checkout = Path(os.environ["CHECKOUT"])
     project = yaml.safe_load((checkout / "Pulumi.yaml").read_text())
     folder = checkout / project.get("main", "")

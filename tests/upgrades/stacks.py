@@ -16,6 +16,7 @@ import yaml
 
 from localazure.plugin.installation import install
 from tests.components.settings_of import TODAY
+from tests.support import warm_python
 from tests.support.embedded import CHECKOUT
 from tests.upgrades import answers
 
@@ -58,7 +59,7 @@ class RecordedStack:
         given.write_text(json.dumps(prepared))
         for name, module in OFFLINE.items():
             install(home, Path(sys.executable), CHECKOUT, name, module)
-        return {
+        mine = {
             **{key: value for key, value in os.environ.items() if not key.startswith(_OF_OTHERS)},
             "PATH": f"{Path(sys.prefix) / 'bin'}:{engine_bin}:{os.environ['PATH']}",
             "PULUMI_HOME": str(home),
@@ -69,6 +70,7 @@ class RecordedStack:
             "OFFLINE": "true",
             answers.GIVEN: str(given),
         }
+        return warm_python.warmed(mine)
 
     def _write_project(self) -> None:
         project = yaml.safe_load((CHECKOUT / "Pulumi.yaml").read_text())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import warm_python
 from tests.support.embedded import SECOND_SUBSCRIPTION, SUBSCRIPTION, EmbeddedAzure
 from tests.support.small_stack import RUN, SmallStack
 from tests.support.stack import connected_environment, connection_keys
@@ -46,7 +47,7 @@ class Connected(SmallStack):
     """With the embedded Azure."""
 
     def __init__(self, folder: Path, azure: EmbeddedAzure, engine_bin: Path) -> None:
-        super().__init__(folder, connected_environment(azure, engine_bin), PROGRAM)
+        super().__init__(folder, warm_python.warmed(connected_environment(azure, engine_bin)), PROGRAM)
         self.set(**connection_keys(azure))
 
     def set(self, **values: str) -> None:
