@@ -1,7 +1,7 @@
 # The two commands: `make up` brings a stack up on this machine, `make test` sets up and proves it. `make help` lists the rest.
 #
 #   STACK=local       which Pulumi.<stack>.yaml (local, lite, documents, dev); lite has no cluster, and so needs no Kubernetes
-#   WEATHER=rough     with `make up`: in which weather the embedded Azure is started, rough or calm; kept until it is told otherwise
+#   WEATHER=calm      with `make up`: in which weather the embedded Azure is started, rough (the default) or calm; kept until it is set again
 #   ALL=1             with `make test`: the slow tests too, and property tests with all their examples
 #   TESTS=tests/...   with `make test`: only these
 #   TIMES=FILE        with `make test`: where the time went, written to FILE
@@ -26,6 +26,8 @@ CONFIG := --config-folder $(STATE)
 # Kubernetes is built where a stack has clusters.
 needed :=
 KUBERNETES = $(shell grep -Eqs '^  azure-gpu:clusters:' Pulumi.$(STACK).yaml && echo kubernetes)
+# Files go through the storage account of a stack that has one, as whoever is signed in.
+STORAGE = $(shell grep -Eqs '^    storage:' Pulumi.$(STACK).yaml && echo storage)
 # The documents' stack has no registry and services of 2018 and 2019: what its container groups print is its proof.
 PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
@@ -41,6 +43,8 @@ up: needed := $(KUBERNETES)
 up: ready ## bring STACK up on the embedded Azure, then prove each of its services, in a table
 	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)
+	@$(EMBEDDED) request-quotas
+	@$(if $(and $(PROVED),$(STORAGE)),$(CONNECTED) $(PYTHON) -m operations access --grant --stack $(STACK) $(CONFIG))
 	@$(if $(PROVED),$(CONNECTED) $(PYTHON) -m operations prove --stack $(STACK) $(CONFIG))
 
 preview: ready ## what `up` would change

@@ -1,4 +1,4 @@
-"""The embedded Azure's commands: serve, start, stop, status, env, connect, fault.
+"""The embedded Azure's commands: serve, start, stop, status, env, connect, request-quotas, fault.
 
 Exit codes: 0 done, 1 refused or failed with one line on standard error, 2 wrong usage, 3 (`status` alone) no server runs.
 """
@@ -6,12 +6,12 @@ Exit codes: 0 done, 1 refused or failed with one line on standard error, 2 wrong
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import dates
-from localazure import endpoint, lifecycle, stack_config
+from localazure import endpoint, lifecycle, quota_requests, stack_config
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     serving = command("serve", _serve, "Serve in the foreground until interrupted.")
     starting = command("start", _start, "Start the server in the background and wait until it answers.")
     for each in (serving, starting):
-        each.add_argument("--weather", choices=state.KINDS, help="rough: as Azure is; kept for later starts; default: calm")
+        each.add_argument("--weather", choices=state.KINDS, help="rough: as Azure is, the default; kept for later starts")
         each.add_argument("--as-of", type=_day, help="the date at which services judge; a tag goes before it; default: today")
     starting.add_argument("--engine-bin", type=Path, help="the folder of a `pulumi` that isn't on PATH")
     starting.add_argument("--kubernetes-bin", type=Path, help="the folder of Kubernetes' programs; kept for later starts")
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     command("env", _env, "Print the connection environment, for `eval`.")
     connecting = command("connect", _connect, "Write the stack's configuration, connected to this server, and print its path.")
     connecting.add_argument("stack")
+    command("request-quotas", _request_quotas, "Request the GPU quotas that accounts and environments lack, as in the portal.")
     _add_faults(command("fault", _fault_list, "Make the server fail on purpose."))
     return parser
 
@@ -190,6 +191,16 @@ def _env(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> in
 def _connect(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
     url = lifecycle.running(folder).url
     print(stack_config.connect(folder, identities.load(folder), url, checkout, options.stack))
+    return 0
+
+
+def _request_quotas(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    from localazure.entra.tokens import Tokens  # here, because every other command would wait for what signs tokens
+
+    server = lifecycle.running(folder)
+    token = Tokens(identities.load(folder), server.url, lambda: datetime.now(UTC)).issue(server.url)
+    for granted in quota_requests.request(lambda method, path, body: endpoint.ask(folder, server, method, path, body, token)):
+        print(f"quota requested and granted: {granted.quota} of {granted.resource}")
     return 0
 
 

@@ -74,7 +74,7 @@ class LocalFolder:
 
     @property
     def weather(self) -> Path:
-        """Names the weather that the server is started in; not there: calm."""
+        """Names the weather that the server is started in; not there: rough."""
         return self.root / "weather"
 
     @property

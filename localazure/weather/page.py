@@ -10,10 +10,9 @@ _BEGIN = """\
 
 <!-- Written by `make docs` from localazure/weather/parts.py. -->
 
-Azure answers late, refuses what it permits a minute later, and changes things by itself. In calm weather, which is the default,
-the embedded Azure does none of that. `make up WEATHER=rough`, or `python -m localazure start --weather rough`, starts it as Azure
-is; the state folder remembers it until `--weather calm`, and `python -m localazure status` tells it. Seconds stand for Azure's
-minutes.
+Azure answers late, refuses what it permits a minute later, and changes things by itself. So does the embedded Azure by default,
+with seconds for Azure's minutes. `make up WEATHER=calm`, or `python -m localazure start --weather calm`, starts it without; the
+state folder keeps the weather until `--weather rough`, and `python -m localazure status` shows it.
 
 Each part is a fault of its own as well, in any weather, until `fault clear`:
 

@@ -60,6 +60,6 @@ class Weather:
 
 
 def kept(path: Path) -> str:
-    """The weather that a state folder names."""
+    """The weather that a state folder names; rough where it names none."""
     text = path.read_text(encoding="utf-8").strip() if path.exists() else ""
-    return text if text in KINDS else CALM
+    return text if text in KINDS else ROUGH
