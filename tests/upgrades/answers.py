@@ -34,7 +34,7 @@ def answer(prepared: Mapping[str, Any], token: str, arguments: Mapping[str, Any]
         answer_of = KEYS[token]
         found = answer_of(arguments) if callable(answer_of) else answer_of
     if found is None or isinstance(found, str):
-        raise ValueError(found or f"no answer is recorded of {token} with {json.dumps(arguments, sort_keys=True)}")
+        raise ValueError(found or f"no resource: nothing is recorded of {token} with {json.dumps(arguments, sort_keys=True)}")
     return found
 
 
