@@ -95,7 +95,6 @@ def test_what_exists_already_is_a_part_and_marked() -> None:
         ("ours", "pulls images from", "companyimages"),
         ("ours", "logs to", "company-logs"),
         ("theirs", "runs as", "runner"),
-        ("theirs", "logs to", "company-logs"),
     }
     assert roles(graph) == {("runner", "AcrPull", "companyimages")}
     account = graphs.graph("pool.happy.existing_account")
