@@ -56,7 +56,7 @@ def assert_one_of_everything(azure: EmbeddedAzure, stack: ProgramStack) -> int:
 
 def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure))
-    # The last of all: the SDK shows a traceback where a look-up fails, such as that of the log workspace's key, and by then all
+    # The group is the last but its setting: the SDK shows a traceback where a look-up fails, and by then all
     # look-ups are over.
     fault = ["delay", "--method", "PUT", "--path", "*/containerGroups/*", "--seconds", "60"]
     text = interrupted_up(own_azure, stack, lambda _: own_azure.kill9(), fault)
