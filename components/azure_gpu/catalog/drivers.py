@@ -76,6 +76,7 @@ MINOR_COMPATIBLE: dict[int, tuple[str, str]] = {
 
 # The number in front of a driver's version says its branch; a Windows version may be a few above it (471.11 is of branch 470).
 BRANCHES: tuple[int, ...] = tuple(sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
+_NEWER_BY = 10  # a driver this far above the last branch may be made for a CUDA version that no row has
 
 
 class Architecture(NamedTuple):
@@ -151,8 +152,9 @@ def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
 
 
 def highest_cuda(driver: str, *, windows: bool = False) -> str | None:
-    """The newest CUDA version that a driver is made for; None where it is older than all that are known, or no version."""
-    if not _VERSION.fullmatch(driver):
+    """The newest CUDA version that a driver is made for; None where it is older or of a newer branch than all that are known, or
+    no version."""
+    if not _VERSION.fullmatch(driver) or _numbers(driver)[0] >= BRANCHES[-1] + _NEWER_BY:
         return None
     made_for = [toolkit.cuda for toolkit in TOOLKITS if _numbers(driver) >= _numbers(toolkit.first_driver(windows))]
     return made_for[-1] if made_for else None

@@ -73,6 +73,7 @@ def test_an_unknown_cuda_version_has_no_known_driver(cuda: str) -> None:
         ("580.159.04", "13.0"),
         ("595.58.03", "13.1"),
         ("304.137", None),
+        ("620.10", None),  # newer than all: what it is made for isn't known
         ("newest", None),
     ],
 )

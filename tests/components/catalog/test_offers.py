@@ -31,10 +31,12 @@ def test_a_size_that_is_sold_is_taken_in_any_spelling(spelling: str) -> None:
     assert said(USE._replace(size=spelling)) == []
 
 
-def test_a_misspelt_size_is_a_warning_with_the_nearest_names() -> None:
-    [problem] = said(USE._replace(size="Standard_NC4as_T4v3"))
-    assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
-    assert "Standard_NC4as_T4_v3" in problem.instead
+def test_a_misspelt_size_is_refused_and_one_that_may_be_newer_is_a_warning_with_the_nearest_names() -> None:
+    [slip] = said(USE._replace(size="Standard_NC4as_T4v3"))
+    assert (slip.severity, slip.instead) == (Severity.ERROR, ("Standard_NC4as_T4_v3",))
+    [newer] = said(USE._replace(size="Standard_NC4as_T4_v9"))
+    assert (newer.code, newer.severity) == (Code.UNKNOWN, Severity.WARNING)
+    assert "Standard_NC4as_T4_v3" in newer.instead
 
 
 def test_a_retired_size_is_refused_with_the_date_and_a_successor_that_is_sold() -> None:

@@ -173,7 +173,10 @@ def _series(request: ExtensionRequest, size: Size, as_of: date) -> Iterator[Prob
     if driver_of(size, request.settings) is not None:
         return
     listed = ", ".join(sorted(DEFAULTS))
-    if as_of < LIST.day:
+    if size.lifecycle.seen.day > NEWEST_LIST.day:
+        message = f"whether the driver extension takes {size.name} is not known: it came after the extension's list was read"
+        yield _problem(request, message, size.name, listed, Code.UNKNOWN, NEWEST_LIST, warning=True)
+    elif as_of < LIST.day:
         message = f"whether the driver extension took {size.name} on {as_of.isoformat()} is not known"
         yield _problem(request, message, size.name, f"later: {listed}", Code.UNKNOWN, warning=True)
     else:

@@ -1,9 +1,11 @@
 """Finds a VM size by the name that a user wrote.
 
 In: a name in any letter case, with or without `Standard_`, or as the Azure portal once showed it, `NC6 Standard`. Out: the
-`Size`, or the nearest names, or a problem that gives them.
+`Size`, or the nearest names, or a problem that gives them: an error for a slip of a known name, a warning for any other, which
+may be of a size that Azure sold later.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
@@ -53,17 +55,44 @@ class Sizes:
         return tuple(self._by_key[_KEY_PREFIX + other].name for other in close)
 
     def unknown(self, name: str, path: str) -> Problem:
-        """The warning about a size that isn't known: Azure may have more than this catalog."""
+        """The problem of a size that isn't known: an error where its name is a slip of a known one, else a warning, for Azure may
+        have more than this catalog."""
+        meant = self._meant(name)
+        if meant:
+            message = "no VM size has this name, in which a known one is misspelt"
+            fix = f"write {meant}"
+            return Problem(path=path, message=message, value=name, fix=fix, instead=(meant,), code=Code.UNKNOWN)
         close = self.nearest(name)
         return Problem(
             path=path,
-            message="no VM size of this name is known, so nothing about it was checked",
+            message="no VM size of this name is known, so nothing was checked: its GPUs, driver, price and quota aren't known",
             value=name,
             fix=f"if it is misspelt, write {' or '.join(close)}" if close else "`az vm list-skus` shows every size",
             instead=close,
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )
+
+    def _meant(self, name: str) -> str:
+        """The known size whose name was written with letters that changed places, with a separator too many or too few, or with
+        `Standard` misspelt; empty without one. Another letter or digit is no slip: by one alone Azure's own names differ."""
+        key = _key(name)
+        bare = key.removeprefix(_KEY_PREFIX)
+        head, _, rest = bare.partition("_")
+        if _KEY_PREFIX + rest in self._by_key and spelling.is_slip(head, _KEY_PREFIX[:-1]):
+            return self._by_key[_KEY_PREFIX + rest].name
+        return next((size.name for other, size in self._by_key.items() if _is_slip(key, other)), "")
+
+
+_SEPARATORS = re.compile(r"[_-]")
+_LETTERS = re.compile(r"[a-z]+")
+
+
+def _is_slip(key: str, other: str) -> bool:
+    if _SEPARATORS.sub("", key) == _SEPARATORS.sub("", other):
+        return True
+    moved = sorted(key) == sorted(other) and _LETTERS.sub("", key) == _LETTERS.sub("", other)
+    return moved and spelling.is_slip(key, other)
 
 
 @lru_cache(maxsize=1024)  # looking for successors and prices asks for the same names again and again

@@ -51,6 +51,12 @@ def test_other_gpus_cannot_be_cut(name: str) -> None:
     assert (problem.code, problem.path, problem.allowed) == (Code.IMPOSSIBLE, "pool.mig_profile", "sizes with A100, H100, H200")
 
 
+def test_of_a_gpu_that_came_after_the_page_it_says_nothing() -> None:
+    problems = pools.check(pool("Standard_ND128isr_GB300_v6", mig_profile="MIG1g"), TODAY)
+    problem = only([each for each in problems if each.path == "pool.mig_profile"])
+    assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
+
+
 def test_a_profile_has_aks_name_and_an_api_that_knows_it() -> None:
     a100 = "Standard_NC24ads_A100_v4"
     assert only(pools.check(pool(a100, mig_profile="1g.10gb"), TODAY)).allowed == "MIG1g, MIG2g, MIG3g, MIG4g, MIG7g"

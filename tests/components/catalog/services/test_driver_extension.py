@@ -95,6 +95,12 @@ def test_h100_h200_and_nd_are_not_on_the_list(name: str) -> None:
     assert "ubuntu-hpc" in problem.fix
 
 
+@pytest.mark.parametrize("name", ["ND128isr_GB300_v6", "NC144ds_xl_RTXPRO6000BSE_v6"])
+def test_of_a_size_that_came_after_the_list_it_says_nothing(name: str) -> None:
+    (problem,) = check(name)
+    assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
+
+
 def test_grid_on_a_t4_takes_a_setting() -> None:
     (problem,) = check("NC4as_T4_v3", needs=Driver.GRID)
     assert problem.code is Code.WRONG_DRIVER

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
+from azure_gpu.catalog.sizes.lookup import PREFIX, Sizes, normalise
 
 NAMES = sorted(size.name for size in SIZES)
 
@@ -43,19 +43,40 @@ def test_what_is_no_known_size_is_not_found(name: str) -> None:
 @pytest.mark.parametrize(
     ("misspelt", "meant"),
     [
-        ("NC4as_T4v3", "Standard_NC4as_T4_v3"),
         ("Standard_NC24ads_A100", "Standard_NC24ads_A100_v4"),
-        ("nv36adms_a10v5", "Standard_NV36adms_A10_v5"),
         ("ND96isr_H100_v6", "Standard_ND96isr_H100_v5"),
-        ("Standard_NC6s-v3", "Standard_NC6s_v3"),
+        ("Standard_NC8as_T4_v4", "Standard_NC8as_T4_v3"),
+        ("Standard_NC40ads_B100_v5", "Standard_NC40ads_H100_v5"),
     ],
 )
-def test_a_misspelt_name_gets_the_nearest_first(misspelt: str, meant: str) -> None:
+def test_a_name_that_may_be_newer_is_a_warning_and_gets_the_nearest_first(misspelt: str, meant: str) -> None:
     problem = SIZES.unknown(misspelt, "pool.size")
     assert problem.instead[0] == meant
     assert f"write {meant}" in problem.fix
     assert (problem.path, problem.value) == ("pool.size", misspelt)
     assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("NC4as_T4v3", "Standard_NC4as_T4_v3"),
+        ("nv36adms_a10v5", "Standard_NV36adms_A10_v5"),
+        ("Standard_NC6s-v3", "Standard_NC6s_v3"),
+        ("Standard_NC4sa_T4_v3", "Standard_NC4as_T4_v3"),
+        ("Standrd_NC4as_T4_v3", "Standard_NC4as_T4_v3"),
+        ("Standart_ND96isr_H100_v5", "Standard_ND96isr_H100_v5"),
+    ],
+)
+def test_a_slip_of_a_known_name_is_refused_with_what_was_meant(slip: str, meant: str) -> None:
+    problem = SIZES.unknown(slip, "pool.size")
+    assert (problem.severity, problem.instead, problem.fix) == (Severity.ERROR, (meant,), f"write {meant}")
+
+
+def test_no_size_of_azure_would_be_taken_for_a_slip_of_another_had_it_come_later() -> None:
+    for size in SIZES:
+        others = Sizes(other for other in SIZES if other is not size)
+        assert others.unknown(size.name, "size").severity is Severity.WARNING, size.name
 
 
 @pytest.mark.parametrize("name", ["Standard_D4s_v3", "Standard_E8s_v5", "no such thing", "", "(6 vcpus)"])

@@ -9,7 +9,7 @@ from datetime import date
 
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.aks.pool import PoolRequest
 from azure_gpu.catalog.sizes.model import MigProfile, Size
@@ -62,6 +62,17 @@ def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 def size_problems(size: Size, as_of: date, path: str, profile: str) -> Iterator[Problem]:
     """Whether AKS cuts the GPUs of this size on that day, whatever the profile."""
     gpu = size.gpu
+    if gpu is not None and gpu.name not in SEEN_BY_GPU and size.lifecycle.seen.day > PAGE.day:
+        yield Problem(
+            path=path,
+            message=f"whether AKS cuts a {gpu.name} of {size.name} into MIG instances is not known: it is newer than the page",
+            value=profile,
+            allowed=f"sizes with {', '.join(SEEN_BY_GPU)}",
+            source=str(PAGE),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+        return
     if gpu is None or gpu.name not in SEEN_BY_GPU:
         yield Problem(
             path=path,

@@ -85,7 +85,9 @@ class _Chooser:
             return self.by_package()
         if self._version:
             return self.by_extension()
-        if self._windows and (found := self._extension_way(self._extension())):  # it is kept up, the images aren't
+        if (
+            self._windows and self._needs_gpu and (found := self._extension_way(self._extension()))
+        ):  # it is kept up, the images aren't
             return found
         if found := self._image_way() or self._extension_way(self._extension()):
             return found
@@ -224,11 +226,12 @@ class _Chooser:
 
     def _extension(self) -> ExtensionRequest | None:
         size = self._request.size
-        if size is None or size.gpu is None:
+        if size is not None and size.gpu is None:
             return None
-        kind = driver_extension.type_for(size.gpu.vendor, self._request.operating_system)
+        vendor = size.gpu.vendor if size is not None and size.gpu is not None else Vendor.NVIDIA  # as most of Azure's sizes have
+        kind = driver_extension.type_for(vendor, self._request.operating_system)
         settings: dict[str, object] = {}
-        if self._request.needs is Driver.GRID and driver_extension.driver_of(size, {}) is Driver.CUDA:
+        if size is not None and self._request.needs is Driver.GRID and driver_extension.driver_of(size, {}) is Driver.CUDA:
             settings[driver_extension.GRID_ON_NC] = True
         if self._version:
             settings[driver_extension.VERSION] = self._version
@@ -287,7 +290,7 @@ class _Chooser:
 
     def _nothing_needed(self) -> str:
         if self._request.size is None:
-            return "what the size has isn't known"
+            return "what the size has isn't known, so nothing puts a driver on; driver: image takes an image that brings one"
         return f"{self._request.size.name} has no GPU, and the work needs no InfiniBand"
 
     def _nothing_works(self) -> list[Problem]:

@@ -1,0 +1,132 @@
+"""What Azure may have since the catalog was made is warned of once and goes through: a size or a version, in every service."""
+
+from typing import Any
+
+import pytest
+
+from azure_gpu.catalog.problems import Code, Severity
+from azure_gpu.stack.look_ups import ASSUMED
+from azure_gpu.stack.plan import Plan, plan
+from azure_gpu.stack.settings import read
+from tests.components.recording import PROJECT, STACK
+from tests.components.settings_of import TODAY, configuration, encrypted
+
+END = {"expires_after": "2026-12-31"}
+NODES = {"dedicated_nodes": 1, **END}
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB"
+T4 = "Standard_NC4as_T4_v3"
+NEWER = ("Standard_ND256isr_GB400_v7", "Standard_NC8as_T4_v4", "Standard_HB500rs_v6")
+FOUNDATION = {"identity": "create", "storage": "create", "log_workspace": "create", "registry": "create"}
+
+
+def planned(says: dict[str, Any]) -> Plan:
+    whole = {"location": "eastus", "foundation": FOUNDATION, **says}
+    return plan(read(configuration(whole), TODAY, encrypted(whole)), ASSUMED, PROJECT, STACK)
+
+
+def vms(**machine: Any) -> dict[str, Any]:
+    return {"vms": {"m": {"size": T4, "admin": {"ssh_public_key": KEY}, **END, **machine}}}
+
+
+def pools(**pool: Any) -> dict[str, Any]:
+    return {"batch_account": "create", "pools": {"p": {"size": T4, **NODES, **pool}}}
+
+
+def clusters(pool: dict[str, Any] | None = None, **cluster: Any) -> dict[str, Any]:
+    return {"clusters": {"c": {"gpu_pools": {"t4": {"size": T4, **(pool or {})}}, **END, **cluster}}}
+
+
+def computes(size: str) -> dict[str, Any]:
+    return {"ml_workspace": {"computes": {"c": {"size": size, **END}}}}
+
+
+def endpoints(size: str) -> dict[str, Any]:
+    deployment = {"environment": "digits", "model": "digits-1", "instance_type": size}
+    return {
+        "image_source": "https://example.org/checkout.git#0123456",
+        "ml_workspace": {
+            "models": {"digits-1": {"model_name": "digits", "version": "1", "path": "digits/1"}},
+            "environments": {"digits": {"workload": "digits"}},
+        },
+        "ml_endpoints": {"e": {"deployments": {"blue": deployment}, **END}},
+    }
+
+
+def sizes_of(size: str) -> dict[str, dict[str, Any]]:
+    return {
+        "vms.m.size": vms(size=size),
+        "pools.p.size": pools(size=size),
+        "clusters.c.gpu_pools.t4.size": clusters({"size": size}),
+        "ml_workspace.computes.c.size": computes(size),
+        "ml_endpoints.e.deployments.blue.instance_type": endpoints(size),
+    }
+
+
+@pytest.mark.parametrize("size", NEWER)
+@pytest.mark.parametrize("path", list(sizes_of(T4)))
+def test_a_newer_size_is_one_warning_and_what_it_costs_is_not_known(path: str, size: str) -> None:
+    found = planned(sizes_of(size)[path])
+    assert [(each.path, each.code, each.severity) for each in found.problems] == [(path, Code.UNKNOWN, Severity.WARNING)]
+    costs = [
+        *(each.hourly_cost for each in found.pools.values()),
+        *(spec.cost.usd_hour for spec, _ in found.clusters.values()),
+        *(each.cost.running.usd_hour for each in found.vms.values()),
+        *(each.cost.usd_hour for each in found.ml_endpoints.values()),
+    ]
+    assert costs == [None] * len(costs)
+
+
+@pytest.mark.parametrize(
+    ("says", "path"),
+    [
+        *((pools(size=NEWER[0], driver=driver), "pools.p.size") for driver in ("auto", "image", "extension", "none")),
+        (pools(size=NEWER[0], driver="extension", os_type="Windows"), "pools.p.size"),
+        (pools(size=NEWER[0], containers=True), "pools.p.size"),
+        *((vms(size=NEWER[0], driver=driver), "vms.m.size") for driver in ("auto", "image", "extension", "none")),
+        (vms(size=NEWER[0], spot=True), "vms.m.size"),
+        (clusters({"size": NEWER[0], "sharing": {"strategy": "time-slicing", "replicas": 4}}), "clusters.c.gpu_pools.t4.size"),
+        (clusters({"size": NEWER[0], "sharing": {"strategy": "mig", "profile": "MIG1g"}}), "clusters.c.gpu_pools.t4.size"),
+        (clusters({"size": NEWER[0], "driver": "none", "spot": True}), "clusters.c.gpu_pools.t4.size"),
+    ],
+)
+def test_a_newer_size_goes_through_however_it_is_used(says: dict[str, Any], path: str) -> None:
+    assert [(each.path, each.severity) for each in planned(says).problems] == [(path, Severity.WARNING)]
+
+
+def test_on_a_newer_size_batch_installs_what_is_requested_and_says_when_that_is_nothing() -> None:
+    way = planned(pools(size=NEWER[0], driver="extension")).pools["p"].way
+    assert way.extension is not None
+    assert way.extension.type == "NvidiaGpuDriverLinux"
+    assert "nothing puts a driver on" in planned(pools(size=NEWER[0])).pools["p"].way.why
+
+
+@pytest.mark.parametrize("path", list(sizes_of(T4)))
+def test_a_slip_of_a_size_is_refused_with_what_was_meant(path: str) -> None:
+    [problem] = planned(sizes_of("Standard_NC4sa_T4_v3")[path]).problems
+    assert (problem.path, problem.severity, problem.fix) == (path, Severity.ERROR, f"write {T4}")
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("clusters.c.kubernetes_version", clusters(kubernetes_version="1.45")),
+        ("clusters.c.gpu_pools.t4.os_sku", clusters({"os_sku": "Ubuntu2804"})),
+        ("vms.m.image", vms(image="microsoft-dsvm:ubuntu-hpc:2604")),
+        ("vms.m.image", vms(image="Canonical:ubuntu-26_04-lts:server")),
+        ("pools.p.image", pools(image="microsoft-dsvm:ubuntu-hpc:2604", node_agent="batch.node.ubuntu 24.04")),
+        (
+            "pools.p.node_agent",
+            pools(
+                image_id=f"/subscriptions/{'0' * 8}-0000-0000-0000-{'0' * 12}/resourceGroups/g/providers/"
+                "Microsoft.Compute/galleries/g/images/i/versions/1.0.0",
+                node_agent="batch.node.ubuntu 26.04",
+            ),
+        ),
+        ("clusters.c.metrics.counters", clusters(metrics={"counters": ["DCGM_FI_DEV_NEW_COUNTER"]})),
+    ],
+    ids=["kubernetes", "os-sku", "hpc-image", "ubuntu-image", "batch-image", "node-agent", "counter"],
+)
+def test_a_newer_version_is_a_warning_and_goes_through(path: str, says: dict[str, Any]) -> None:
+    found = planned(says).problems
+    assert {each.severity for each in found} == {Severity.WARNING}, [str(each) for each in found]
+    assert any(each.path.startswith(path) and each.code is Code.UNKNOWN for each in found), [str(each) for each in found]
