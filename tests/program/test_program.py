@@ -189,10 +189,18 @@ def test_the_local_stack_runs_both_workloads_on_a_t4_and_says_what_an_hour_costs
     assert recorded.exports["expires_at"] == {**dict.fromkeys(work, "2026-12-01T00:00:00Z"), "on-a-cpu": None}
     # East US: (0.000073 + 2 * 0.000024 + 8 * 0.000003) * 3600 and (0.000073 + 4 * 0.000024 + 16 * 0.000003) * 3600; the pool of
     # two nodes with a T4, at the list price of 2026-06-18, the cluster of one such and its system node, one such in the
-    # workspace, and one of the endpoint, which stays. No price of the size with InfiniBand is known.
-    costs = {"vector-add": 0.522, "mnist": 0.7812, "train": 2 * 0.526, "shared": 0.192 + 0.526, "gpu": 0.526, "digits": 0.526}
+    # workspace, and one of the endpoint, which stays; the pool of two nodes with InfiniBand, HB120rs_v3.
+    costs = {
+        "vector-add": 0.522,
+        "mnist": 0.7812,
+        "train": 2 * 0.526,
+        "mpi": 2 * 3.6,
+        "shared": 0.192 + 0.526,
+        "gpu": 0.526,
+        "digits": 0.526,
+    }
     told = recorded.exports["hourly_cost"]
-    assert told == {**{name: pytest.approx(cost) for name, cost in costs.items()}, "mpi": None, "on-a-cpu": None}
+    assert told == {**{name: pytest.approx(cost) for name, cost in costs.items()}, "on-a-cpu": None}
     assert recorded.exports["idle_cost"] == {"shared": pytest.approx(0.192), "gpu": 0, "digits": pytest.approx(0.526)}
     assert len(recorded.of_type("azure-native:app:ManagedEnvironment")) == 1
 
