@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from azure_gpu.catalog import registry_modes
 from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm import asked_version, filters
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 PASSWORD_BYTES = 39  # 52 characters, as long as the service's
-MODE_SINCE = "2025-04-01"
+CALLER_SINCE = "2025-03-01-preview"  # whose rights a build has is told from then on; kept out, as builds need none here
 _PASSWORDS = ("password", "password2")
 
 
@@ -121,9 +122,10 @@ class Registries(Kind):
 
     def view(self, resource: Resource, services: "Services") -> Body:
         shown = super().view(resource, services)
-        properties = {name: value for name, value in shown.get("properties", {}).items() if name != registry_limits.MODE}
-        if asked_version.asked() >= MODE_SINCE:
-            properties[registry_limits.MODE] = registry_limits.mode_of(resource, services)
+        mode = registry_modes.PROPERTY
+        properties = {name: value for name, value in shown.get("properties", {}).items() if name != mode}
+        if asked_version.asked() >= registry_modes.API_VERSION:
+            properties[mode] = registry_limits.mode_of(resource, services)
         return {**shown, "properties": properties}
 
     async def remove(self, resource: Resource, services: "Services") -> None:
@@ -167,6 +169,8 @@ class Registries(Kind):
     async def schedule_run(self, resource: Resource, call: Call) -> Answer:
         """Begins a build and answers its run; the build goes on in the background."""
         request = {name: value for name, value in call.body.items() if value is not None}
+        if asked_version.asked() >= CALLER_SINCE:
+            request = _without_caller(request)
         problems = shapes.body_problems(_request_shape(), {"runRequest": request}, creating=True)
         if problems:
             message = "The request content was invalid: " + "; ".join(problem.message for problem in problems) + "."
@@ -224,6 +228,12 @@ async def _build(request: Body, registry: str, record: Body, services: "Services
         log.exception("run %s of registry %s failed", record["runId"], registry)
         _end(record, "Error", "The embedded Azure met an error of its own; its log has more.", services)
         registry_runs.keep(services.store, login_server(registry), record)
+
+
+def _without_caller(request: Body) -> Body:
+    credentials = request.get("credentials") or {}
+    source = {name: value for name, value in (credentials.get("sourceRegistry") or {}).items() if name != "identity"}
+    return {**request, "credentials": {**credentials, "sourceRegistry": source}} if credentials else request
 
 
 def _end(record: Body, status: str, message: str, services: "Services") -> None:

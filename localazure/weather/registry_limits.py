@@ -4,7 +4,7 @@ mode."""
 from collections.abc import Collection
 from pathlib import Path
 
-from azure_gpu.catalog import roles
+from azure_gpu.catalog import registry_modes, roles
 from azure_gpu.formats import dockerfile as dockerfiles, image_reference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
@@ -15,8 +15,6 @@ from localazure.weather.parts import ABAC_REGISTRIES, DOCKER_HUB_LIMIT, REGISTRY
 DOCKER_HUB = "docker.io"
 # Roles that may pull in the mode AbacRepositoryPermissions.
 REPOSITORY_ROLES = frozenset({roles.REPOSITORY_READER, roles.REPOSITORY_WRITER, roles.REPOSITORY_CONTRIBUTOR})
-MODE = "roleAssignmentMode"
-_ABAC = "AbacRepositoryPermissions"
 
 
 def check_tasks(registry: str, subscription: str, services: Services) -> None:
@@ -62,10 +60,10 @@ def check_pull(registry: str, services: Services) -> None:
 def mode_of(registry: Resource, services: Services) -> str:
     """Which roles the registry honours, as it shows it."""
     if services.weather.holds(ABAC_REGISTRIES):
-        return _ABAC
-    return str(registry.properties.get(MODE) or "LegacyRegistryPermissions")
+        return registry_modes.ABAC
+    return str(registry.properties.get(registry_modes.PROPERTY) or registry_modes.LEGACY)
 
 
 def pulling_roles(registry: Resource, ordinary: Collection[str], services: Services) -> Collection[str]:
     """The roles that let pull from a registry: `ordinary`, unless it is in the mode with conditions for repositories."""
-    return REPOSITORY_ROLES if mode_of(registry, services) == _ABAC else ordinary
+    return REPOSITORY_ROLES if mode_of(registry, services) == registry_modes.ABAC else ordinary

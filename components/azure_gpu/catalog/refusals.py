@@ -38,6 +38,12 @@ KNOWN = (
         "Microsoft Learn, role-based-access-control/troubleshooting",
     ),
     Known(
+        ("does not have pull permission on the registry",),
+        "the identity that the deployment speaks as needs the role that pulls from the registry; where that is new, run it again "
+        "in some minutes",
+        "Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints, Authorization error (2026-11)",
+    ),
+    Known(
         ("customprivatednszonemissingpermission",),
         "the cluster's identity needs Network Contributor on the virtual network and Private DNS Zone Contributor on the zone; "
         "where both are new, run it again in some minutes",

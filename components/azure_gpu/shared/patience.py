@@ -58,7 +58,11 @@ def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding | None:
         passing = find(args.errors[0]) if tried else None
         if tried == 1 and passing is None and (fix := refusals.fix(args.errors[0])):
             pulumi.log.warn(f"{args.name}: {fix}", component)
-        if passing is None or sum(map(pause, range(1, tried))) >= passing.most_minutes * 60:
+        if passing is None:
+            return False
+        if sum(map(pause, range(1, tried))) >= passing.most_minutes * 60:
+            text = f"{args.name}: {passing.why}, after {passing.most_minutes} minutes; the next up goes on"
+            pulumi.log.warn(text, component)
             return False
         if tried == 1:
             pulumi.log.info(f"{args.name}: {passing.why}; it is tried again for up to {passing.most_minutes} minutes", component)

@@ -1,8 +1,4 @@
-"""By which role an existing registry lets pull: that depends on its mode, which only newer API versions tell.
-
-Source: Microsoft Learn, container-registry/container-registry-rbac-abac-repository-permissions (2026-11-24): a registry in the
-mode with conditions for repositories honours neither AcrPull nor AcrPush.
-"""
+"""By which role an existing registry lets pull."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -10,13 +6,11 @@ from typing import Any, cast
 import pulumi
 
 from azure_gpu.catalog import roles
+from azure_gpu.catalog.registry_modes import ABAC, API_VERSION, PROPERTY
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared import arm_reads
 from azure_gpu.shared.arm_reads import UnreadableError
 from azure_gpu.shared.look_up import AskedBy
-
-API_VERSION = "2025-04-01"
-PROPERTY, ABAC = "roleAssignmentMode", "AbacRepositoryPermissions"
 
 
 def pull_role(registry: ArmId, asked_by: AskedBy, own: str) -> str:

@@ -15,11 +15,17 @@ from typing import Any
 
 import requests
 
+from azure_gpu.catalog import registry_modes, roles
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.run.context import DOCKERFILE, HASH_ARGUMENT, Context, archive
 
 API_VERSION = "2019-06-01-preview"
 REGISTRY_VERSION = "2023-01-01-preview"
+# A registry in the mode with conditions for repositories lets a build in only as somebody: as whoever asks for it, who needs the
+# role Container Registry Repository Writer. The mode and the builder's identity are of these versions. Sources: azure-cli,
+# command_modules/acr/build.py (2026-04); Microsoft Learn, container-registry-rbac-abac-repository-permissions (2026-11-24).
+MODE_VERSION, MODE_BUILD_VERSION = registry_modes.API_VERSION, "2025-03-01-preview"
+AS_CALLER = {"sourceRegistry": {"identity": "[caller]"}}
 POLL_SECONDS = 2.0
 UPLOAD_SECONDS = 300
 LOG_SECONDS = 30
@@ -77,7 +83,7 @@ class Registry:
         return place["relativePath"]
 
     def _schedule(self, context: Context, source: str) -> str:
-        request = {
+        request: dict[str, Any] = {
             "type": "DockerBuildRequest",
             "sourceLocation": source,
             "dockerFilePath": DOCKERFILE,
@@ -87,7 +93,14 @@ class Registry:
             "arguments": [{"name": HASH_ARGUMENT, "value": context.tag}],
             "timeout": LIMIT_SECONDS,
         }
-        return self._arm.post(f"{self._id}/scheduleRun", API_VERSION, request)["properties"]["runId"]
+        version = API_VERSION
+        if self._is_abac():
+            request["credentials"], version = AS_CALLER, MODE_BUILD_VERSION
+        return self._arm.post(f"{self._id}/scheduleRun", version, request)["properties"]["runId"]
+
+    def _is_abac(self) -> bool:
+        registry = self._arm.get(self._id, MODE_VERSION) or {}
+        return (registry.get("properties") or {}).get(registry_modes.PROPERTY) == registry_modes.ABAC
 
     def _wait(self, run_id: str, sleep: Callable[[float], None]) -> dict[str, Any]:
         deadline = time.monotonic() + LIMIT_SECONDS
@@ -103,7 +116,11 @@ class Registry:
         said = run.get("runErrorMessage") or ""
         state = run.get("status") or "Unknown"
         heading = f"{context.described} can't be built: run {run_id} of the registry ended as {state}"
-        cause = cause_of(lines)
+        cause = cause_of(lines) or (
+            f"the registry honours only roles of repositories: you need {roles.NAMES[roles.REPOSITORY_WRITER]} on it"
+            if self._is_abac()
+            else ""
+        )
         parts = [heading + (f"; {cause}" if cause else f": {said.splitlines()[0]}" if said and not shown else "")]
         return "\n".join([*parts, "last lines of its log:", shown] if shown else parts)
 

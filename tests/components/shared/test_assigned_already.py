@@ -5,10 +5,10 @@ from typing import Any
 import pulumi
 import pytest
 
-from azure_gpu.catalog import roles
+from azure_gpu.catalog import registry_modes, roles
 from azure_gpu.formats import arm_ids
 from azure_gpu.foundation.foundation import Foundation
-from azure_gpu.shared import arm_reads, assigned_already, registry_modes
+from azure_gpu.shared import arm_reads, assigned_already
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.role_of_identity import name_of
 from azure_gpu.shared.wired import Wired

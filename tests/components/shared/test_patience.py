@@ -62,6 +62,9 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
         errors.append(NO_PULL)
         assert len(errors) < 100, "the engine tries no more than a hundred times"
     assert 15 * 60 <= sum(slept) <= 15 * 60 + patience.PAUSE_SECONDS[1]
+    assert recorded.log[-1] == (
+        "adder-group: the role by which its image is pulled doesn't work yet, after 15 minutes; the next up goes on"
+    )
     assert slept[:3] == [pause(1), pause(2), pause(3)] == [5, 10, 15]
     assert not asyncio.run(_asked(hook, ["the sum of it all", NO_PULL]))
 
@@ -72,6 +75,7 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
         ('Code="TasksOperationsNotAllowed" Message="ACR Tasks requests for the registry r are not permitted."', "by its digest"),
         ("failed to build: toomanyrequests: You have reached your unauthenticated pull rate limit.", "mcr.microsoft.com"),
         ('Status=409 Code="RoleAssignmentExists" Message="The role assignment already exists."', "assign_roles: false"),
+        ("(BadArgument) Endpoint identity does not have pull permission on the registry.", "run it again in some minutes"),
         ('Code="RequestDisallowedByPolicy" Message="Resource \'g\' was disallowed by policy."', "exemption"),
     ],
 )

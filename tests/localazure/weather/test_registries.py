@@ -144,6 +144,12 @@ def test_newer_versions_alone_tell_the_mode_of_a_registry(calm: Sky) -> None:
     assert told() == [None, "AbacRepositoryPermissions"]
 
 
+def test_a_build_says_whose_rights_it_has_in_newer_versions_alone(calm: Sky) -> None:
+    path = registry(calm, calm.group())
+    request = {**build(), "credentials": {"sourceRegistry": {"identity": "[caller]"}}}
+    assert [calm.post(f"{path}/scheduleRun", each, request).status_code for each in (RUNS, "2025-03-01-preview")] == [400, 200]
+
+
 def container_group(image: str, **properties: Any) -> dict[str, Any]:
     resources = {"requests": {"cpu": 1, "memoryInGB": 1}}
     containers = [{"name": "main", "properties": {"image": image, "resources": resources}}]
