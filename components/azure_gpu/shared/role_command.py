@@ -3,8 +3,7 @@
 import shlex
 
 from azure_gpu.catalog import roles
-
-SERVICE_PRINCIPAL = "ServicePrincipal"
+from azure_gpu.shared.principals import SERVICE_PRINCIPAL
 
 
 def command(role: str, *, scope: str, principal_id: str, kind: str = SERVICE_PRINCIPAL) -> str:

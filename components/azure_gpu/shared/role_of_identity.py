@@ -15,6 +15,7 @@ from pulumi_azure_native import authorization
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import arm_ids
+from azure_gpu.shared.principals import SERVICE_PRINCIPAL
 
 _NAMES = uuid.UUID("5c0f1f3e-6a8b-4d0e-9a52-2b7c4f1d8e90")  # of the assignments; chosen once
 
@@ -27,7 +28,7 @@ def assign(
     principal_id: pulumi.Input[str],
     subscription_id: str,
     opts: pulumi.ResourceOptions,
-    kind: str = authorization.PrincipalType.SERVICE_PRINCIPAL,
+    kind: str = SERVICE_PRINCIPAL,
 ) -> authorization.RoleAssignment:
     """`name`: the resource's. `role`: the GUID of a built-in role. `principal_id`: the object id of who gets it.
     `subscription_id`: of `scope`, where that is an output. `kind`: the principal's, which spares a wait for the directory to

@@ -17,7 +17,7 @@ from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchA
 from azure_gpu.batch.account.existing import look_up
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, resolve, surroundings_problems
 from azure_gpu.foundation import common
-from azure_gpu.shared import log_settings, overrides
+from azure_gpu.shared import log_settings, overrides, patience
 from azure_gpu.shared.context import StorageArgs, declared, resolve_stack, surroundings_of
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
@@ -118,6 +118,7 @@ class BatchAccount(pulumi.ComponentResource):
                 replace_on_changes=REPLACING,
                 delete_before_replace=True,
                 transformations=overrides.applied(args.get("overrides"), self),
+                hooks=patience.hooks(self),
             ),
         )
 

@@ -24,7 +24,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
-from azure_gpu.shared import overrides, program, renewal
+from azure_gpu.shared import overrides, patience, program, renewal
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired, together
@@ -110,6 +110,7 @@ class BatchPool(pulumi.ComponentResource):
                 delete_before_replace=drained,
                 transformations=overrides.applied(wiring.get("overrides"), self),
                 provider=wiring["account"].get("provider"),
+                hooks=patience.hooks(self),
             ),
         )
         self.pool_id = self.pool.id
