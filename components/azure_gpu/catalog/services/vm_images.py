@@ -14,7 +14,11 @@ from azure_gpu.catalog.lifecycle import SOLD, Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
-from azure_gpu.catalog.sources import Source
+from azure_gpu.catalog.sources import Dated, Source
+
+X64 = "x64"
+FOR_GRACE = "microsoft-dsvm:ubuntu-hpc:2404-gb"  # for the Arm64 processors of GB200 and GB300; nobody has seen Batch take it
+_FOR_GRACE = Source("Azure/azhpc-images issue 603", Dated.OBSERVED, date(2026, 8, 27))
 
 
 class Distribution(StrEnum):
@@ -196,14 +200,14 @@ def _on_size(image: VmImage, reference: ImageReference, size: Size, path: str) -
             source="; ".join(str(source) for source in size.series.sources),
             code=Code.IMPOSSIBLE,
         )
-    if size.series.architecture != "x64" and image.distribution.operating_system is OperatingSystem.WINDOWS:
+    if size.series.architecture != X64:  # all images of the table are for that
         yield Problem(
             path=path,
             message=f"{size.name} has {size.series.architecture} processors; {reference} is an x64 image",
             value=str(reference),
             allowed=f"an image for {size.series.architecture}",
-            fix="choose a Linux image for Arm64",
-            source="; ".join(str(source) for source in size.series.sources),
+            fix=f"name {FOR_GRACE}, which is for these sizes, or an image of your own that is built for them",
+            source=str(_FOR_GRACE),
             code=Code.IMPOSSIBLE,
         )
 

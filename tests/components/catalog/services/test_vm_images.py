@@ -106,9 +106,12 @@ def test_a_generation_1_image_does_not_boot_on_a_generation_2_size() -> None:
     assert errors(check("microsoft-dsvm/ubuntu-hpc/2404", size=gen1_only))
 
 
-def test_windows_does_not_boot_on_arm64() -> None:
+def test_images_for_x64_do_not_boot_on_arm64() -> None:
     assert errors(check("MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2", size=size("ND128isr_NDR_GB200_v6")))
-    assert not errors(check("microsoft-dsvm/ubuntu-hpc/2404", size=size("ND128isr_NDR_GB200_v6")))
+    [refused] = errors(check("microsoft-dsvm/ubuntu-hpc/2404", size=size("ND128isr_NDR_GB200_v6")))
+    assert "an x64 image" in refused.message
+    assert "ubuntu-hpc:2404-gb" in refused.fix
+    assert not errors(check("microsoft-dsvm/ubuntu-hpc/2404-gb", size=size("ND128isr_NDR_GB200_v6")))
 
 
 def test_ubuntu_hpc_under_trusted_launch_is_a_warning() -> None:
