@@ -37,7 +37,7 @@ class PrivateZones(_OfPrivateDns):
         body = super().view(resource, services)
         links = services.store.of_type(undeclared.PRIVATE_ZONE_LINK.arm_type, resource.key)
         registering = [one for one in links if one.properties.get("registrationEnabled")]
-        groups = services.store.of_type(undeclared.PRIVATE_ZONE_GROUP.arm_type)
+        groups = services.store.of_type(azure_types.PRIVATE_DNS_ZONE_GROUP.arm_type)
         records = sum(resource.key in set(ids_in(_named(one), "privateDnsZoneId")) for one in groups)
         counts = {
             "numberOfRecordSets": 1 + records,
@@ -71,7 +71,7 @@ class PrivateZoneLinks(_OfPrivateDns):
 class PrivateZoneGroups(NetworkKind):
     """Writes the addresses of an endpoint into zones."""
 
-    azure_type = undeclared.PRIVATE_ZONE_GROUP
+    azure_type = azure_types.PRIVATE_DNS_ZONE_GROUP
     parent_type = azure_types.PRIVATE_ENDPOINT.arm_type
     location = "none"
     patchable = False

@@ -38,9 +38,3 @@ PRIVATE_ZONE_LINK = _in_group(
     "privateZoneName",
     "virtualNetworkLinkName",
 )
-PRIVATE_ZONE_GROUP = _in_group(
-    "network:PrivateDnsZoneGroup",
-    "Microsoft.Network/privateEndpoints/privateDnsZoneGroups",
-    "privateEndpointName",
-    "privateDnsZoneGroupName",
-)

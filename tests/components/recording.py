@@ -45,6 +45,7 @@ COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
     "azure-native:app:Job": lambda _, inputs: {"name": inputs["jobName"]},
     "azure-native:containerinstance:ContainerGroup": lambda _, inputs: {"name": inputs["containerGroupName"]},
     "azure-native:compute:VirtualMachine": lambda _, inputs: {"name": inputs["vmName"]},
+    "azure-native:network:PrivateEndpoint": lambda _, inputs: {"name": inputs["privateEndpointName"]},
     "azure-native:compute:Gallery": lambda _, inputs: {"name": inputs["galleryName"]},
     "azure-native:compute:GalleryImage": lambda _, inputs: {"name": inputs["galleryImageName"]},
     "azure-native:containerservice:ManagedCluster": lambda _, inputs: {"name": inputs["resourceName"]},

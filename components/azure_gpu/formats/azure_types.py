@@ -146,6 +146,12 @@ NETWORK_INTERFACE = _in_group("network:NetworkInterface", "Microsoft.Network/net
 PUBLIC_IP_ADDRESS = _in_group("network:PublicIPAddress", "Microsoft.Network/publicIPAddresses", "publicIpAddressName")
 BASTION_HOST = _in_group("network:BastionHost", "Microsoft.Network/bastionHosts", "bastionHostName")
 PRIVATE_ENDPOINT = _in_group("network:PrivateEndpoint", "Microsoft.Network/privateEndpoints", "privateEndpointName")
+PRIVATE_DNS_ZONE_GROUP = _in_group(
+    "network:PrivateDnsZoneGroup",
+    "Microsoft.Network/privateEndpoints/privateDnsZoneGroups",
+    "privateEndpointName",
+    "privateDnsZoneGroupName",
+)
 DISK = _in_group("compute:Disk", "Microsoft.Compute/disks", "diskName")
 VIRTUAL_MACHINE = _in_group("compute:VirtualMachine", "Microsoft.Compute/virtualMachines", "vmName")
 VIRTUAL_MACHINE_EXTENSION = _in_group(
@@ -208,6 +214,7 @@ ALL = (
     PUBLIC_IP_ADDRESS,
     BASTION_HOST,
     PRIVATE_ENDPOINT,
+    PRIVATE_DNS_ZONE_GROUP,
     DISK,
     VIRTUAL_MACHINE,
     VIRTUAL_MACHINE_EXTENSION,

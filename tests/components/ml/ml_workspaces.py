@@ -35,9 +35,13 @@ VMS: dict[str, VmOfWorkspace] = {
     }
 }
 CUDA = "mcr.microsoft.com/azureml/openmpi5.0-cuda12.4-ubuntu22.04"
+ZONES = [
+    f"/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/privateDnsZones/{zone}"
+    for zone in ("privatelink.api.azureml.ms", "privatelink.notebooks.azure.net")
+]
 EVERYTHING: dict[str, Any] = {
     "network": "private",
-    "private_endpoint": {"subnet_id": "/id/of/subnet"},
+    "private_endpoint": {"subnet_id": "/id/of/subnet", "private_dns_zones": ZONES},
     "managed_network": "approved_outbound",
     "outbound_rules": {
         "packages": {"fqdn": "pypi.org"},

@@ -20,7 +20,7 @@ from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
-from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS
+from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS, ZONES
 from tests.components.recording import KEYS, UNKNOWN, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
 
@@ -437,6 +437,28 @@ def test_a_private_workspace_without_a_private_endpoint_is_made_with_a_warning()
     recorded = declared(network="private")
     assert recorded.one(f"{ML}:Workspace").inputs["publicNetworkAccess"] == "Disabled"
     assert recorded.of_type("azure-native:network:PrivateEndpoint") == []
+
+
+def test_the_address_of_a_private_workspace_goes_into_the_zones_that_are_there() -> None:
+    recorded = declared(network="private", private_endpoint={"subnet_id": "/b", "private_dns_zones": ZONES})
+    endpoint, group = (
+        recorded.one("azure-native:network:PrivateEndpoint"),
+        recorded.one("azure-native:network:PrivateDnsZoneGroup"),
+    )
+    assert (group.inputs["privateEndpointName"], group.inputs["privateDnsZoneGroupName"]) == (
+        endpoint.inputs["privateEndpointName"],
+        "default",
+    )
+    assert [each["privateDnsZoneId"] for each in group.inputs["privateDnsZoneConfigs"]] == ZONES
+    assert group.deleted_with == endpoint.urn
+    of_output = declared(
+        network="private", private_endpoint={"subnet_id": "/b", "private_dns_zones": [pulumi.Output.from_input("/z")]}
+    )
+    assert (
+        of_output.one("azure-native:network:PrivateDnsZoneGroup").inputs["privateDnsZoneConfigs"][0]["privateDnsZoneId"] == "/z"
+    )
+    without = declared(network="private", private_endpoint={"subnet_id": "/b"})
+    assert without.of_type("azure-native:network:PrivateDnsZoneGroup") == []
 
 
 def test_an_environment_may_be_called_otherwise_than_its_key() -> None:

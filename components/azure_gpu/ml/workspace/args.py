@@ -4,7 +4,7 @@
 `ml.workspace.assets`, what is refused in `ml.workspace.rules`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
@@ -114,6 +114,9 @@ class PrivateEndpointArgs(TypedDict):
 
     subnet_id: OpenInput[str]
     """Wired: ARM id of the subnet that the address is in."""
+    private_dns_zones: NotRequired[Sequence[OpenInput[str]]]
+    """Wired: ARM ids of the private DNS zones privatelink.api.azureml.ms and privatelink.notebooks.azure.net, which are linked to
+    that network; the address is written into them. Default: none, and the workspace's names lead to its public address."""
 
 
 class KeyVaultArgs(PartArgs):

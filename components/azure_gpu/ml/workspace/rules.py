@@ -4,10 +4,11 @@ In: the settings of a workspace. Out: problems.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import compute, workspaces
+from azure_gpu.formats import arm_ids
 from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, Network, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import EnvironmentSpec
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
@@ -29,6 +30,7 @@ _OF_A_NEW_WORKSPACE = (
     "description",
 )
 _OF_A_NEW_VAULT = ("purge_protection", "retention_days")
+_PRIVATE_DNS_ZONE = "Microsoft.Network/privateDnsZones"
 _TARGETS = ("fqdn", "service_tag", "resource_id")
 _PROTOCOLS = ("TCP", "UDP", "ICMP", "*")
 _HOST = re.compile(r"(?:\*\.)?(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}")
@@ -41,7 +43,8 @@ def problems_of(said: MlWorkspaceSettings, path: str) -> list[Problem]:
     if "existing" in said:
         return [*_existing(said, path), *_names(said, path)]
     vault = written(said.get("key_vault", KeyVaultArgs()))
-    return [*_network(said, path), *_outbound(said, path), *_key_vault(vault, f"{path}.key_vault"), *_names(said, path)]
+    network = [*_network(said, path), *_zones(said, path), *_outbound(said, path)]
+    return [*network, *_key_vault(vault, f"{path}.key_vault"), *_names(said, path)]
 
 
 def _existing(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
@@ -75,6 +78,43 @@ def _network(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
             allowed="with private_endpoint, or with one that is made elsewhere",
             fix="add private_endpoint: {subnet_id: <id>}",
             code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def _zones(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+    """The private DNS zones, as far as their ids are known: an output isn't."""
+    if "private_endpoint" not in said:
+        return
+    path = f"{path}.private_endpoint.private_dns_zones"
+    zones: Sequence[object] = said["private_endpoint"].get("private_dns_zones", ())
+    if not zones:
+        yield Problem(
+            path=path,
+            message="no private DNS zone gets the workspace's address, so its names lead to the public one in this network too",
+            allowed=f"ids of the zones {' and '.join(workspaces.PRIVATE_ZONES)}",
+            fix="add the ids, unless a policy of yours writes addresses into zones",
+            source=str(workspaces.PRIVATE_ZONES_PAGE),
+            severity=Severity.WARNING,
+        )
+        return
+    known = [zone if isinstance(zone, str) else None for zone in zones]
+    for index, zone in enumerate(known):
+        found = arm_ids.parse(zone) if zone is not None else None
+        if zone is not None and (found is None or not found.is_type(_PRIVATE_DNS_ZONE)):
+            allowed = f"/subscriptions/<id>/resourceGroups/<name>/providers/{_PRIVATE_DNS_ZONE}/<name>"
+            fix = "`az network private-dns zone show --query id` says it"
+            yield Problem(f"{path}[{index}]", "this is no private DNS zone", zone, allowed, fix)
+    names = [zone.rsplit("/", 1)[-1].lower() for zone in known if zone is not None]
+    missing = [zone for zone in workspaces.PRIVATE_ZONES if zone not in names]
+    if missing and None not in known:
+        yield Problem(
+            path=path,
+            message=f"the zone {' and '.join(missing)} isn't among them, so that some of the workspace's names stay public",
+            value=", ".join(names),
+            allowed=" and ".join(workspaces.PRIVATE_ZONES),
+            fix="add its id",
+            source=str(workspaces.PRIVATE_ZONES_PAGE),
             severity=Severity.WARNING,
         )
 

@@ -298,7 +298,7 @@ class MlWorkspace(pulumi.ComponentResource):
         said = self._args.get("private_endpoint")
         if said is None:
             return
-        network.PrivateEndpoint(
+        endpoint = network.PrivateEndpoint(
             f"{self._name}-private-endpoint",
             private_endpoint_name=self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, self._name),
             resource_group_name=self._args["resource_group_name"],
@@ -312,6 +312,19 @@ class MlWorkspace(pulumi.ComponentResource):
             tags=self._spec.tags,
             opts=self._child,
         )
+        zones = list[pulumi.Input[str]](said.get("private_dns_zones", ()))
+        if zones:
+            network.PrivateDnsZoneGroup(
+                f"{self._name}-private-zones",
+                private_dns_zone_group_name="default",
+                private_endpoint_name=endpoint.name,
+                resource_group_name=self._args["resource_group_name"],
+                private_dns_zone_configs=[
+                    network.PrivateDnsZoneConfigArgs(name=f"zone-{number}", private_dns_zone_id=zone)
+                    for number, zone in enumerate(zones, 1)
+                ],
+                opts=pulumi.ResourceOptions(parent=self, deleted_with=endpoint),
+            )
 
     def _offered(self, place: Place) -> WorkspaceOfEndpoint:
         """What endpoints are judged by and wired with."""
