@@ -22,6 +22,7 @@ WITHOUT_A_FILE = frozenset(
         "Microsoft.DevTestLab/schedules",
         "Microsoft.Insights/autoscaleSettings",
         "Microsoft.Network/bastionHosts",
+        "Microsoft.Network/privateEndpoints/privateDnsZoneGroups",
         "Microsoft.Resources/deployments",
         "Microsoft.Storage/storageAccounts/blobServices",
     }

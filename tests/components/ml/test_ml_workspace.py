@@ -8,12 +8,14 @@ from typing import Any
 import pulumi
 import pytest
 
+from azure_gpu.catalog.problems import Severity
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.ml.workspace import assets as workspace_assets
-from azure_gpu.ml.workspace.args import ComputeArgs, MlWorkspaceWiring, ModelArgs
+from azure_gpu.ml.workspace.args import ComputeArgs, MlWorkspaceWiring, ModelArgs, Network
 from azure_gpu.ml.workspace.extension import gpu_problems
 from azure_gpu.ml.workspace.immutable import changed_content
+from azure_gpu.ml.workspace.rules import problems_of
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import OfStack
@@ -459,6 +461,8 @@ def test_the_address_of_a_private_workspace_goes_into_the_zones_that_are_there()
     )
     without = declared(network="private", private_endpoint={"subnet_id": "/b"})
     assert without.of_type("azure-native:network:PrivateDnsZoneGroup") == []
+    [warned] = problems_of({"network": Network.PRIVATE, "private_endpoint": {"subnet_id": "/b"}}, "w")
+    assert (warned.path, warned.severity) == ("w.private_endpoint.private_dns_zones", Severity.WARNING)
 
 
 def test_an_environment_may_be_called_otherwise_than_its_key() -> None:
