@@ -6,6 +6,9 @@
 #   TESTS=tests/...   with `make test`: only these
 #   TIMES=FILE        with `make test`: where the time went, written to FILE
 #   WORKERS=N         with `make test`: how many run at a time
+#   LEVEL=validate    with `make conformance`: validate, cheap or gpu
+#   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=westeurope: where
+#   EMBEDDED=1        with `make conformance`: the embedded Azure in place of the subscription of `az login`; CLEAN=1: only delete what runs left
 #   RECORDINGS=...    with `make replay`: files and folders; else ../shared/recordings
 #   SHOW=-v           with `make replay`: every difference; SHOW="--json FILE" writes all rows into FILE
 
@@ -13,6 +16,8 @@
 export PYTHONDONTWRITEBYTECODE :=
 
 STACK ?= local
+LEVEL ?= validate
+CEILING ?= 5
 STATE := .local
 TESTS ?= tests
 # One more than there are cores: many tests wait for processes that they start.
@@ -33,7 +38,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up down preview status env shell test times replay lint docs bench mutants lock ready engine kubernetes azurite clean
+.PHONY: help up down preview status env shell test times replay conformance lint docs bench mutants lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -72,6 +77,9 @@ times: ## where the time of all tests goes, as a table in .local/times.txt: room
 
 replay: .venv/ready kubernetes azurite ## send recorded sessions with the real Azure to the embedded one: what it answers differently
 	@$(PYTHON) -m tests.recorded.replay $(SHOW) $(RECORDINGS)
+
+conformance: .venv/ready engine azurite ## this project's requests sent to a subscription, see docs/conformance.md; EMBEDDED=1 for the embedded Azure
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.conformance --level $(LEVEL) --ceiling $(CEILING) $(if $(LOCATION),--location $(LOCATION)) $(if $(EMBEDDED),--embedded) $(if $(CLEAN),--clean)
 
 lint: .venv/ready ## format, style, types
 	$(PYTHON) -m ruff format --check .

@@ -1,0 +1,147 @@
+"""`make conformance`: this project's requests sent to a subscription, and where it answers otherwise than the embedded Azure.
+
+    python -m tests.conformance --level validate             the bodies of all cases to validate and what-if: costs nothing
+    python -m tests.conformance --level cheap --ceiling 5    a stack on CPUs, brought up, looked at, taken down
+    python -m tests.conformance --level gpu --ceiling 5      the same with one T4 of each service
+    python -m tests.conformance --clean                      deletes what earlier runs have left
+    … --embedded                                             against an embedded Azure in rough weather
+
+Without `--embedded` it is the subscription that `az login` names, which `az account show` tells. What a run costs at most is
+computed before anything is created; one that would cost more than the ceiling isn't begun. A run begins by deleting what a killed
+one has left, which it finds by the tag `azure-gpu-conformance` of its resource group. Answers are kept as recordings in
+`.local/conformance`, without secrets and ids of the subscription. Against Azure the report is docs/conformance.md, else a file
+beside the recordings.
+
+Exit codes: 0 no difference, 1 differences, or the run failed, 2 the command line, the login or the price.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.conformance import recordings, stacks, validate
+from tests.conformance.azure import Azure, NoLoginError, of_embedded, of_login
+from tests.conformance.report import Outcome, counted, page
+from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
+
+STATE = CHECKOUT / ".local" / "conformance"
+LEVELS = ("validate", "cheap", "gpu")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    try:
+        with _target(options.embedded) as (azure, server):
+            if options.clean:
+                return _clean(azure)
+            return run(azure, server, options.level, options.ceiling, options.location, STATE, _page(options.embedded))
+    except (NoLoginError, stacks.PriceError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def run(
+    azure: Azure, server: EmbeddedAzure | None, level: str, ceiling: Decimal, location: str, state: Path, report: Path
+) -> int:
+    """One level. `server`: the embedded Azure that is asked, None where it is Azure. Writes recordings and the report."""
+    day = datetime.now(UTC).date()
+    outcome = _validate(azure) if level == "validate" else _stack(azure, server, level, ceiling, location, state)
+    kept = recordings.write(state / day.isoformat(), f"conformance_{level}", azure.exchanges, azure, day)
+    region = location if server is None else "eastus"
+    versions = [(name, version(name)) for name in ("pulumi", "pulumi-azure-native", "azure-gpu")]
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(page([outcome], azure.name, day, region, versions), encoding="utf-8")
+    count = len(outcome.differences)
+    print(f"{level}: {outcome.done} {counted(count)}; report: {report}; recording: {kept}")
+    for each in outcome.differences:
+        print(f"  {each.what}: {each.request}: {each.kind}: {each.expected} -> {each.found}")
+    return 1 if count else 0
+
+
+def _validate(azure: Azure) -> Outcome:
+    with tempfile.TemporaryDirectory() as folder:
+        weather = "rough" if azure.name != "Azure" else ""
+        reference = EmbeddedAzure(Path(folder), weather=weather)
+        try:
+            judged = validate.judge(azure, of_embedded(reference))
+        finally:
+            reference.stop()
+    done = f"{judged.bodies} bodies of {judged.cases} cases to validate and what-if; nothing was created."
+    notes = [f"both refuse {name}: {', '.join(codes)}" for name, codes in judged.refused.items()]
+    notes += [f"not sent of {name}: {'; '.join(left)}" for name, left in judged.left_out.items()]
+    return Outcome("validate", done, judged.differences, tuple(notes))
+
+
+def _stack(azure: Azure, server: EmbeddedAzure | None, level: str, ceiling: Decimal, location: str, state: Path) -> Outcome:
+    if server is None:
+        stack = stacks.on_login(azure, level, state, location)
+    else:
+        done = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
+        engine = Path(done.stdout.strip())
+        stack = stacks.on_embedded(azure, server, level, engine, kubernetes_bin=kubernetes_programs())
+    stack.write(datetime.now(UTC).date())
+    usd = stacks.check_price(stack, ceiling)
+    left = stacks.clean(azure)
+    found = stacks.run(stack)
+    notes = [f"up to {usd:.2f} USD by list prices, {stacks.RESERVED} of it for what has none in the catalog"]
+    notes += [f"an earlier run had left {name}: deleted" for name in left]
+    notes += [] if stack.clusters else ["without a cluster: this machine has no control plane of Kubernetes"]
+    notes += ["a virtual machine without a GPU isn't something that this library declares"] if level == "cheap" else []
+    return Outcome(level, "One stack with all services was brought up, looked at and taken down.", found, tuple(notes))
+
+
+def _clean(azure: Azure) -> int:
+    left = stacks.clean(azure)
+    print("\n".join(f"deleted: {name}" for name in left) or "earlier runs have left nothing")
+    shutil.rmtree(STATE / "stacks", ignore_errors=True)
+    return 0
+
+
+@contextmanager
+def _target(embedded: bool) -> Iterator[tuple[Azure, EmbeddedAzure | None]]:
+    if not embedded:
+        yield of_login(), None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        server = EmbeddedAzure(Path(folder), weather="rough")
+        try:
+            yield of_embedded(server), server
+        finally:
+            server.stop()
+
+
+def _page(embedded: bool) -> Path:
+    return STATE / "report.md" if embedded else CHECKOUT / "docs" / "conformance.md"
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--level", choices=LEVELS, default="validate")
+    parser.add_argument("--embedded", action="store_true", help="against an embedded Azure in rough weather")
+    parser.add_argument(
+        "--ceiling", type=_usd, default=Decimal(5), metavar="USD", help="what a run may cost at most (default: 5)"
+    )
+    parser.add_argument("--location", default="westeurope", help="the region on Azure (default: westeurope)")
+    parser.add_argument("--clean", action="store_true", help="delete what earlier runs have left, and nothing else")
+    return parser.parse_args(arguments)
+
+
+def _usd(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

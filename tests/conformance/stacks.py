@@ -1,0 +1,290 @@
+"""Levels `cheap` and `gpu`: one stack with all services is brought up, looked at, and taken down.
+
+In: an Azure, where the engine's state lies, a price ceiling. Out: differences. What it costs at most is computed by the library's
+prices before anything is created. Its resource group has the tag `TAG`, by which what a killed run has left is found again.
+"""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from azure_gpu.catalog import regions
+from azure_gpu.formats import arm_bodies, arm_ids, azure_types
+from azure_gpu.formats.azure_types import BY_TOKEN
+from azure_gpu_operations.graph import reading, recorded, words
+from azure_gpu_operations.preflight.template import Sent, template_of
+from localazure import shapes
+from tests.conformance.azure import Azure
+from tests.conformance.differences import Difference
+from tests.recorded.members import comparable, flat, lowered, same
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.stack import connected_environment, connection_keys
+
+TAG = "azure-gpu-conformance"
+GROUPS = "2024-03-01"
+HOURS = {"cheap": Decimal(1), "gpu": Decimal(1)}  # after which a run takes its stack down, wherever it is
+DOWN_SECONDS = 3600
+# USD an hour for what the catalog has no price of: one CPU of a container group, a registry, disks, logs. Assumed, and generous.
+RESERVED = Decimal("0.50")
+_WITHOUT_PRICE = 1  # the container group
+GPU = "Standard_NC4as_T4_v3"
+_DAYS = 2  # after which everything is to have gone, by its tags
+_PLACEHOLDERS = ("[", "c2VjcmV0", "https://issuer.example/", "https://endpoint.example/")  # of what only Azure tells
+_ANSWERS = Path(__file__).parents[1] / "recorded" / "answers.json"
+_NOT_SHOWN = (azure_types.DEPLOYMENT.arm_type,)  # GET shows no template
+
+
+class PriceError(Exception):
+    """A stack that would cost more than it may. The text is for the user."""
+
+
+class BroughtUpError(Exception):
+    """The engine failed. The text is what it said."""
+
+
+@dataclass(slots=True)
+class Stack:
+    """One run's stack. `environment` has the engine on PATH, and the login."""
+
+    azure: Azure
+    level: str
+    folder: Path
+    environment: Mapping[str, str]
+    keys: Mapping[str, str]
+    location: str
+    clusters: bool = True
+    run: str = field(default_factory=lambda: secrets.token_hex(3))
+
+    @property
+    def name(self) -> str:
+        return f"cf{self.run}"
+
+    @property
+    def file(self) -> Path:
+        return self.folder / f"Pulumi.{self.name}.yaml"
+
+    def write(self, today: date) -> None:
+        """The stack's file."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        last = (today + timedelta(days=_DAYS)).isoformat()
+        config = {**configuration(self.level, self.location, last, clusters=self.clusters), "tags": {TAG: self.run}}
+        keyed = {f"azure-gpu:{key}": value for key, value in config.items()} | dict(self.keys)
+        self.file.write_text(yaml.safe_dump({"config": keyed}, sort_keys=False), encoding="utf-8")
+
+    def operations(self, *arguments: str, seconds: float) -> str:
+        """A command of `operations`. BroughtUpError where it fails or takes longer."""
+        command = [sys.executable, "-m", "operations", *arguments, "--stack", self.name, "--config-folder", str(self.folder)]
+        return _run(command, self.environment, seconds)
+
+    def pulumi(self, *arguments: str, seconds: float) -> str:
+        command = ["pulumi", *arguments, "--non-interactive", "--stack", self.name]
+        return _run(command, self.environment, seconds)
+
+
+def configuration(level: str, location: str, last: str, *, clusters: bool = True) -> dict[str, Any]:
+    """A stack with each service. `cheap`: a CPU, or a GPU that nothing starts; `gpu`: one T4 each."""
+    gpus = 1 if level == "gpu" else 0
+    until = {"expires_after": last}
+    small = {"nodes": 1, "size": "Standard_D4s_v5"}
+    pool = {"size": GPU, "dedicated_nodes": gpus, **until}
+    endpoint = {"deployments": {"blue": {"environment": "digits", "instance_type": GPU}}, **until}
+    machine = {"size": GPU, "admin": {"ssh_public_key": _KEY}, **until}
+    command = ["python", "-c", "print('there')"]  # ends at once: `up` waits for what ends
+    group = {"image": "python:3.11", "command": command, "restart_policy": "Never", "cpu": 1, "memory_in_gb": 1}
+    of_gpus: dict[str, Any] = {"ml_endpoints": {"digits": endpoint}, "vms": {"box": machine}} if gpus else {}
+    cluster = {"system_pool": small, "gpu_pools": {"t4": {"size": GPU, "max_nodes": 1}}, **until}
+    environments = {"environments": {"digits": {"workload": "digits"}}} if gpus else {}
+    return {
+        "team": "conform",
+        "location": location,
+        "protect_data": False,
+        "foundation": dict.fromkeys(("resource_group", "identity", "registry", "log_workspace", "storage"), "create"),
+        "container_groups": {"look": group},
+        "jobs": {"start": {"image": "mcr.microsoft.com/k8se/quickstart-jobs:latest", **until}},
+        "batch_account": "create",
+        "pools": {"nodes": pool},
+        "ml_workspace": environments or "create",
+        **({"clusters": {"aks": cluster}} if clusters else {}),
+        **of_gpus,
+    }
+
+
+def price(stack: Stack) -> Decimal:
+    """What the run costs at most, in USD, by list prices. PriceError where one isn't known."""
+    found = recorded.record(CHECKOUT, stack.file, stack.name)
+    most, idle = words.totals(reading.graph_of(found, datetime.now(UTC).date()))
+    # Of a `cheap` stack nothing starts a GPU's machine.
+    total = most if stack.level == "gpu" else idle
+    if total.unknown > _WITHOUT_PRICE:
+        raise PriceError(f"the price of {total.unknown} parts isn't known, so that no ceiling can be kept")
+    return (total.usd + RESERVED) * HOURS[stack.level]
+
+
+def check_price(stack: Stack, ceiling: Decimal) -> Decimal:
+    """PriceError where the run would cost more than the ceiling. Nothing has been created."""
+    usd = price(stack)
+    if usd > ceiling:
+        raise PriceError(f"{stack.level} costs up to {usd:.2f} USD, more than the ceiling of {ceiling} USD (CEILING=…)")
+    return usd
+
+
+def run(stack: Stack) -> tuple[Difference, ...]:
+    """Up, a look at everything, a preview that has to be empty, down. It goes down in any case."""
+    end = time.monotonic() + float(HOURS[stack.level]) * 3600
+    try:
+        stack.operations("up", seconds=end - time.monotonic())
+        found = [*looked_at(stack), *_again(stack, end)]
+    finally:
+        down(stack)
+    return (*found, *gone(stack))
+
+
+def down(stack: Stack) -> None:
+    """Destroys the stack; where the engine can't, deletes what has the run's tag."""
+    try:
+        stack.operations("down", "--yes", seconds=DOWN_SECONDS)
+    except BroughtUpError as error:
+        print(f"{stack.name}: {error}; its resource groups are deleted", file=sys.stderr)
+        clean(stack.azure, stack.run)
+
+
+def clean(azure: Azure, only: str = "") -> list[str]:
+    """Deletes what runs have left, or one run; waits until it is gone. The names of the groups."""
+    shown = azure.send("GET", f"/subscriptions/{azure.subscription}/resourceGroups", GROUPS).response
+    left = [each for each in shown["value"] if TAG in (each.get("tags") or {}) and only in ("", each["tags"][TAG])]
+    for each in left:
+        azure.send("DELETE", each["id"], GROUPS)
+    until = time.monotonic() + DOWN_SECONDS
+    waiting = [each["id"] for each in left]
+    while waiting and time.monotonic() < until:
+        waiting = [each for each in waiting if azure.send("GET", each, GROUPS).status != 404]
+        time.sleep(2 if waiting else 0)
+    return [each["name"] for each in left]
+
+
+def looked_at(stack: Stack) -> Iterator[Difference]:
+    """Each resource as GET shows it: what was sent, and what Azure is known to fill in."""
+    filled: dict[str, Any] = json.loads(_ANSWERS.read_text(encoding="utf-8"))["types"]
+    sent = {each.id.lower(): each for each in _sent(stack)}
+    for resource in _exported(stack):
+        parsed, azure_type = arm_ids.parse(str(resource.get("id", ""))), BY_TOKEN.get(resource["type"])
+        if parsed is None or azure_type is None:
+            continue
+        shown = stack.azure.send("GET", parsed.text, arm_bodies.api_version(azure_type))
+        what = f"{azure_type.arm_type} {parsed.name}"
+        if shown.status != 200:
+            yield Difference(what, "GET", "status", "200", str(shown.status))
+            continue
+        if parsed.key in sent and azure_type.arm_type not in _NOT_SHOWN:
+            yield from _kept(what, sent[parsed.key], shown.response)
+        members = filled.get(azure_type.arm_type, {}).get("members", {}).get("read", {})
+        there = {path.split("[")[0] for path in lowered(flat(shown.response))}
+        for path in members:
+            single = path.lower().split("[")[0]
+            if path.lower() in _ALWAYS and single not in there:
+                yield Difference(what, "GET", "member", path, "missing")
+
+
+# Members of any resource that the recordings show for all their types.
+_ALWAYS = ("properties.provisioningstate", "properties.principalid", "properties.clientid", "properties.loginserver",
+           "properties.customerid", "properties.accountendpoint", "properties.vaulturi", "properties.discoveryurl")  # fmt: skip
+
+
+def _kept(what: str, sent: Sent, response: Any) -> Iterator[Difference]:
+    """What was sent is answered, but for secrets and what only Azure knew."""
+    azure_type = BY_TOKEN[sent.resource.type]
+    body = shapes.without_secrets(shapes.arm_shape(azure_type), sent.body)
+    theirs = lowered(flat(response))
+    for path, value in lowered(flat(body)).items():
+        if not comparable(path, value) or (isinstance(value, str) and value.startswith(_PLACEHOLDERS)) or value in ([], ""):
+            continue
+        if path not in theirs:
+            yield Difference(what, "GET", "member", path, "missing")
+        elif comparable(path, theirs[path]) and not same(_spelt(path, value), _spelt(path, theirs[path])):
+            yield Difference(what, "GET", "value", f"{path}: {value}", str(theirs[path]))
+
+
+def _spelt(path: str, value: Any) -> Any:
+    """Regions are answered by either of their names, whole numbers also as decimals."""
+    if path == "location":
+        return regions.normalise(str(value))
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _again(stack: Stack, end: float) -> Iterator[Difference]:
+    """A second preview changes nothing."""
+    options = ("--json", "--config-file", str(stack.file))
+    steps = json.loads(stack.pulumi("preview", *options, seconds=end - time.monotonic()))["steps"]
+    for step in steps:
+        if step["op"] not in ("same", "read"):
+            kind, name = step["urn"].split("::")[-2:]
+            yield Difference(f"{kind.split('$')[-1]} {name}", "second preview", "change", "same", step["op"])
+
+
+def gone(stack: Stack) -> Iterator[Difference]:
+    """Nothing is left of the run."""
+    shown = stack.azure.send("GET", f"/subscriptions/{stack.azure.subscription}/resourceGroups", GROUPS).response
+    for each in shown["value"]:
+        if (each.get("tags") or {}).get(TAG) == stack.run:
+            yield Difference(f"resource group {each['name']}", "after down", "status", "gone", "there")
+
+
+def _sent(stack: Stack) -> tuple[Sent, ...]:
+    found = recorded.record(CHECKOUT, stack.file, stack.name)
+    return template_of(found, stack.azure.subscription).sent
+
+
+def _exported(stack: Stack) -> list[dict[str, Any]]:
+    return json.loads(stack.pulumi("stack", "export", seconds=120))["deployment"]["resources"]
+
+
+def on_embedded(azure: Azure, server: EmbeddedAzure, level: str, engine_bin: Path, *, kubernetes_bin: Path | None) -> Stack:
+    environment = connected_environment(server, engine_bin)
+    if kubernetes_bin is not None:
+        environment["PATH"] = f"{kubernetes_bin}:{environment['PATH']}"
+    keys = {**connection_keys(server), "azure-gpu:image_source": f"{server.url}/checkout.git#HEAD"}
+    folder = server.state / "conformance"
+    return Stack(azure, level, folder, environment, keys, "eastus", clusters=kubernetes_bin is not None)
+
+
+def on_login(azure: Azure, level: str, state: Path, location: str) -> Stack:
+    """With a backend in a folder of its own, whose passphrase stays there."""
+    backend, word = state / "backend", state / "passphrase"
+    backend.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not word.exists():
+        word.touch(mode=0o600)
+        word.write_text(secrets.token_urlsafe(24))
+    environment = {
+        **os.environ,
+        "PULUMI_BACKEND_URL": backend.resolve().as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(word.resolve()),
+    }
+    keys = {"azure-native:subscriptionId": azure.subscription, "azure-native:tenantId": azure.tenant}
+    return Stack(azure, level, state / "stacks", environment, keys, location)
+
+
+def _run(command: list[str], environment: Mapping[str, str], seconds: float) -> str:
+    try:
+        done = subprocess.run(
+            command, cwd=CHECKOUT, env=dict(environment), capture_output=True, text=True, timeout=max(seconds, 1), check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise BroughtUpError(f"{command[-5:]} took longer than {seconds:.0f} seconds") from None
+    if done.returncode != 0:
+        raise BroughtUpError(f"{' '.join(command[1:4])} ended with {done.returncode}: {done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+# A public key that nobody has the other half of: no one is to log in.
+_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB"
