@@ -82,7 +82,7 @@ def main() -> int:
         try:
             times = previews.measure(azure, engine_bin, options.counts, options.rounds, say)
             served = embedded.measure(azure, options.pairs)
-            warm = warm_up.measure(azure, engine_bin, "lite" if options.quick else "local")
+            warm = warm_up.measure(azure, engine_bin, "lite" if options.quick else "local", once=options.quick)
             asked = preflight.measure(azure)
             told = azure_cli.measure(azure, 1 if options.quick else CLI_ROUNDS)
             worked = batch_tasks.measure(azure, options.tasks, TASK_SECONDS)

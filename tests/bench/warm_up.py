@@ -24,19 +24,24 @@ class WarmUp:
         return self.whole - self.workloads
 
 
-def measure(azure: EmbeddedAzure, engine_bin: Path, name: str) -> WarmUp:
-    """Brings the shipped stack of this name up once, so that its images are built, takes it down, and times the second time."""
+def measure(azure: EmbeddedAzure, engine_bin: Path, name: str, *, once: bool = False) -> WarmUp:
+    """Brings the shipped stack of this name up once, so that its images are built, takes it down, and times the second time.
+
+    `once`: the first time is timed, and the stack is left to the server's end.
+    """
     connected = azure.command("connect", name)
     if connected.returncode != 0:
         raise RuntimeError(connected.stderr)
     stack = ProgramStack(azure, name, None, engine_bin=engine_bin, warm=False)
-    _succeed(stack.operations("up", "--start-jobs"))
-    _succeed(stack.down())
+    if not once:
+        _succeed(stack.operations("up", "--start-jobs"))
+        _succeed(stack.down())
     began = time.monotonic()
     _succeed(stack.operations("up", "--start-jobs"))
     whole = time.monotonic() - began
     workloads = sum(_seconds(azure, job) for job in stack.outputs()["jobs"].values())
-    _succeed(stack.down())
+    if not once:
+        _succeed(stack.down())
     return WarmUp(whole, workloads)
 
 

@@ -58,6 +58,21 @@ def test_a_script_gets_its_words_environment_and_standard_input(tmp_path: Path) 
     assert done.returncode == 1
 
 
+def test_a_path_that_names_a_copy_of_the_checkout_gets_its_modules(tmp_path: Path) -> None:
+    copy = tmp_path / "azure_gpu" / "__init__.py"
+    copy.parent.mkdir()
+    copy.write_text("")
+    script = tmp_path / "program" / "language-exec"
+    script.parent.mkdir()
+    script.write_text("import azure_gpu, pulumi\nprint(azure_gpu.__file__)\n")
+    found = [
+        subprocess.run([warm_python.python(), script], env={**os.environ, **path}, stdout=subprocess.PIPE, text=True, check=True)
+        for path in ({}, {"PYTHONPATH": str(tmp_path)})
+    ]
+    own = CHECKOUT / "components" / "azure_gpu" / "__init__.py"
+    assert [each.stdout.strip() for each in found] == [str(own), str(copy)]
+
+
 def answers(port: int) -> bool:
     with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
         return True

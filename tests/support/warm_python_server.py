@@ -53,6 +53,7 @@ OTHERS = (
     "msal_extensions",
     "tests.upgrades.program",
 )
+OURS = {"azure_gpu", "azure_gpu_operations", "localazure", "operations", "tests"}
 PIP = ["-m", "pip", "list"]
 
 Command = tuple[list[str], str, dict[str, str]]
@@ -166,7 +167,7 @@ def main() -> None:
     if command is None:
         shutil.rmtree(Path(path).parent)
     else:
-        _end(_status_of(*command, libraries))
+        _end(_status_of(*command, rooms, libraries))
 
 
 def _services() -> set[str]:
@@ -176,12 +177,16 @@ def _services() -> set[str]:
     return {f"pulumi_azure_native.{token.split(':')[1]}" for token in BY_TOKEN}
 
 
-def _status_of(words: list[str], folder: str, environment: dict[str, str], libraries: list[str]) -> int:
-    """Is the command, as the interpreter would be; its exit status."""
+def _status_of(words: list[str], folder: str, environment: dict[str, str], rooms: list[str], libraries: list[str]) -> int:
+    """Is the command, as the interpreter would be; its exit status. Where its path names other folders, as those of a copy of the
+    checkout, our own modules are loaded from there."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     named = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
+    if not set(named) <= set(rooms):
+        for name in [each for each in sys.modules if each.partition(".")[0] in OURS]:
+            del sys.modules[name]
     if words[0] == "-m":
         sys.path[:] = [folder, *named, *libraries]
         sys.argv = words[1:]
