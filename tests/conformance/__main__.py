@@ -68,7 +68,7 @@ def run(
 
 def _validate(azure: Azure) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
-        weather = "rough" if azure.name != "Azure" else ""
+        weather = "rough" if azure.name != "Azure" else "calm"
         reference = EmbeddedAzure(Path(folder), weather=weather)
         try:
             judged = validate.judge(azure, of_embedded(reference))
