@@ -125,7 +125,7 @@ def test_no_secret_is_sent_without_its_mark() -> None:
     for name, urn, resource in resources():
         look(resource["wire"], f"{name}: {urn}")
     assert readable == []
-    assert {"secureValue", "stringData", "workspaceKey"} <= seen
+    assert {"secureValue", "stringData"} <= seen
 
 
 def test_what_exists_is_looked_up_and_never_adopted() -> None:

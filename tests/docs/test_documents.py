@@ -73,7 +73,7 @@ def named_commands(document: Path) -> set[tuple[str, str]]:
     """The commands that follow `python -m <room>`, and those in the rows of a table that is headed by it."""
     found = set(re.findall(r"python -m (localazure|operations) ([a-z]+(?:-[a-z]+)*)", code(document)))
     for room, rows in re.findall(r"^\| .*`python -m (\w+) …`.*\n\| -.*\n((?:\|.*\n)+)", document.read_text(), re.MULTILINE):
-        found |= {(room, command) for command in re.findall(r"^\| `([a-z]+)", rows, re.MULTILINE)}
+        found |= {(room, command) for command in re.findall(r"^\| `([a-z]+(?:-[a-z]+)*)", rows, re.MULTILINE)}
     return found
 
 

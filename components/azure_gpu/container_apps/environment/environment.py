@@ -125,7 +125,7 @@ def _decided(
     """What the arguments ask for. Raises `Refused` with every reason against it."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    group = known(args["resource_group_name"]) or args.get("resource_group", "")
+    group = known(args.get("resource_group_name")) or args.get("resource_group", "")
     spec, problems = resolve(args, context, group)
     wired.refuse([*stack_problems, *problems, *not_sold(spec, spec.needed)])
     profiles, problems = look_up(spec, wired.asked_by)
