@@ -43,7 +43,7 @@ KNOWN = (
     Known(
         name="the kubelet may read blobs in place of pulling images",
         package="aks",
-        found=r'"pull-role", roles\.ACR_PULL',
+        found=r'"pull-role", pull_role_of\(registry\)',
         replaced='"pull-role", roles.STORAGE_BLOB_DATA_READER',
     ),
     Known(
@@ -55,8 +55,8 @@ KNOWN = (
     Known(
         name="the stack's identity is lent to a service account of another namespace",
         package="aks",
-        found=r'subject=f"system:serviceaccount:\{[^}]*\}',
-        replaced='subject=f"system:serviceaccount:default',
+        found=r"subject=workload_identity\.subject\(spec\.objects\.namespace, ",
+        replaced='subject=workload_identity.subject("default", ',
     ),
     Known(
         name="role assignments of a cluster have no parent",
@@ -73,13 +73,13 @@ KNOWN = (
     Known(
         name="a role assignment doesn't say which kind its principal is",
         package="shared",
-        found=r"principal_type=authorization\.PrincipalType\.SERVICE_PRINCIPAL,",
+        found=r"principal_type=kind,",
         replaced="",
     ),
     Known(
         name="a pool registers no outputs",
         package="batch",
-        found=r"self\.register_outputs\([^)]*\)",
+        found=r"self\.register_outputs\(\n[^)]*\)",
         replaced="pass",
     ),
     Known(

@@ -66,7 +66,7 @@ def test_a_whole_stack_is_taken_and_nothing_is_made(
     assert re.search(r"not sent: \d+ objects of Kubernetes$", rows[0]["message"]), rows[0]
     groups = connected.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups", GROUPS).json()["value"]
     assert [each for each in groups if each["name"].startswith("azure-gpu-vision")] == []
-    assert code in (0, 1)  # the other checks have answers of their own
+    assert code in (0, 1, 3)  # the other checks have answers of their own: the quota of an environment to come isn't known
 
 
 def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(

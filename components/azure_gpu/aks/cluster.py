@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack, cast, overload
 from weakref import WeakKeyDictionary
 
 import pulumi
-from pulumi.runtime import get_root_resource
+from pulumi.runtime.settings import get_monitor
 from pulumi_azure_native import authorization, containerservice, managedidentity
 
 from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, login
@@ -46,10 +46,10 @@ HOW_REPLACED = "of the\ncluster with all that is in it, or of the one GPU pool a
 # articles/aks/monitor-aks-reference.md, resource logs.
 LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
 
-# The last one of a stack, by the stack's resource. Azure takes one after another under one identity, and refuses with 409 what
-# comes meanwhile: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations, Concurrent updates aren't
-# supported (2024-02-28).
-_credentials: WeakKeyDictionary[pulumi.Resource, pulumi.Resource] = WeakKeyDictionary()
+# The last one of a program, by its connection to the engine. Azure takes one after another under one identity, and refuses with
+# 409 what comes meanwhile: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations, Concurrent updates
+# aren't supported (2024-02-28).
+_credentials: WeakKeyDictionary[object, pulumi.Resource] = WeakKeyDictionary()
 
 
 _Wired = Wired[GpuClusterWiring, tuple[GpuClusterSpec, ClusterFacts]]
@@ -379,8 +379,8 @@ class GpuCluster(AttachableCluster):
             return
         identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
         found = identity_id.apply(arm_ids.parse)
-        root = get_root_resource()
-        earlier = _credentials.get(root) if root is not None else None
+        program = get_monitor()  # each program has one of its own, under mocks too
+        earlier = _credentials.get(program) if program is not None else None
         credential = managedidentity.FederatedIdentityCredential(
             f"{self._name}-credential",
             federated_identity_credential_resource_name=spec.name,
@@ -391,8 +391,8 @@ class GpuCluster(AttachableCluster):
             audiences=[workload_identity.AUDIENCE],
             opts=pulumi.ResourceOptions(parent=self, depends_on=[earlier] if earlier is not None else None),
         )
-        if root is not None:
-            _credentials[root] = credential
+        if program is not None:
+            _credentials[program] = credential
         account = {
             "apiVersion": "v1",
             "kind": "ServiceAccount",

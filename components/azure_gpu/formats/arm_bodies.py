@@ -9,7 +9,7 @@ import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from azure_gpu.formats.azure_types import AzureType
 
@@ -37,9 +37,11 @@ def _written(form: Json | None, value: Any) -> Any:
     if form is None:
         return _plain(value)
     if isinstance(value, list):
-        return [_written(form["each"], each) for each in value] if "each" in form else _plain(value)
+        items = cast("list[Any]", value)
+        return [_written(form["each"], each) for each in items] if "each" in form else _plain(items)
     if not isinstance(value, Mapping):
         return _plain(value)
+    value = cast("Mapping[str, Any]", value)
     if "each" in form:
         return {key: _written(form["each"], each) for key, each in value.items()}
     if "by" in form:
@@ -49,12 +51,13 @@ def _written(form: Json | None, value: Any) -> Any:
 
 def _object(form: Json, value: Mapping[str, Any]) -> Json:
     """`sets`: lists that ARM has as objects of keys. `beside`: what stays outside of `properties`; None: there is none."""
-    beside, inside = {}, {}
+    beside: Json = {}
+    inside: Json = {}
     for name, given in value.items():
         if given is None:
             continue
-        written = (
-            {str(key): {} for key in given}
+        written: Any = (
+            {str(key): Json() for key in cast("list[Any]", given)}
             if name in form.get("sets", ()) and isinstance(given, list)
             else _written(form.get("in", {}).get(name), given)
         )
@@ -68,5 +71,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return {key: _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
+        return [_plain(each) for each in cast("list[Any]", value)]
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in cast("Mapping[str, Any]", value).items()}
+    return value

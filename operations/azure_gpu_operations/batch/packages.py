@@ -19,6 +19,7 @@ from azure.storage.blob import BlobClient
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import AzureError, SignIn, management_client
 from azure_gpu_operations.batch.blobs import why
 
@@ -26,6 +27,10 @@ ACTIVE = "active"
 HASH = "content"  # of the blob's metadata: what it holds, so that the same is not uploaded again
 
 Say = Callable[[str], None]
+
+
+def _fix() -> str:
+    return f"`{COMMAND} access --grant --stack <stack>` gives it"
 
 
 class RefusedError(Exception):
@@ -89,7 +94,7 @@ class Packages:
             try:
                 blob.upload_blob(content, overwrite=True, metadata={HASH: digest})
             except HttpResponseError as error:
-                raise AzureError(why(error, "upload to the account's storage, into"), error.status_code or 0) from error
+                raise AzureError(why(error, "upload to the account's storage", _fix), error.status_code or 0) from error
 
     def _check(self, application: str, version: str, digest: str) -> None:
         """Nodes that have a package keep it, so another content needs another version."""

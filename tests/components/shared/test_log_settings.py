@@ -13,7 +13,7 @@ CONFLICT = 'Status=409 Code="ServiceError" Message="Conflict"'
 class _Component(pulumi.ComponentResource):
     def __init__(self, kind: str, name: str) -> None:
         super().__init__(f"a:b:{kind}", name)
-        logs = LogsArgs(workspace_arm_id="/logs", workspace_id="customer")
+        logs = LogsArgs(workspace_arm_id="/logs")
         log_settings.declare(name, pulumi.Output.from_input("/of"), logs, ["Audit"], pulumi.ResourceOptions(parent=self))
 
 

@@ -55,13 +55,13 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are(given: dict[str
         fault.parse(given)
 
 
-def test_what_a_folder_names_is_kept_and_anything_else_is_calm(tmp_path: Path) -> None:
+def test_what_a_folder_names_is_kept_and_anything_else_is_rough(tmp_path: Path) -> None:
     path = LocalFolder(tmp_path).weather
-    assert kept(path) == CALM
-    path.write_text("rough\n")
     assert kept(path) == ROUGH
-    path.write_text("hail\n")
+    path.write_text("calm\n")
     assert kept(path) == CALM
+    path.write_text("hail\n")
+    assert kept(path) == ROUGH
 
 
 def test_faults_end_and_the_weather_stays(rough: Sky) -> None:
