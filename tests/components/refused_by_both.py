@@ -4,6 +4,8 @@ program declares what it would have sent, and the embedded Azure judges each bod
 An entry of the stack file, such as `pools.train`, is what the two are compared by: the resources that are named after it.
 """
 
+import re
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +34,7 @@ from tests.support.managed_clusters import InProcessArm
 
 BY_TOKEN = {each.token: each for each in azure_types.ALL}
 PLACE = "/id-of/"
+PRINCIPALS = re.compile(r"(?:principal|kubelet)-of-(.*)")
 
 
 class Difference(NamedTuple):
@@ -149,7 +152,8 @@ _FIRST = (
     azure_types.MANAGED_CLUSTER,
     azure_types.ML_WORKSPACE,
 )
-# A thing that the case says is there isn't there here (images and packages too), and what isn't imitated isn't refused by Azure.
+# A thing that the case says is there isn't there here (images, packages and people too), and what isn't imitated isn't refused
+# by Azure.
 _NOT_JUDGED = (
     "ApplicationPackageNotFound",
     "InaccessibleImage",
@@ -157,6 +161,7 @@ _NOT_JUDGED = (
     "InvalidParameterValueInContainerTemplate",
     "NotImplemented",
     "ParentResourceNotFound",
+    "PrincipalNotFound",
     "ResourceGroupNotFound",
     "ResourceNotFound",
     "SubscriptionNotFound",
@@ -175,7 +180,8 @@ def _id_of(azure_type: AzureType, inputs: dict[str, Any]) -> str:
 
 
 def _placed(value: Any, ids: Mapping[str, str]) -> Any:
-    """With the ids that resources have here, where the mock of the engine says `/id-of/<name>`; secrets unwrapped."""
+    """With the ids and principals that resources have here, where the mock of the engine says `/id-of/<name>`,
+    `principal-of-<name>` and `kubelet-of-<cluster>`; secrets unwrapped."""
     if isinstance(value, dict):
         if "value" in value and any("4dabf18193072939515e22adb298388d" in key for key in value):
             return _placed(value["value"], ids)
@@ -188,7 +194,13 @@ def _placed(value: Any, ids: Mapping[str, str]) -> Any:
     if isinstance(value, str) and value.startswith(PLACE):
         name, slash, rest = value[len(PLACE) :].partition("/")
         return f"{ids.get(name, PLACE + name)}{slash}{rest}"
+    if isinstance(value, str) and (of := PRINCIPALS.fullmatch(value)) is not None:
+        return _principal_of(ids.get(of[1], value))
     return value
+
+
+def _principal_of(resource_id: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, resource_id.lower()))
 
 
 def _put(azure_type: AzureType, resource_id: str, inputs: dict[str, Any], arm: InProcessArm) -> tuple[str, str]:
@@ -207,7 +219,7 @@ def _put(azure_type: AzureType, resource_id: str, inputs: dict[str, Any], arm: I
 def _write(resource_id: str, body: dict[str, Any], arm: InProcessArm) -> None:
     parsed = parse(resource_id)
     if parsed is not None and arm.store.get(parsed.key) is None and not parsed.is_type(azure_types.AGENT_POOL.arm_type):
-        ids = {"principalId": "p", "clientId": "c", "tenantId": "t", "customerId": "w"}
+        ids = {"principalId": _principal_of(resource_id), "clientId": "c", "tenantId": "t", "customerId": "w"}
         service: dict[str, Any] = {"properties": ids}
         arm.written.shapes[parsed.key] = cast(Any, None)  # a control plane that is there
         service |= {"identity": ids} if body.get("identity") else {}
