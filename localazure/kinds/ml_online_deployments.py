@@ -18,6 +18,7 @@ from localazure.kinds.ml_kind import MlKind
 from localazure.ml import logs
 from localazure.ml.settings import PROBE, REQUESTS
 from localazure.services import Services
+from localazure.weather import machine_starts
 
 _PATCHED = ("tags", "sku")
 
@@ -75,6 +76,8 @@ class MlOnlineDeployments(MlKind):
         return {"sku": {"name": "Default", "capacity": 1}, "properties": defaults}
 
     async def provision(self, change: Change) -> Body:
+        if change.previous is None and change.properties.get("endpointComputeType") == MANAGED:
+            await machine_starts.begin(change.services)
         await change.services.endpoints.deploy(change.stored)
         return {}
 

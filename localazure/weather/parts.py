@@ -80,7 +80,8 @@ _ALL = (
         ROLE_DELAY,
         "A role assignment is there at once and works later: for data of blobs, for pulls of images, for scoring, and for "
         "reviews of Azure RBAC for Kubernetes. A refusal meanwhile is remembered, and prolongs the delay for the same "
-        "question.",
+        "question. A node of Batch and an instance of a managed endpoint take longer to start, so that they don't meet it: "
+        "this is assumed.",
         "5 s, and 3 s more from each refusal",
         "up to 10 minutes; a cluster remembers a refusal for 3 minutes in its webhook and 5 in its API server",
         True,

@@ -119,6 +119,7 @@ def test_a_pool_scales_from_zero_to_a_limit_and_is_stopped_and_started(
     assert nodes(kubernetes_bin, kubeconfig, "spot") == []
     assert az.answer("aks", "nodepool", "start", *pool)["powerState"]["code"] == "Running"
     az.answer("aks", "nodepool", "delete", *here, "--no-wait")
+    az.answer("aks", "nodepool", "wait", *here, "--deleted", "--interval", "1")
 
 
 @pytest.mark.timeout(300)

@@ -16,8 +16,8 @@ from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
 
-# group, identity, registry, role, build, workspace, storage account, its blob service, container group
-ADDED_RESOURCES = 9
+# group, identity, registry, role, build, workspace, storage account, its blob service, container group, its diagnostic setting
+ADDED_RESOURCES = 10
 
 
 def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, kill: Callable[[int], None], *faults: list[str]) -> str:

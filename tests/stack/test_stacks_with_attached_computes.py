@@ -137,9 +137,12 @@ def test_a_private_workspace_has_a_cluster_a_machine_and_endpoints_on_both(
     }
     token = azure.post(f"{outputs['endpoints']['on-pods']}/token", ml.ML).json()["accessToken"]
     key = azure.post(f"{outputs['endpoints']['scaled']}/listKeys", ml.ML).json()["primaryKey"]
-    for name, signed_on, answer in (("on-pods", token, "pod"), ("scaled", key, "machine")):
+    answers: dict[str, Any] = {}
+    for name, signed_on in (("on-pods", token), ("scaled", key)):
         with azure.http(headers={"Authorization": f"Bearer {signed_on}"}) as client:
-            assert client.post(outputs["scoring_uris"][name], json={}).json()["answer"] == answer
+            answers[name] = client.post(outputs["scoring_uris"][name], json={})
+    assert answers["on-pods"].json()["answer"] == "pod"
+    assert answers["scaled"].status_code == 403  # of a private workspace, asked from outside of its network
     group = outputs["resource_group"]
     found = azure.get(
         f"/subscriptions/{outputs['endpoints']['scaled'].split('/')[2]}/resourceGroups/{group}/resources", "2024-03-01"

@@ -82,7 +82,7 @@ def test_a_case_that_is_brought_up_now_and_recorded_plans_nothing(tmp_path: Path
     folders = [tmp_path / each for each in ("up", "planned")]
     for folder in folders:
         folder.mkdir()
-    record = bringing_up.offline("foundation.happy.create", folders[0], engine_bin)
+    record = bringing_up.offline("job.happy.existing_environment", folders[0], engine_bin)
     assert record["invokes"] != []
     plan = plans.over(record, folders[1], engine_bin)
     assert plan.changes == []

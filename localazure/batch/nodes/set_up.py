@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from localazure.batch.nodes import container_images, gpus, mounts, mpi, packages
 from localazure.batch.nodes.node import Node
+from localazure.weather import machine_starts
 
 if TYPE_CHECKING:
     from localazure.services import Services
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 async def prepare(node: Node, account: str, services: "Services") -> None:
     """NodeError where something of it can't be had: the node is unusable then."""
+    await machine_starts.begin(services)
     await asyncio.to_thread(mounts.mount, node.settings.mounts, node.root, services)
     node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, services)
     await container_images.prefetch(node.settings, services)

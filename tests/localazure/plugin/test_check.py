@@ -32,6 +32,7 @@ from azure_gpu.formats.azure_types import (
     ML_MODEL_VERSION,
     ML_ONLINE_DEPLOYMENT,
     ML_ONLINE_ENDPOINT,
+    PRIVATE_DNS_ZONE_GROUP,
     ROLE_ASSIGNMENT,
     SUBNET,
     TASK_RUN,
@@ -73,6 +74,7 @@ BELOW_ANOTHER = (
     SUBNET,
     VIRTUAL_MACHINE_EXTENSION,
     VIRTUAL_MACHINE_RUN_COMMAND,
+    PRIVATE_DNS_ZONE_GROUP,
 )
 AutonamingOptions = provider_pb2.CheckRequest.AutonamingOptions
 ACCOUNT: dict[str, Any] = {
