@@ -1,7 +1,6 @@
 """What a company already has, what it may not do, and what nobody may read."""
 
 import json
-import subprocess
 import uuid
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from azure_gpu.catalog import roles
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
@@ -83,17 +82,7 @@ def _rename(azure: EmbeddedAzure, stack: ProgramStack, scope: str, name: str) ->
     kept = {key: properties[key] for key in ("roleDefinitionId", "principalId", "principalType")}
     assert azure.delete(f"{place}/{name}", "2022-04-01").status_code == 200
     assert azure.put(f"{place}/{other}", {"properties": kept}, "2022-04-01").status_code == 201
-    path = azure.state / "renamed.json"
-    path.write_text(json.dumps({"version": 3, "deployment": stack.exported()}).replace(name, other))
-    done = subprocess.run(
-        ["pulumi", "stack", "import", "--file", str(path), "--stack", stack.name],
-        cwd=CHECKOUT,
-        env=stack.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    stack.imports(json.loads(json.dumps(stack.exported()).replace(name, other)))
 
 
 def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: EmbeddedAzure, make_stack: MakeStack) -> None:

@@ -105,6 +105,21 @@ def test_a_refresh_changes_nothing_on_the_cluster_and_what_it_reads_replaces_not
     assert stack.steps() == []
 
 
+def test_pools_that_azure_shows_in_another_order_make_no_new_cluster(stack: ProgramStack) -> None:
+    """Nobody promises their order, and the engine compares them by it: pulumi-azure-native issues 1298 and 1808."""
+    deployment = stack.exported()
+    [cluster] = [each for each in deployment["resources"] if each["type"] == CLUSTER]
+    profiles = cluster["outputs"]["agentPoolProfiles"]
+    assert profiles[0]["name"] == "system"
+    profiles.reverse()
+    read = {*cluster["inputs"]["agentPoolProfiles"][0], "gpuProfile", "maxPods", "nodeTaints", "osDiskSizeGB", "vnetSubnetID"}
+    cluster["inputs"]["agentPoolProfiles"] = [{key: each[key] for key in read & each.keys()} for each in profiles]
+    stack.imports(deployment)
+    assert [(step.operation, step.type) for step in stack.steps()] == [("update", CLUSTER)]
+    stack.update()
+    assert stack.steps() == []
+
+
 def test_another_size_of_a_pool_replaces_that_pool_alone(azure: EmbeddedAzure, stack: ProgramStack) -> None:
     before = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
     replaced = [(step, POOL, "shared-pool-t4") for step in ("create-replacement", "replace", "delete-replaced")]

@@ -174,6 +174,13 @@ class ProgramStack:
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)["deployment"]
 
+    def imports(self, deployment: Mapping[str, Any]) -> None:
+        """Puts a changed export in the place of the state."""
+        file = self.config_file.with_suffix(".state.json")
+        file.write_text(json.dumps({"version": 3, "deployment": deployment}))
+        done = self._run(["pulumi", "stack", "import", "--file", str(file), "--stack", self.name])
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def outputs(self) -> dict[str, Any]:
         done = self._run(["pulumi", "stack", "output", "--json", "--stack", self.name])
         assert done.returncode == 0, done.stdout + done.stderr
