@@ -25,7 +25,7 @@ from localazure.arm.requests import body_of
 from localazure.arm.store import Body, Resource
 from localazure.arm.subscriptions import Subscriptions
 from localazure.deployments.routes import DeploymentRoutes, path_of
-from localazure.lists import deleted_vaults, served, vm_extensions, vm_images
+from localazure.lists import deleted_vaults, deleted_workspaces, served, vm_extensions, vm_images
 from localazure.services import SUBSCRIPTIONS, Services
 from localazure.weather import registrations, support_tickets, throttling
 
@@ -147,6 +147,10 @@ class Arm:
                 )
             case _ if deleted_vaults.is_one(below):
                 return deleted_vaults.answered(arrived.method, arrived.segments, arrived.query("api-version"), self._services)
+            case _ if deleted_workspaces.is_list(below):
+                _only(arrived, "GET")
+                checks.listed_api_version("deletedWorkspaces", deleted_workspaces.API_VERSIONS, arrived.query("api-version"))
+                return answers.listed(deleted_workspaces.answered(self._services))
             case _ if vm_images.is_image(below):
                 _only(arrived, "GET")
                 checks.listed_api_version("locations/publishers", vm_images.API_VERSIONS, arrived.query("api-version"))

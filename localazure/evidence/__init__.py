@@ -60,6 +60,7 @@ _SERVICES = {
     "kubernetes": "Microsoft.ContainerService",
     "lists": "Azure Resource Manager",
     "lists/deleted_vaults": "Microsoft.KeyVault",
+    "lists/deleted_workspaces": "Microsoft.OperationalInsights",
     "machines": "Microsoft.Compute",
     "machines/ml": "Microsoft.MachineLearningServices",
     "ml": "Scoring of Azure ML",

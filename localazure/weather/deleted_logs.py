@@ -14,7 +14,7 @@ from localazure.services import Services
 from localazure.weather.parts import DELETED_LOGS
 
 DAYS = 14
-_DELETED = Bin("log-workspaces")
+DELETED = Bin("log-workspaces")
 _FORCE = "force"
 
 
@@ -29,21 +29,21 @@ def before_delete(resource_id: ArmId, query: Mapping[str, str], services: Servic
 def keep(workspace: Resource, services: Services) -> None:
     """A workspace goes."""
     if services.weather.holds(DELETED_LOGS) and not workspace.private.get(_FORCE):
-        _DELETED.keep(workspace.key, workspace, DAYS, services)
+        DELETED.keep(workspace.key, workspace, DAYS, services)
 
 
 def check(change: Change) -> None:
     """ArmError 409 for a new workspace with the name of one that was deleted elsewhere."""
-    remains = _DELETED.find(change.id.key, change.services) if change.creating else None
+    remains = DELETED.find(change.id.key, change.services) if change.creating else None
     if remains is not None and remains.location != change.body["location"]:
         raise ArmError(409, "Conflict", f"The workspace name '{change.id.name}' is not unique.")
 
 
 def recovered(workspace: Resource, services: Services) -> Body | None:
     """What the service had set of the workspace that was deleted and comes back as this new one, which has its keys then."""
-    remains = _DELETED.find(workspace.key, services)
+    remains = DELETED.find(workspace.key, services)
     if remains is None:
         return None
     workspace.private = remains.private
-    _DELETED.forget(workspace.key, services)
+    DELETED.forget(workspace.key, services)
     return remains.service

@@ -90,6 +90,7 @@ class Inventory:
     batch_account: str  # name of the account of the pools; empty where there is none
     batch_account_id: str  # ARM id of an existing one; empty where it is created
     packages: tuple[PackageUse, ...]
+    log_workspace: str  # ARM id of the one that is created; empty where none is
     assigns_roles: bool
     clusters: tuple[str, ...]  # ARM ids of existing ones
     group: str  # name of the existing resource group that everything goes into; empty where one is created
@@ -143,6 +144,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         batch_account=account.name if account else "",
         batch_account_id=account.existing.text if account and account.existing else "",
         packages=tuple(package for name, spec in plan.pools.items() for package in _packages(name, spec)),
+        log_workspace=_log_workspace(plan),
         assigns_roles=foundation.assign_roles
         and (
             foundation.identity_pulls
@@ -304,6 +306,14 @@ def _foundation_names(spec: FoundationSpec) -> list[Name]:
         for key, azure_type, part in parts
         if part is not None and part.existing is None
     ]
+
+
+def _log_workspace(plan: Plan) -> str:
+    spec = plan.foundation[0]
+    if spec.log_workspace is None or spec.log_workspace.existing is not None:
+        return ""
+    names = {"resourceGroupName": spec.resource_group.name, "workspaceName": spec.log_workspace.name}
+    return azure_types.LOG_WORKSPACE.id_of(plan.context.subscription_id, names)
 
 
 def _group_names(groups: Mapping[str, ContainerGroupSpec]) -> list[Name]:

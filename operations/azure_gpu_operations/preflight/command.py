@@ -97,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
             ml_machines=taken.ml_machines,
             wanted_packages=taken.packages,
             environments=taken.environments,
+            log_workspace="" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace,
+            region=taken.region,
             batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
             stack=options.stack or "",
         )

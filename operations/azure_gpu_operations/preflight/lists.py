@@ -47,6 +47,7 @@ class What(StrEnum):
     ML_QUOTAS = "vCPU quotas of Azure Machine Learning"
     PACKAGES = "application packages of Batch"
     FEATURES = "registrations of features"
+    DELETED_LOGS = "deleted log workspaces"
     NAME = "name"
 
 

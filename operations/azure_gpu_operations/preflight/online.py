@@ -16,7 +16,7 @@ from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
 from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.preflight import answers, environment_quotas, features, lists, packages
+from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from azure_gpu_operations.preflight.needs import WantedName
 from azure_gpu_operations.preflight.rows import Row
@@ -50,11 +50,13 @@ def ask(
     wanted_packages: Sequence[PackageUse] = (),
     environments: Sequence[EnvironmentUse] = (),
     batch_account_id: str = "",
+    log_workspace: str = "",
+    region: str = "",
     stack: str = "",
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Found:
-    """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has.
-    Never raises for what Azure does."""
+    """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has,
+    `log_workspace` the id of the one that will be created in `region`. Never raises for what Azure does."""
     login = reached(connection)
     if isinstance(login, str):
         return Found(missing={"everything": login})
@@ -72,6 +74,7 @@ def ask(
     if with_feature:
         readers[flag] = partial(features.state, login, connection.subscription_id, retries())
     readers |= environment_quotas.readers(login, environments)
+    readers |= deleted_logs.readers(login, connection.subscription_id, log_workspace)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
     rows = [
@@ -82,6 +85,7 @@ def ask(
         *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),
         *environment_quotas.rows(environments, outcomes, stack),
         *answers.names(outcomes, names),
+        *deleted_logs.rows(log_workspace, region, outcomes),
         *(packages.rows(wanted_packages, outcomes[held].value, batch_account_id, stack) if wanted_packages else ()),
     ]
     return Found(

@@ -40,6 +40,7 @@ class Inventory:
     batch_account: str = ""  # the name of the account that its pools are in
     batch_account_id: str = ""  # its ARM id where it is an existing one
     packages: tuple[PackageUse, ...] = ()
+    log_workspace: str = ""  # ARM id of the one that is created; empty where none is
     assigns_roles: bool = True
     group: str = ""
 
@@ -75,6 +76,7 @@ def _inventory(taken: inventory.Inventory) -> Inventory:
         batch_account=taken.batch_account,
         batch_account_id=taken.batch_account_id,
         packages=taken.packages,
+        log_workspace=taken.log_workspace,
         assigns_roles=taken.assigns_roles,
         group=taken.group,
     )

@@ -130,6 +130,8 @@ def test_a_deleted_workspace_of_logs_keeps_its_name_and_comes_back(rough: Sky) -
     rough.delete(first["id"], LOGS)
     elsewhere = logs(rough, group, "northeurope")
     assert (elsewhere.status_code, elsewhere.json()["error"]["message"]) == (409, "The workspace name 'logs' is not unique.")
+    listed = rough.get(f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.OperationalInsights/deletedWorkspaces", LOGS)
+    assert (first["id"], "westeurope") in {(each["id"], each["location"]) for each in listed.json()["value"]}
     again = logs(rough, group).json()
     assert again["properties"]["customerId"] == first["properties"]["customerId"]
     rough.delete(first["id"], LOGS, force="true")
