@@ -23,6 +23,7 @@ NO_PULL = (
         NO_PULL,
         'Code="InvalidParameterValueInContainerTemplate" Message="Field \'template.containers.main.image\' is invalid with: '
         '\'Invalid value: \\"r.azurecr.io/a:1\\": GET https:?scope=repository: UNAUTHORIZED: authentication required"',
+        'Code="CustomPrivateDNSZoneMissingPermissionError" Message="Service principal or user-assigned identity must be given"',
         'Code="PrincipalNotFound" Message="Principal 4c5d does not exist in the directory"',
         'Status=409 Code="OperationNotAllowed" Message="Operation is not allowed: Another agentpool operation is in '
         'progress, please wait for it to finish before starting a new operation."',
