@@ -7,7 +7,7 @@
 #   TIMES=FILE        with `make test`: where the time went, written to FILE
 #   WORKERS=N         with `make test`: how many run at a time
 #   LEVEL=validate    with `make conformance`: validate, cheap or gpu
-#   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=westeurope: where
+#   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=eastus: where
 #   EMBEDDED=1        with `make conformance`: the embedded Azure in place of the subscription of `az login`; CLEAN=1: only delete what runs left
 #   RECORDINGS=...    with `make replay`: files and folders; else ../shared/recordings
 #   SHOW=-v           with `make replay`: every difference; SHOW="--json FILE" writes all rows into FILE

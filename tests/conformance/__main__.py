@@ -1,7 +1,7 @@
 """`make conformance`: this project's requests sent to a subscription, and where it answers otherwise than the embedded Azure.
 
     python -m tests.conformance --level validate             the bodies of all cases to validate and what-if: costs nothing
-    python -m tests.conformance --level cheap --ceiling 5    a stack on CPUs, brought up, looked at, taken down
+    python -m tests.conformance --level cheap --ceiling 5    a stack on CPUs, brought up, looked at, proved, taken down
     python -m tests.conformance --level gpu --ceiling 5      the same with one T4 of each service
     python -m tests.conformance --clean                      deletes what earlier runs have left
     … --embedded                                             against an embedded Azure in rough weather
@@ -9,8 +9,8 @@
 Without `--embedded` it is the subscription that `az login` names, which `az account show` tells. What a run costs at most is
 computed before anything is created; one that would cost more than the ceiling isn't begun. A run begins by deleting what a killed
 one has left, which it finds by the tag `azure-gpu-conformance` of its resource group. Answers are kept as recordings in
-`.local/conformance`, without secrets and ids of the subscription. Against Azure the report is docs/conformance.md, else a file
-beside the recordings.
+`.local/conformance`, without secrets and ids of the subscription. Against Azure the report is in docs/conformance.md, else in a
+file beside the recordings, a section for each level.
 
 Exit codes: 0 no difference, 1 differences, or the run failed, 2 the command line, the login or the price.
 """
@@ -27,9 +27,10 @@ from decimal import Decimal, InvalidOperation
 from importlib.metadata import version
 from pathlib import Path
 
+from azure_gpu_operations.graph.recorded import WrongStackError
 from tests.conformance import recordings, stacks, validate
 from tests.conformance.azure import Azure, NoLoginError, of_embedded, of_login
-from tests.conformance.report import Outcome, counted, page
+from tests.conformance.report import Outcome, counted, with_run
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
 
 STATE = CHECKOUT / ".local" / "conformance"
@@ -41,11 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _target(options.embedded) as (azure, server):
             if options.clean:
-                return _clean(azure)
+                return clean(azure, STATE)
             return run(azure, server, options.level, options.ceiling, options.location, STATE, _page(options.embedded))
-    except (NoLoginError, stacks.PriceError) as error:
+    except (NoLoginError, stacks.PriceError, WrongStackError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except stacks.CommandFailedError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
 
 
 def run(
@@ -58,7 +62,8 @@ def run(
     region = location if server is None else "eastus"
     versions = [(name, version(name)) for name in ("pulumi", "pulumi-azure-native", "azure-gpu")]
     report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(page([outcome], azure.name, day, region, versions), encoding="utf-8")
+    page = report.read_text(encoding="utf-8") if report.exists() else ""
+    report.write_text(with_run(page, outcome, azure.name, day, region, versions), encoding="utf-8")
     count = len(outcome.differences)
     print(f"{level}: {outcome.done} {counted(count)}; report: {report}; recording: {kept}")
     for each in outcome.differences:
@@ -90,18 +95,20 @@ def _stack(azure: Azure, server: EmbeddedAzure | None, level: str, ceiling: Deci
     stack.write(datetime.now(UTC).date())
     usd = stacks.check_price(stack, ceiling)
     left = stacks.clean(azure)
-    found = stacks.run(stack)
+    ran = stacks.run(stack)
     notes = [f"up to {usd:.2f} USD by list prices, {stacks.RESERVED} of it for what has none in the catalog"]
     notes += [f"an earlier run had left {name}: deleted" for name in left]
     notes += [] if stack.clusters else ["without a cluster: this machine has no control plane of Kubernetes"]
     notes += ["a virtual machine without a GPU isn't something that this library declares"] if level == "cheap" else []
-    return Outcome(level, "One stack with all services was brought up, looked at and taken down.", found, tuple(notes))
+    notes += ran.proofs
+    done = "One stack with all services was brought up, looked at, proved by work that runs there, and taken down."
+    return Outcome(level, done, ran.differences, tuple(notes))
 
 
-def _clean(azure: Azure) -> int:
+def clean(azure: Azure, state: Path) -> int:
     left = stacks.clean(azure)
     print("\n".join(f"deleted: {name}" for name in left) or "earlier runs have left nothing")
-    shutil.rmtree(STATE / "stacks", ignore_errors=True)
+    shutil.rmtree(state / "stacks", ignore_errors=True)
     return 0
 
 
@@ -131,7 +138,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--ceiling", type=_usd, default=Decimal(5), metavar="USD", help="what a run may cost at most (default: 5)"
     )
-    parser.add_argument("--location", default="westeurope", help="the region on Azure (default: westeurope)")
+    parser.add_argument("--location", default="eastus", help="the region on Azure (default: eastus)")
     parser.add_argument("--clean", action="store_true", help="delete what earlier runs have left, and nothing else")
     return parser.parse_args(arguments)
 

@@ -1,11 +1,13 @@
-"""The report of a run: what was asked of which Azure, and what differed from the embedded one. Pure."""
+"""The report of a run in a page of Markdown: what was asked of which Azure, and what differed from the embedded one. Pure."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from datetime import date
 from typing import NamedTuple
 
 from tests.conformance.differences import Difference
 
+_HEADING = "## Last run of "
 _LONGEST = 160  # characters of a cell
 
 
@@ -18,33 +20,27 @@ class Outcome(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def page(outcomes: Sequence[Outcome], azure: str, day: date, region: str, versions: Iterable[tuple[str, str]]) -> str:
-    """A page of Markdown."""
+def with_run(page: str, outcome: Outcome, azure: str, day: date, region: str, versions: Iterable[tuple[str, str]]) -> str:
+    """The page with this run in place of the last one of its level. What isn't a run stays, and comes first."""
+    text, *runs = re.split(rf"^(?={_HEADING})", page, flags=re.MULTILINE)
+    count = len(outcome.differences)
+    shown = ", ".join(f"{name} {version}" for name, version in versions)
     lines = [
-        "# Conformance",
+        f"{_HEADING}`{outcome.level}`",
         "",
-        f"Written by `make conformance` on {day.isoformat()} against {azure}, region {region}.",
-        "",
-        "| version of | is |",
-        "| --- | --- |",
-        *(f"| {name} | {version} |" for name, version in versions),
+        f"On {day.isoformat()} against {azure}, region {region}, with {shown}.",
+        f"{outcome.done} {'No difference.' if not count else f'{counted(count)}:'}",
     ]
-    for each in outcomes:
-        count = len(each.differences)
-        lines += ["", f"## {each.level}", "", f"{each.done} {'No difference.' if not count else f'{counted(count)}:'}"]
-        if count:
-            lines += ["", "| of | request | what | the embedded Azure | answered |", "| --- | --- | --- | --- | --- |"]
-            lines += [f"| {' | '.join(_cell(part) for part in _columns(difference))} |" for difference in each.differences]
-        lines += ["", *(f"- {note}" for note in each.notes)] if each.notes else []
-    return "\n".join(lines) + "\n"
+    if count:
+        lines += ["", "| of | request | what | the embedded Azure | answered |", "| --- | --- | --- | --- | --- |"]
+        lines += [f"| {' | '.join(map(_cell, difference))} |" for difference in outcome.differences]
+    lines += ["", *(f"- {note}" for note in outcome.notes)] if outcome.notes else []
+    others = [each for each in runs if each.partition("\n")[0] != lines[0]]
+    return "\n\n".join([*(each.strip() for each in (text or "# Conformance", *others)), "\n".join(lines)]) + "\n"
 
 
 def counted(differences: int) -> str:
     return "1 difference" if differences == 1 else f"{differences or 'no'} differences"
-
-
-def _columns(difference: Difference) -> tuple[str, ...]:
-    return (difference.what, difference.request, difference.kind, difference.expected, difference.found)
 
 
 def _cell(text: str) -> str:

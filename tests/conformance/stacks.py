@@ -1,21 +1,23 @@
-"""Levels `cheap` and `gpu`: one stack with all services is brought up, looked at, and taken down.
+"""Levels `cheap` and `gpu`: one stack with all services is brought up, looked at, proved by work that runs there, and taken down.
 
-In: an Azure, where the engine's state lies, a price ceiling. Out: differences. What it costs at most is computed by the library's
-prices before anything is created. Its resource group has the tag `TAG`, by which what a killed run has left is found again.
+In: an Azure, where the engine's state lies, a price ceiling. Out: differences, and what work ran on. What it costs at most is
+computed by the library's prices before anything is created. Its resource group has the tag `TAG`, by which what a killed run has
+left is found again.
 """
 
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -24,6 +26,7 @@ from azure_gpu.formats import arm_bodies, arm_ids, azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu_operations.graph import reading, recorded, words
 from azure_gpu_operations.preflight.template import Sent, template_of
+from azure_gpu_operations.prove.proof import Service
 from localazure import shapes
 from tests.conformance.azure import Azure
 from tests.conformance.differences import Difference
@@ -39,6 +42,7 @@ DOWN_SECONDS = 3600
 RESERVED = Decimal("0.50")
 _WITHOUT_PRICE = 1  # the container group
 GPU = "Standard_NC4as_T4_v3"
+_TOLD = 3000  # characters of what a command that failed said
 _DAYS = 2  # after which everything is to have gone, by its tags
 _PLACEHOLDERS = ("[", "c2VjcmV0", "https://issuer.example/", "https://endpoint.example/")  # of what only Azure tells
 _ANSWERS = Path(__file__).parents[1] / "recorded" / "answers.json"
@@ -49,13 +53,24 @@ class PriceError(Exception):
     """A stack that would cost more than it may. The text is for the user."""
 
 
-class BroughtUpError(Exception):
-    """The engine failed. The text is what it said."""
+class CommandFailedError(Exception):
+    """A command on the stack failed. The text is what it said."""
+
+    def __init__(self, command: str, text: str) -> None:
+        super().__init__(f"{command} {text}")
+        self.command, self.text = command, text
+
+
+class Ran(NamedTuple):
+    """What a run found. `proofs` are lines: what work ran on, and how fast."""
+
+    differences: tuple[Difference, ...]
+    proofs: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Stack:
-    """One run's stack. `environment` has the engine on PATH, and the login."""
+    """One run's stack. `environment` has the engine on PATH, and the login. `server`: the embedded Azure; None: GPUs are real."""
 
     azure: Azure
     level: str
@@ -64,6 +79,7 @@ class Stack:
     keys: Mapping[str, str]
     location: str
     clusters: bool = True
+    server: EmbeddedAzure | None = None
     run: str = field(default_factory=lambda: secrets.token_hex(3))
 
     @property
@@ -82,29 +98,28 @@ class Stack:
         keyed = {f"azure-gpu:{key}": value for key, value in config.items()} | dict(self.keys)
         self.file.write_text(yaml.safe_dump({"config": keyed}, sort_keys=False), encoding="utf-8")
 
-    def operations(self, *arguments: str, seconds: float) -> str:
-        """A command of `operations`. BroughtUpError where it fails or takes longer."""
+    def operations(self, *arguments: str, seconds: float, codes: tuple[int, ...] = (0,)) -> str:
+        """A command of `operations`. CommandFailedError where it ends with another code or takes longer."""
         command = [sys.executable, "-m", "operations", *arguments, "--stack", self.name, "--config-folder", str(self.folder)]
-        return _run(command, self.environment, seconds)
+        return _run(f"operations {arguments[0]}", command, self.environment, seconds, codes)
 
     def pulumi(self, *arguments: str, seconds: float) -> str:
         command = ["pulumi", *arguments, "--non-interactive", "--stack", self.name]
-        return _run(command, self.environment, seconds)
+        return _run(f"pulumi {arguments[0]}", command, self.environment, seconds)
 
 
 def configuration(level: str, location: str, last: str, *, clusters: bool = True) -> dict[str, Any]:
     """A stack with each service. `cheap`: a CPU, or a GPU that nothing starts; `gpu`: one T4 each."""
-    gpus = 1 if level == "gpu" else 0
     until = {"expires_after": last}
     small = {"nodes": 1, "size": "Standard_D4s_v5"}
-    pool = {"size": GPU, "dedicated_nodes": gpus, **until}
+    pool = {"size": GPU, "containers": True, **until}  # from none to one node: a task brings it
     endpoint = {"deployments": {"blue": {"environment": "digits", "instance_type": GPU}}, **until}
     machine = {"size": GPU, "admin": {"ssh_public_key": _KEY}, **until}
     command = ["python", "-c", "print('there')"]  # ends at once: `up` waits for what ends
     group = {"image": "python:3.11", "command": command, "restart_policy": "Never", "cpu": 1, "memory_in_gb": 1}
-    of_gpus: dict[str, Any] = {"ml_endpoints": {"digits": endpoint}, "vms": {"box": machine}} if gpus else {}
+    of_gpus: dict[str, Any] = {"ml_endpoints": {"digits": endpoint}, "vms": {"box": machine}} if level == "gpu" else {}
     cluster = {"system_pool": small, "gpu_pools": {"t4": {"size": GPU, "max_nodes": 1}}, **until}
-    environments = {"environments": {"digits": {"workload": "digits"}}} if gpus else {}
+    environments = {"environments": {"digits": {"workload": "digits"}}} if level == "gpu" else {}
     return {
         "team": "conform",
         "location": location,
@@ -127,7 +142,7 @@ def price(stack: Stack) -> Decimal:
     # Of a `cheap` stack nothing starts a GPU's machine.
     total = most if stack.level == "gpu" else idle
     if total.unknown > _WITHOUT_PRICE:
-        raise PriceError(f"the price of {total.unknown} parts isn't known, so that no ceiling can be kept")
+        raise PriceError(f"{stack.location} has parts without a known price, so that no ceiling can be kept; use eastus")
     return (total.usd + RESERVED) * HOURS[stack.level]
 
 
@@ -139,38 +154,52 @@ def check_price(stack: Stack, ceiling: Decimal) -> Decimal:
     return usd
 
 
-def run(stack: Stack) -> tuple[Difference, ...]:
-    """Up, a look at everything, a preview that has to be empty, down. It goes down in any case."""
+def run(stack: Stack) -> Ran:
+    """Up, a look at everything, a preview that has to be empty, proofs, down. It goes down in any case."""
     end = time.monotonic() + float(HOURS[stack.level]) * 3600
+    found: list[Difference] = []
+    proofs: list[str] = []
     try:
         stack.operations("up", seconds=end - time.monotonic())
-        found = [*looked_at(stack), *_again(stack, end)]
+        found += [*looked_at(stack), *_again(stack, end)]
+        rows = _proved(stack, end)
+        found += unproved(rows, gpus_are_real=stack.server is None)
+        proofs += [_line(row) for row in rows if row["passed"]]
+    except CommandFailedError as error:
+        found.append(Difference(f"stack {stack.name}", error.command, "failure", "success", error.text))
     finally:
         down(stack)
-    return (*found, *gone(stack))
+    return Ran((*found, *gone(stack)), tuple(proofs))
 
 
 def down(stack: Stack) -> None:
     """Destroys the stack; where the engine can't, deletes what has the run's tag."""
     try:
         stack.operations("down", "--yes", seconds=DOWN_SECONDS)
-    except BroughtUpError as error:
+    except CommandFailedError as error:
         print(f"{stack.name}: {error}; its resource groups are deleted", file=sys.stderr)
         clean(stack.azure, stack.run)
 
 
 def clean(azure: Azure, only: str = "") -> list[str]:
-    """Deletes what runs have left, or one run; waits until it is gone. The names of the groups."""
+    """Deletes what runs have left, or one run; waits until it is gone. The names of the groups. CommandFailedError."""
     shown = azure.send("GET", f"/subscriptions/{azure.subscription}/resourceGroups", GROUPS).response
     left = [each for each in shown["value"] if TAG in (each.get("tags") or {}) and only in ("", each["tags"][TAG])]
-    for each in left:
-        azure.send("DELETE", each["id"], GROUPS)
     until = time.monotonic() + DOWN_SECONDS
     waiting = [each["id"] for each in left]
-    while waiting and time.monotonic() < until:
-        waiting = [each for each in waiting if azure.send("GET", each, GROUPS).status != 404]
-        time.sleep(2 if waiting else 0)
+    while waiting := [each for each in waiting if not _is_gone(azure, each)]:
+        if time.monotonic() > until:
+            raise CommandFailedError("clean", f"couldn't delete {', '.join(waiting)} within {DOWN_SECONDS} seconds")
+        time.sleep(2)
     return [each["name"] for each in left]
+
+
+def _is_gone(azure: Azure, group_id: str) -> bool:
+    """Asked to go where it isn't going: a deletion ends early at a resource that can't go yet."""
+    shown = azure.send("GET", group_id, GROUPS)
+    if shown.status == 200 and shown.response["properties"]["provisioningState"] != "Deleting":
+        azure.send("DELETE", group_id, GROUPS)
+    return shown.status == 404
 
 
 def looked_at(stack: Stack) -> Iterator[Difference]:
@@ -223,13 +252,51 @@ def _spelt(path: str, value: Any) -> Any:
 
 
 def _again(stack: Stack, end: float) -> Iterator[Difference]:
-    """A second preview changes nothing."""
-    options = ("--json", "--config-file", str(stack.file))
+    """A second preview, of what Azure has now, changes nothing."""
+    options = ("--json", "--refresh", "--config-file", str(stack.file))
     steps = json.loads(stack.pulumi("preview", *options, seconds=end - time.monotonic()))["steps"]
     for step in steps:
-        if step["op"] not in ("same", "read"):
+        changed: list[str] = list(step.get("detailedDiff") or step.get("diffReasons") or ())
+        if step["op"] not in ("same", "read", "refresh") and not (changed and all(map(_FURTHER_POOL.match, changed))):
             kind, name = step["urn"].split("::")[-2:]
-            yield Difference(f"{kind.split('$')[-1]} {name}", "second preview", "change", "same", step["op"])
+            found = f"{step['op']} of {', '.join(changed)}" if changed else step["op"]
+            yield Difference(f"{kind.split('$')[-1]} {name}", "second preview", "change", "same", found)
+
+
+# A cluster shows its further pools, which are resources of their own, in its own body too (docs/settings.md).
+_FURTHER_POOL = re.compile(r"agentPoolProfiles\[[1-9]\d*\]")
+
+
+def _proved(stack: Stack, end: float) -> list[dict[str, Any]]:
+    """The rows of `prove`: at `gpu` of every service, else of the one that takes no GPU."""
+    only: tuple[str, ...] = ("--only", Service.CONTAINER_GROUP)
+    if stack.level == "gpu":
+        only = ()
+        if stack.server is not None:
+            asked = stack.server.command("request-quotas")
+            if asked.returncode != 0:
+                raise CommandFailedError("request-quotas", asked.stderr)
+        stack.operations("access", "--grant", seconds=end - time.monotonic())
+    text = stack.operations("prove", "--json", *only, seconds=end - time.monotonic(), codes=(0, 1))
+    try:
+        return json.loads(text)["proofs"]
+    except ValueError:
+        raise CommandFailedError("operations prove", f"ended without a proof: {text[-_TOLD:]}") from None
+
+
+def unproved(rows: Iterable[Mapping[str, Any]], *, gpus_are_real: bool) -> Iterator[Difference]:
+    """The services where work failed; on real GPUs also those where it ran beside the GPU. Container groups have none."""
+    for row in rows:
+        what = f"{Service(row['service']).title} {row['place']}"
+        if not row["passed"]:
+            yield Difference(what, "prove", "proof", "passed", "; ".join(row["why"]))
+        elif gpus_are_real and row["on_gpu"] is False and row["service"] != Service.CONTAINER_GROUP:
+            yield Difference(what, "prove", "proof", "on a GPU", row["device"])
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    told = ", ".join(filter(None, [row["device"], *row["measured"]]))
+    return f"proved: {Service(row['service']).title} {row['place']}{f': {told}' if told else ''}"
 
 
 def gone(stack: Stack) -> Iterator[Difference]:
@@ -255,7 +322,7 @@ def on_embedded(azure: Azure, server: EmbeddedAzure, level: str, engine_bin: Pat
         environment["PATH"] = f"{kubernetes_bin}:{environment['PATH']}"
     keys = {**connection_keys(server), "azure-gpu:image_source": f"{server.url}/checkout.git#HEAD"}
     folder = server.state / "conformance"
-    return Stack(azure, level, folder, environment, keys, "eastus", clusters=kubernetes_bin is not None)
+    return Stack(azure, level, folder, environment, keys, "eastus", clusters=kubernetes_bin is not None, server=server)
 
 
 def on_login(azure: Azure, level: str, state: Path, location: str) -> Stack:
@@ -274,15 +341,15 @@ def on_login(azure: Azure, level: str, state: Path, location: str) -> Stack:
     return Stack(azure, level, state / "stacks", environment, keys, location)
 
 
-def _run(command: list[str], environment: Mapping[str, str], seconds: float) -> str:
+def _run(name: str, command: list[str], environment: Mapping[str, str], seconds: float, codes: tuple[int, ...] = (0,)) -> str:
     try:
         done = subprocess.run(
             command, cwd=CHECKOUT, env=dict(environment), capture_output=True, text=True, timeout=max(seconds, 1), check=False
         )
     except subprocess.TimeoutExpired:
-        raise BroughtUpError(f"{command[-5:]} took longer than {seconds:.0f} seconds") from None
-    if done.returncode != 0:
-        raise BroughtUpError(f"{' '.join(command[1:4])} ended with {done.returncode}: {done.stdout[-3000:]}{done.stderr[-3000:]}")
+        raise CommandFailedError(name, f"took longer than {seconds:.0f} seconds") from None
+    if done.returncode not in codes:
+        raise CommandFailedError(name, f"ended with {done.returncode}: {done.stdout[-_TOLD:]}{done.stderr[-_TOLD:]}")
     return done.stdout
 
 
