@@ -17,6 +17,7 @@ Exit codes: 0 no difference, 1 differences, or the run failed, 2 the command lin
 
 import argparse
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -151,4 +152,5 @@ def _usd(text: str) -> Decimal:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a stack that is up goes down
     sys.exit(main())
