@@ -4,7 +4,6 @@ The cluster is one of the embedded Azure's, with one node that has GPUs and noth
 a device plugin Kubernetes knows of no GPU. What a job sees is what its variables say, which is what the document is about.
 """
 
-import base64
 import json
 import subprocess
 from collections.abc import Iterator
@@ -14,15 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import edge_device
 from tests.support.edge_documents import COMPANION, FRAGMENT
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure, until
 from tests.support.stack import ProgramStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-VERSION = "2025-09-01"
-GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-edge-document"
-CLUSTER = f"{GROUP}/providers/Microsoft.ContainerService/managedClusters/device"
 PYTHON = "docker.io/library/python:3.11-slim"
 SAYS = """
 import json, os, shutil, subprocess
@@ -31,8 +28,6 @@ listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).st
 gpus = [line for line in listed.splitlines() if line.startswith("GPU ")]
 print(json.dumps({**{name: os.environ[name] for name in names if name in os.environ}, "gpus": len(gpus)}))
 """
-ONE = {"count": 1, "type": "VirtualMachineScaleSets"}
-AKS_ALONE = "CriticalAddonsOnly=true:NoSchedule"
 JOB: dict[str, Any] = {"image": PYTHON, "command": ["python", "-c", SAYS]}
 
 
@@ -65,26 +60,8 @@ class Device:
 
 @pytest.fixture(scope="module")
 def device(azure: EmbeddedAzure, kubernetes_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
-    azure.put(GROUP, {"location": "eastus", "tags": {"as-of": "2026-11-21"}}, "2024-03-01")
-    body = {
-        "location": "eastus",
-        "identity": {"type": "SystemAssigned"},
-        "properties": {
-            "dnsPrefix": "device",
-            "agentPoolProfiles": [
-                {**ONE, "name": "system", "mode": "System", "vmSize": "Standard_D4s_v5", "nodeTaints": [AKS_ALONE]},
-                {**ONE, "name": "t4", "mode": "User", "vmSize": "Standard_NC64as_T4_v3"},
-            ],
-        },
-    }
-    made = azure.put(CLUSTER, body, VERSION)
-    assert made.status_code == 201, made.text
-    assert azure.finished(made)["status"] == "Succeeded"
-    answer = azure.post(f"{CLUSTER}/listClusterAdminCredential", VERSION).json()
-    kubeconfig = base64.b64decode(answer["kubeconfigs"][0]["value"]).decode()
-    yield Device(kubeconfig, tmp_path_factory.mktemp("device"), kubernetes_bin)
-    gone = azure.delete(GROUP, "2024-03-01")
-    azure.finished(gone)
+    with edge_device.device(azure, "rg-edge-document") as kubeconfig:
+        yield Device(kubeconfig, tmp_path_factory.mktemp("device"), kubernetes_bin)
 
 
 @pytest.fixture

@@ -166,7 +166,8 @@ class EmbeddedAzure:
         answer = self.put(path, body, version)
         assert answer.is_success, answer.text
         if "azure-asyncoperation" in answer.headers or ("location" in answer.headers and answer.status_code == 202):
-            assert self.finished(answer)["status"] == "Succeeded"
+            ended = self.finished(answer)
+            assert ended["status"] == "Succeeded", ended
         return self.get(path, version).json()
 
     def finished(self, answer: httpx.Response) -> dict[str, Any]:

@@ -266,9 +266,9 @@ RULES: dict[str, NameRule] = {
     DNS_LABEL: _rule(
         5,
         63,
-        "letters a to z, digits and hyphens, no hyphen at either end",
-        r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?",
-        _TROUBLESHOOTING,
+        "lowercase letters a to z, digits and hyphens, a letter first and no hyphen at the end",
+        r"[a-z](?:[a-z0-9-]*[a-z0-9])?",
+        "the service's own refusal, quoted in derekbekoe/vscode-spot issue 38",
     ),
 }
 _BY_LOWER_TYPE = {arm_type.lower(): rule for arm_type, rule in RULES.items()}

@@ -5,6 +5,7 @@ fails at once, as it does without the hook.
 """
 
 import asyncio
+import re
 from typing import NamedTuple
 
 import pulumi
@@ -19,7 +20,7 @@ class Passing(NamedTuple):
     """A refusal that passes by itself."""
 
     parts: tuple[str, ...]
-    """What its text holds, in small letters; all of it."""
+    """Regular expressions of what its text holds, in small letters; all of it."""
     why: str
     """Why Azure refuses, for the user."""
     most_minutes: int
@@ -33,10 +34,14 @@ class Passing(NamedTuple):
 ROLE_MINUTES, _OPERATION = 15, 30
 _NO_PULL = "the role by which its image is pulled doesn't work yet"
 PASSING = (
-    # Azure/azure-cli issue 18596; CompositionalIT/farmer issue 210
-    Passing(("inaccessibleimage",), _NO_PULL, ROLE_MINUTES),
+    # No role lets anybody pull from a registry that isn't one of Azure. Azure/azure-cli issue 18596; CompositionalIT/farmer 210
+    Passing(("inaccessibleimage", r"the image '[^'/]+\.azurecr\."), _NO_PULL, ROLE_MINUTES),
     # Azure/container-apps-deploy-action issue 85
-    Passing(("invalidparametervalueincontainertemplate", "unauthorized"), _NO_PULL, ROLE_MINUTES),
+    Passing(
+        (r'invalid value: [\\"]*[^"/]+\.azurecr\.', "invalidparametervalueincontainertemplate", "unauthorized"),
+        _NO_PULL,
+        ROLE_MINUTES,
+    ),
     # Azure Service Operator, recording Test_Authorization_RoleAssignment_OnResourceGroup_CRUD (2024-06-11)
     Passing(("principalnotfound",), "the directory doesn't know the identity yet", ROLE_MINUTES),
     # MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md (2026-08-21)
@@ -79,7 +84,7 @@ def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding | None:
 def find(error: str) -> Passing | None:
     """Which one an error is; None for any other."""
     text = error.lower()
-    return next((each for each in PASSING if all(part in text for part in each.parts)), None)
+    return next((each for each in PASSING if all(re.search(part, text) for part in each.parts)), None)
 
 
 def pause(tried: int) -> float:

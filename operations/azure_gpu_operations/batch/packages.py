@@ -9,6 +9,7 @@ Source: Microsoft.Batch 2024-07-01, "ApplicationPackage - Create", and its descr
 """
 
 import hashlib
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,10 @@ from azure_gpu_operations.batch.blobs import why
 
 ACTIVE = "active"
 HASH = "content"  # of the blob's metadata: what it holds, so that the same is not uploaded again
+# An account that reaches its storage by an identity hands out no address until the identity's role works, which takes up to 10
+# minutes after the stack's first `up`: Microsoft Learn, role-based-access-control/troubleshooting (2026-11-24).
+NO_ROLE_YET = "AutoStorageAuthenticationFailed"
+LIMIT_SECONDS, PAUSE_SECONDS = 15 * 60.0, 5.0
 
 Say = Callable[[str], None]
 
@@ -44,12 +49,21 @@ class RefusedError(Exception):
 class Packages:
     """Those of one account."""
 
-    def __init__(self, login: SignIn, account_id: str, retries: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        login: SignIn,
+        account_id: str,
+        retries: RetryPolicy | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         parsed = arm_ids.parse(account_id)
         if parsed is None:
             raise ValueError(f"{account_id!r} is no resource id")
         self._account = (parsed.resource_group, parsed.name)
         self._login = login
+        self._sleep, self._clock = sleep, clock
         self._client: Any = management_client(BatchManagementClient, login, parsed.subscription, retries or RetryPolicy())
 
     def state(self, application: str, version: str) -> str:
@@ -71,7 +85,7 @@ class Packages:
                 self._check(application, version, digest)
                 say(f"the package {what} is there with this content, and active")
             else:
-                self._upload(application, version, content, digest)
+                self._upload(self._made(application, version, say), content, digest)
                 self._client.application_package.activate(*self._account, application, version, {"format": "zip"})
                 say(f"the package {what} is active ({_size(len(content))})")
             if make_default:
@@ -88,8 +102,21 @@ class Packages:
             self._client.application.create(*self._account, application, {"properties": {"allowUpdates": True}})
             say(f"the application {application} wasn't there, so it was made; the stack's file can't declare it any more")
 
-    def _upload(self, application: str, version: str, content: bytes, digest: str) -> None:
-        made = self._client.application_package.create(*self._account, application, version, {})
+    def _made(self, application: str, version: str, say: Say) -> Any:
+        """The package without a content, once the account's identity may write blobs."""
+        began, told = self._clock(), False
+        while True:
+            try:
+                return self._client.application_package.create(*self._account, application, version, {})
+            except HttpResponseError as error:
+                if _code(error) != NO_ROLE_YET or self._clock() - began >= LIMIT_SECONDS:
+                    raise
+            if not told:
+                say("the role of the account's identity on its storage doesn't work yet; it is tried again for up to 15 minutes")
+                told = True
+            self._sleep(PAUSE_SECONDS)
+
+    def _upload(self, made: Any, content: bytes, digest: str) -> None:
         with self._blob(made) as blob:
             try:
                 blob.upload_blob(content, overwrite=True, metadata={HASH: digest})
@@ -130,9 +157,12 @@ def _size(count: int) -> str:
 
 
 def _why(error: HttpResponseError, what: str) -> str:
-    known = error.error
-    if error.status_code == 403:
+    if error.status_code == 403 and _code(error) != NO_ROLE_YET:
         return f"this login may not {what}; the role Contributor on the Batch account allows that"
-    if known is not None and getattr(known, "code", None):
-        return f"Azure refused to {what}: {known.code}: {known.message}"
+    if _code(error):
+        return f"Azure refused to {what}: {_code(error)}: {getattr(error.error, 'message', '')}"
     return f"Azure refused to {what}: {str(error.message or error).strip().splitlines()[0][:500]}"
+
+
+def _code(error: HttpResponseError) -> str:
+    return str(getattr(error.error, "code", None) or "")

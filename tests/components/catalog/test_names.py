@@ -29,7 +29,7 @@ GROUP = "Microsoft.ContainerInstance/containerGroups"
         ("Microsoft.App/jobs", "train-t4"),
         ("Microsoft.App/managedEnvironments", "Jobs-" + "a" * 55),
         (names.VOLUME, "batch-output-volume"),
-        (names.DNS_LABEL, "Frontend-site1"),
+        (names.DNS_LABEL, "frontend-site1"),
         ("Microsoft.Storage/storageAccounts/blobServices/containers", "outputs-2"),
         ("Microsoft.Storage/storageAccounts/blobServices/containers", "$root"),
         ("Microsoft.Batch/batchAccounts/pools", "Train_a100-7f3a"),
@@ -87,6 +87,8 @@ def test_a_name_that_azure_takes_is_no_problem(arm_type: str, name: str) -> None
         (names.VOLUME, "output--volume", "no two in a row"),
         (names.DNS_LABEL, "site", "5 to 63 characters"),
         (names.DNS_LABEL, "my_site", "letters a to z, digits and hyphens"),
+        (names.DNS_LABEL, "Front-end", "lowercase"),
+        (names.DNS_LABEL, "1-front-end", "a letter first"),
     ],
 )
 def test_a_name_that_azure_refuses_is_one_problem(arm_type: str, name: str, allowed: str) -> None:

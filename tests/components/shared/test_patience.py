@@ -41,6 +41,9 @@ def test_what_azure_takes_a_while_later_is_known(error: str) -> None:
         "",
         'Code="OperationNotAllowed" Message="It results in exceeding approved Total Cores quota"',
         'Code="InvalidParameterValueInContainerTemplate" Message="MANIFEST_UNKNOWN: manifest tagged by 1 is not found"',
+        NO_PULL.replace("r.azurecr.io/vector_add", "docker.io/nobody/nothing"),
+        'Code="InvalidParameterValueInContainerTemplate" Message="Field \'template.containers.main.image\' is invalid with: '
+        '\'Invalid value: \\"docker.io/nobody/nothing:1\\": UNAUTHORIZED: authentication required" Details="<name>.azurecr.io"',
         'Code="Conflict" Message="The name is taken"',
         'Code="RoleAssignmentExists" Message="The role assignment already exists."',
     ],

@@ -1,0 +1,16 @@
+"""Every happy case of a container group or a foundation comes up at the first try in rough weather, and then stays as it is."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import happy_cases
+from tests.support.embedded import EmbeddedAzure
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.mark.parametrize("name", happy_cases.names("containers"))
+def test_a_happy_case_comes_up_at_the_first_try(name: str, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+    with happy_cases.up(name, azure, engine_bin, tmp_path) as stack:
+        assert stack.steps() == []

@@ -1,0 +1,180 @@
+"""The happy cases of tests/components/cases on an embedded Azure: each with what it finds there, up at the first try.
+
+A case is taken as it stands, but for what only a machine of its own could have: the subscription, the repository that images are
+built from, images that the embedded Azure doesn't have, and devices. It is judged by what Azure had on the day of the cases.
+"""
+
+import json
+import re
+import subprocess
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from azure_gpu.formats import image_reference
+from localazure.kinds import public_images
+from localazure.kinds.registry_builds import LOGIN_SUFFIX
+from tests.components.settings_of import TODAY
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.kubernetes import needed
+from tests.support.ml_resources import upload
+from tests.support.stack import ProgramStack
+from tests.support.surroundings import there
+
+CASES = CHECKOUT / "tests" / "components" / "cases"
+_CONTAINERS = ("container_groups", "jobs", "edges")  # sections whose images are of containers
+_OF_AZURE = ".azurecr.io"
+_RUNS = "2019-06-01-preview"
+_ANY_IMAGE = "docker.io/library/python:3.11"
+
+
+# Each in a file of its own, tests/stack/test_happy_cases_of_<family>.py, so that workers share them.
+FAMILIES = {
+    "batch": ("pool",),
+    "clusters": ("cluster",),
+    "containers": ("container_group", "foundation"),
+    "edges": ("edge",),
+    "jobs_and_machines": ("job", "vm"),
+    "machine_learning": ("ml_endpoint", "ml_workspace"),
+}
+# Cases that can't come up, and why.
+NOT_UP = {
+    "ml_endpoint.happy.blue_and_green": "its endpoint on a cluster needs GPUs, which nothing on it serves (on_cluster: false)",
+}
+
+
+def names(family: str) -> list[str]:
+    found = (path for path in CASES.glob("*.happy.*.yaml") if path.name.split(".")[0] in FAMILIES[family])
+    return sorted(path.stem for path in found if path.stem not in NOT_UP)
+
+
+@contextmanager
+def up(
+    name: str, azure: EmbeddedAzure, engine_bin: Path, folder: Path, *, device: str = "", saved_model: Path | None = None
+) -> Iterator[ProgramStack]:
+    """The stack of a case, after one `up` that went well: two where something is uploaded to what the first has made.
+
+    `folder`: an empty one. `device`: the kubeconfig of the cluster that edges are. `saved_model`: the folder of every model.
+    """
+    case = yaml.safe_load((CASES / f"{name}.yaml").read_text())
+    with there(azure, on(azure, case["says"]), case.get("azure_answers", {})) as says:
+        _build(azure, says)
+        if device:
+            _connect(says, name, device, folder)
+        first = without_uploads(says)
+        stack = ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", first, engine_bin=engine_bin)
+        try:
+            stack.create()
+            stack.update()
+            if first != says:
+                _push_packages(stack, says, folder)
+                _upload_models(stack, says, saved_model)
+                stack.configure(says)
+                stack.update()
+            yield stack
+        finally:
+            stack.end()
+
+
+def on(azure: EmbeddedAzure, says: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case says, with what is named by an address of the embedded Azure's."""
+    text = re.sub(r"/subscriptions/[^/]+/", f"/subscriptions/{SUBSCRIPTION}/", json.dumps(says))
+    found = {"team": "vision", "location": "westeurope", "as_of": TODAY, **json.loads(text)}
+    if "image_source" in found:
+        found["image_source"] = f"{azure.url}/checkout.git#HEAD"
+    checkout = {"repository": f"{azure.url}/checkout.git", "revision": "HEAD"}
+    return {
+        key: _of_containers(value, checkout) if key in _CONTAINERS else value for key, value in found.items() if ":" not in key
+    }
+
+
+def _of_containers(value: Any, checkout: dict[str, str]) -> Any:
+    """With images and a repository that the embedded Azure has."""
+    if not isinstance(value, dict):
+        return value
+    found = {key: _pulled(each) if key == "image" else _of_containers(each, checkout) for key, each in value.items()}
+    return {**found, **checkout} if "repository" in found else found
+
+
+def _pulled(image: str) -> str:
+    """Another image in place of one of the internet that the embedded Azure doesn't have."""
+    reference = image_reference.parse(image)
+    assert reference is not None
+    if reference.registry.endswith(_OF_AZURE):
+        return image.replace(_OF_AZURE, LOGIN_SUFFIX)
+    return image if public_images.is_public(reference) else _ANY_IMAGE
+
+
+def without_uploads(says: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a stack that is up before packages and models can be uploaded to it: Azure refuses what isn't there yet."""
+    first = deepcopy(dict(says))
+    if any("packages" in pool for pool in first.get("pools", {}).values()):
+        del first["pools"]
+        for application in first["batch_account"]["applications"].values():
+            application.pop("default_version", None)
+    if "models" in first.get("ml_workspace", {}):
+        del first["ml_workspace"]["models"], first["ml_endpoints"]
+    return first
+
+
+def _connect(says: dict[str, Any], name: str, device: str, folder: Path) -> None:
+    """Connects every edge to the device, each in a namespace of its own there: its administrator makes it, or the stack does."""
+    kubeconfig = yaml.safe_load(device)
+    [context] = kubeconfig["contexts"]
+    kubeconfig["contexts"] = [{**context, "name": each} for each in ("first", "second")]
+    kubeconfig["current-context"] = "first"
+    file = folder / "kubeconfig"
+    file.write_text(yaml.safe_dump(kubeconfig))
+    for edge, said in says["edges"].items():
+        said |= {"namespace": f"{name.rsplit('.', 1)[1]}-{edge}".replace("_", "-")}
+        said |= {"kubeconfig": file.read_text()} if "kubeconfig" in said else {"kubeconfig_file": str(file)}
+        if not said.get("create_namespace"):
+            made = ["kubectl", "--kubeconfig", str(file), "create", "namespace", said["namespace"]]
+            subprocess.run([str(needed() / made[0]), *made[1:]], check=True, capture_output=True)
+
+
+def _build(azure: EmbeddedAzure, says: Mapping[str, Any]) -> None:
+    """The images of a registry that is there."""
+    registry = says.get("foundation", {}).get("registry")
+    for group in says.get("container_groups", {}).values() if isinstance(registry, dict) else ():
+        server, _, image = group["image"].partition("/")
+        if server.endswith(LOGIN_SUFFIX):
+            request = {
+                "type": "DockerBuildRequest",
+                "dockerFilePath": "Dockerfile",
+                "imageNames": [image],
+                "isPushEnabled": True,
+                "platform": {"os": "Linux", "architecture": "amd64"},
+                "arguments": [],
+                "sourceLocation": f"{azure.url}/checkout.git#HEAD:workloads/vector_add",
+            }
+            run = azure.post(f"{registry['existing']}/scheduleRun", _RUNS, request).json()["properties"]["runId"]
+            until(lambda: _state(azure, f"{registry['existing']}/runs/{run}") == "Succeeded", f"{image} is built")  # noqa: B023
+
+
+def _state(azure: EmbeddedAzure, run: str) -> str:
+    return azure.get(run, _RUNS).json()["properties"]["status"]
+
+
+def _push_packages(stack: ProgramStack, says: Mapping[str, Any], folder: Path) -> None:
+    (folder / "file").write_text("of a package")
+    for application, version in sorted(
+        {pair for pool in says.get("pools", {}).values() for pair in pool.get("packages", {}).items()}
+    ):
+        named = ("--application", application, "--version", version)
+        done = stack.operations("package", "push", str(folder / "file"), *named)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _upload_models(stack: ProgramStack, says: Mapping[str, Any], saved_model: Path | None) -> None:
+    for model in says.get("ml_workspace", {}).get("models", {}).values():
+        assert saved_model is not None
+        account = stack.outputs()["storage"].rsplit("/", 1)[-1]
+        for file in (each for each in saved_model.rglob("*") if each.is_file()):
+            blob = f"{model['path']}/{file.relative_to(saved_model).as_posix()}"
+            upload(stack.azure, account, "models", blob, file.read_bytes())
