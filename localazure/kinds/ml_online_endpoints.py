@@ -152,10 +152,11 @@ def _check_new(change: Change) -> None:
 
 
 def _check_unchanged(previous: Resource, body: Body) -> None:
+    """The way to sign on may change: MicrosoftDocs/azure-ai-docs, how-to-authenticate-online-endpoint.md (2026-11). That the
+    compute may not is assumed."""
     before, after = previous.properties, body["properties"]
-    for name in ("authMode", "compute"):
-        if str(before.get(name) or "").lower() != str(after.get(name) or "").lower():
-            raise refusals.invalid(f"'{name}' of an online endpoint can't change once it is created.", f"properties.{name}")
+    if str(before.get("compute") or "").lower() != str(after.get("compute") or "").lower():
+        raise refusals.invalid("'compute' of an online endpoint can't change once it is created.", "properties.compute")
 
 
 def _check_traffic(change: Change, kind: str) -> None:

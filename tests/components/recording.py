@@ -70,10 +70,6 @@ current-context: theirs
 DEPLOYER = "99999999-8888-7777-6666-555555555555"
 KEYS: dict[str, Any] = {
     "azure-native:authorization:getClientConfig": {"objectId": DEPLOYER, "clientId": "", "subscriptionId": "", "tenantId": ""},
-    "azure-native:machinelearningservices:getOnlineEndpoint": {
-        "id": "/id-of/endpoint",
-        "properties": {"scoringUri": "https://digits.example/score", "authMode": "AADToken", "traffic": {}, "mirrorTraffic": {}},
-    },
     "azure-native:containerservice:getManagedCluster": lambda args: {
         "oidcIssuerProfile": {"enabled": True, "issuerURL": f"https://issuer.example/{args['resourceName']}/"},
         "identityProfile": {"kubeletidentity": {"objectId": f"kubelet-of-{args['resourceName']}"}},

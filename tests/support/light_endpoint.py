@@ -100,6 +100,25 @@ class Endpoint:
         """What ARM shows of it."""
         return self.azure.get(self.id, "2025-12-01").json()
 
+    def change(self, changed: dict[str, dict[str, Any]]) -> None:
+        """Changes it past the stack, as the portal does: all that it shows is sent again, with what `changed` says."""
+        shown = self.shown()
+        kept = ("authMode", "publicNetworkAccess", "traffic", "mirrorTraffic", "description")
+        whole: dict[str, Any] = {
+            "location": shown["location"],
+            "tags": {**shown["tags"], **changed.get("tags", {})},
+            "identity": {
+                "type": "UserAssigned",
+                "userAssignedIdentities": {key: {} for key in shown["identity"]["userAssignedIdentities"]},
+            },
+            "properties": {
+                **{key: value for key, value in shown["properties"].items() if key in kept},
+                **changed.get("properties", {}),
+            },
+        }
+        done = self.azure.finished(self.azure.put(self.id, whole, "2025-12-01"))
+        assert done.get("status", "Succeeded") == "Succeeded", done
+
     def deployments(self) -> list[str]:
         return sorted(each["name"] for each in self.azure.get(f"{self.id}/deployments", "2025-12-01").json()["value"])
 

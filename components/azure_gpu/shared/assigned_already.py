@@ -12,14 +12,12 @@ import pulumi
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.shared import arm_reads
+from azure_gpu.shared import arm_reads, own_state
 from azure_gpu.shared.arm_reads import UnreadableError
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.role_of_identity import name_of
 
 API_VERSION = "2022-04-01"
-# What StackReference calls, and a sibling of it (pulumi/pulumi, pkg/resource/deploy/builtins.go).
-_OUTPUTS, _RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
 
 
 def by_somebody_else(role: str, scope: ArmId, principal_id: str, asked_by: AskedBy, own: str, *, of_stack_file: bool) -> bool:
@@ -52,19 +50,9 @@ def _grants(assignment: Mapping[str, Any], role: str) -> bool:
 
 
 def _in_state(*, of_stack_file: bool) -> frozenset[str] | None:
-    """The names of the role assignments in the state of the stack; None where they can't be read.
-
-    A stack that has never been up has no state, of which the engine can't list the resources. It has no outputs either, which
-    tells it where the program is a stack file's; somebody's own program may have none at any time.
-    """
-    stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
-    try:
-        outputs = cast(Mapping[str, Any], pulumi.runtime.invoke(_OUTPUTS, {"name": stack}).value)
-        if not outputs.get("outputs"):
-            return frozenset[str]() if of_stack_file else None
-        found = cast(Mapping[str, Any], pulumi.runtime.invoke(_RESOURCES, {"stackName": stack}).value)["outputs"]
-        of_kind = [each["outputs"] for each in found.values() if each["type"] == azure_types.ROLE_ASSIGNMENT.token]
-        return frozenset(str(each["name"]).lower() for each in of_kind)
-    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
-        pulumi.log.debug(f"the state of stack {stack} can't be read: {error}")
+    """The names of the role assignments in the state of the stack; None where they can't be read."""
+    found = own_state.resources(of_stack_file=of_stack_file)
+    if found is None:
         return None
+    of_kind = [each["outputs"] for each in found.values() if each["type"] == azure_types.ROLE_ASSIGNMENT.token]
+    return frozenset(str(each["name"]).lower() for each in of_kind if "name" in each)

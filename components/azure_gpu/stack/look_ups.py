@@ -6,7 +6,7 @@ be known.
 Components that are used without a plan call the same functions themselves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from azure_gpu.aks import existing as cluster_existing
@@ -22,6 +22,8 @@ from azure_gpu.edge.spec import EdgeSharingSpec
 from azure_gpu.foundation import existing as foundation_existing
 from azure_gpu.foundation.existing import Found
 from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.ml.endpoint import shown as endpoint_shown
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace import existing as workspace_existing
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.stack import keep
@@ -38,6 +40,7 @@ class LookUps:
     cluster: Callable[[GpuClusterSpec], tuple[ClusterFacts, list[Problem]]]
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # a cluster that doesn't answer
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
+    endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]
     kept: Callable[[Sequence[KeptPart], str, str], tuple[list[KeptPart], list[Problem]]]  # with project and stack
 
 
@@ -48,6 +51,7 @@ BY_PROVIDER = LookUps(
     cluster=cluster_existing.look_up,
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
+    endpoints=endpoint_shown.look_up,
     kept=keep.look_up,
 )
 # For a plan without Azure: what exists is taken to be as the settings expect it.
@@ -58,5 +62,6 @@ ASSUMED = LookUps(
     cluster=lambda _: (ClusterFacts(), []),
     edge=lambda _: [],
     workspace=lambda spec: (spec, []),
+    endpoints=lambda specs: (dict(specs), []),
     kept=lambda parts, _project, _stack: (list(parts), []),
 )

@@ -273,4 +273,6 @@ class _Planner:
             specs[name] = spec
             missing = endpoint_rules.surroundings_problems(spec, identity=foundation.identity is not None)
             self.add([*problems, *missing])
-        return specs
+        found, problems = self._look_ups.endpoints(specs)
+        self.add(problems)
+        return found

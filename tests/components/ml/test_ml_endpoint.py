@@ -9,7 +9,6 @@ import pytest
 
 from azure_gpu.ml.endpoint.args import MlEndpointWiring
 from azure_gpu.ml.endpoint.endpoint import LEFT_TO_TEMPLATE, MlEndpoint
-from azure_gpu.ml.endpoint.traffic import kept
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
 from tests.components.ml.ml_endpoints import (
@@ -64,13 +63,14 @@ def test_the_endpoint_is_sent_without_traffic_and_left_alone_afterwards() -> Non
     assert endpoint.inputs["identity"] == {"type": "UserAssigned", "userAssignedIdentities": ["/identity/of/the/stack"]}
 
 
-def test_another_way_to_sign_on_another_identity_and_another_compute_make_a_new_endpoint() -> None:
+def test_another_identity_and_another_compute_make_a_new_endpoint() -> None:
     def trigger(**changed: Any) -> Any:
         return declared(**{**TWO, **changed}).one(ENDPOINT).replacement_trigger
 
     usual = trigger()
     assert trigger(tags={"a": "b"}, description="other", network="public", traffic={"green": 100}) == usual
-    assert len({json.dumps(each) for each in (usual, trigger(auth="key"), trigger(identity="system"))}) == 3
+    on_kubernetes = declared(**ON_KUBERNETES).one(ENDPOINT).replacement_trigger
+    assert len({json.dumps(each) for each in (usual, trigger(identity="system"), on_kubernetes)}) == 3
 
 
 def test_deployments_come_one_after_another_and_traffic_after_all_of_them() -> None:
@@ -252,9 +252,3 @@ def test_a_deployment_reaches_out_as_is_asked(egress: str, expected: str) -> Non
     recorded = declared(deployments={"blue": {**BLUE, "egress": egress}}, expires_after=END)
     properties = named(recorded, "digits-deployment-blue").inputs["properties"]
     assert properties.get("egressPublicNetworkAccess", "Enabled") == expected
-
-
-def test_a_description_that_is_no_longer_declared_is_not_kept() -> None:
-    shown = {"properties": {"authMode": "Key", "publicNetworkAccess": "Enabled", "description": "old"}}
-    body = {"properties": {"authMode": "Key", "publicNetworkAccess": "Disabled"}, "tags": {}}
-    assert kept(shown, body, {}, {})["properties"] == {"authMode": "Key", "publicNetworkAccess": "Disabled"}

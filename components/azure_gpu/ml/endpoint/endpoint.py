@@ -12,20 +12,19 @@ from __future__ import annotations
 from typing import Any, Unpack, overload
 
 import pulumi
-from pulumi.runtime.resource import register_resource_outputs
 from pulumi_azure_native import machinelearningservices as ml, monitor, resources
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation import common
-from azure_gpu.ml.endpoint import inputs
+from azure_gpu.ml.endpoint import inputs, shown as endpoint_shown
 from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs, MlEndpointWiring
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.ml.endpoint.resolve import resolve
 from azure_gpu.ml.endpoint.rules import surroundings_problems
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
-from azure_gpu.ml.endpoint.traffic import LOOKUP, OUTPUTS, kept, scoring_uri_of, template
+from azure_gpu.ml.endpoint.traffic import DRIFT_PATH, template
 from azure_gpu.ml.workspace.existing import of_id
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared import log_settings, overrides, patience, program, renewal, role_of_identity
@@ -36,8 +35,8 @@ from azure_gpu.shared.wired import Wired, together
 __all__ = ["REPLACING", "MlEndpoint"]
 
 # The identity can't be changed afterwards: Microsoft Learn, machine-learning/
-# how-to-access-resources-from-endpoints-managed-identities. That the way to sign on and the compute can't either is assumed.
-REPLACING = ["identity", "properties.authMode", "properties.compute"]
+# how-to-access-resources-from-endpoints-managed-identities. That the compute can't either is assumed.
+REPLACING = ["identity", "properties.compute"]
 # All that can be changed afterwards is the template's to change: see `ml.endpoint.traffic`.
 LEFT_TO_TEMPLATE = ["identity", "properties", "tags"]
 # Microsoft Learn, machine-learning/how-to-monitor-online-endpoints.
@@ -87,7 +86,7 @@ class MlEndpoint(pulumi.ComponentResource):
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(name, wired)
-        super().__init__("azuregpu:index:MlEndpoint", name, None, opts)
+        super().__init__(endpoint_shown.COMPONENT, name, None, opts)
         wiring = wired.args
         workspace = wiring.get("ml_workspace")
         assert workspace is not None  # else it was refused
@@ -101,22 +100,25 @@ class MlEndpoint(pulumi.ComponentResource):
         self._system_assigned = identity_of(spec, stack_has_one="identity_id" in wiring) is EndpointIdentity.SYSTEM
         self._provider = workspace.get("provider")  # None: its own
         self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
+        self._made_anew = endpoint_shown.is_another(
+            spec.shown, spec, system_assigned=self._system_assigned, identity_name=wiring.get("identity_name", "")
+        )
+        created = "" if self._made_anew else spec.auth_mode_at_creation
+        self._auth_mode_at_creation = created or spec.auth_mode
         self._again = patience.hooks(self)
         self._renewed = self._renewal()
         body = self._body()
         endpoint = self._endpoint(body)
         before: list[pulumi.Resource] = self._roles(endpoint)
         deployed = self._deployments(endpoint, before)
-        traffic = self._traffic(endpoint, body, deployed)
+        self._traffic(endpoint, body, deployed)
         if spec.logs:
             log_settings.declare(name, endpoint.id, wiring.get("logs"), LOG_CATEGORIES, self._child)
 
-        shown = self._shown(endpoint, traffic)
-        self._keep(endpoint, shown, body)
         self.endpoint_id = endpoint.id
         self.endpoint_name = endpoint.name
         self.principal_id = endpoint.identity.apply(lambda found: _member(found, "principal_id"))
-        self.scoring_uri = shown.apply(scoring_uri_of)
+        self.scoring_uri = endpoint.properties.apply(lambda found: _member(found, "scoring_uri"))
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
@@ -130,6 +132,7 @@ class MlEndpoint(pulumi.ComponentResource):
                 "expires_at": self.expires_at,
                 "hourly_cost": self.hourly_cost,
                 "idle_cost": self.idle_cost,
+                endpoint_shown.AT_CREATION: self._auth_mode_at_creation,
             }
         )
 
@@ -181,7 +184,8 @@ class MlEndpoint(pulumi.ComponentResource):
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
-                ignore_changes=LEFT_TO_TEMPLATE,
+                # A new one is created as it is declared, and not as a refresh has found the old one.
+                ignore_changes=None if self._made_anew else LEFT_TO_TEMPLATE,
                 replacement_trigger=self._renewed.trigger,
                 # Its name is fixed, and one in the region, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
@@ -192,9 +196,10 @@ class MlEndpoint(pulumi.ComponentResource):
         )
 
     def _renewal(self) -> Renewal:
-        """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name."""
+        """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name. How it was
+        signed on to at first is part of it in every state, and stays what it was."""
         whose = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
-        reason = [self._spec.auth_mode, self._spec.compute, whose]
+        reason = [self._auth_mode_at_creation, self._spec.compute, whose]
         in_program = self._spec.context.component is not None
         return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=in_program)
 
@@ -284,11 +289,10 @@ class MlEndpoint(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _traffic(
-        self, endpoint: ml.OnlineEndpoint, body: dict[str, Any], declared: list[ml.OnlineDeployment]
-    ) -> resources.Deployment:
+    def _traffic(self, endpoint: ml.OnlineEndpoint, body: dict[str, Any], declared: list[ml.OnlineDeployment]) -> None:
         spec = self._spec
-        return resources.Deployment(
+        drift = endpoint_shown.drift(spec.shown, body, spec.traffic, spec.mirror)
+        resources.Deployment(
             f"{self._name}-traffic",
             deployment_name=f"{spec.name}-traffic",
             resource_group_name=self._workspace["resource_group_name"],
@@ -300,27 +304,20 @@ class MlEndpoint(pulumi.ComponentResource):
                     traffic=spec.traffic,
                     mirror=spec.mirror,
                     created_at=endpoint.system_data.apply(lambda found: _member(found, "created_at")),
+                    drift=drift,
                 ),
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=declared, provider=self._provider, hooks=self._again),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=declared,
+                # What was repaired before is no reason to run again.
+                ignore_changes=None if drift else [DRIFT_PATH],
+                # Its name is fixed, for `pulumi up --replace`.
+                delete_before_replace=True,
+                provider=self._provider,
+                hooks=self._again,
+            ),
         )
-
-    def _shown(self, endpoint: ml.OnlineEndpoint, traffic: resources.Deployment) -> pulumi.Output[dict[str, Any]]:
-        """The endpoint as Azure shows it once it has its traffic, by the names of ARM."""
-        where = {
-            "endpointName": endpoint.name,
-            "workspaceName": self._workspace["name"],
-            "resourceGroupName": self._workspace["resource_group_name"],
-        }
-        return pulumi.runtime.invoke_output(
-            LOOKUP, where, pulumi.InvokeOutputOptions(parent=self, provider=self._provider, depends_on=[traffic])
-        )
-
-    def _keep(self, endpoint: ml.OnlineEndpoint, shown: pulumi.Output[dict[str, Any]], body: dict[str, Any]) -> None:
-        """Tells the engine what the endpoint is now, which isn't what it was when it was created: see `ml.endpoint.traffic`."""
-        now = pulumi.Output.all(shown, body).apply(lambda both: kept(both[0], both[1], self._spec.traffic, self._spec.mirror))
-        outputs = {name: now.apply(lambda found, name=name: found.get(name)) for name in OUTPUTS}
-        register_resource_outputs(endpoint, outputs)  # what components tell of themselves; the engine takes it of any resource
 
     def _announce(self) -> None:
         """What it costs to have the endpoint at all. In a preview alone, as an update shows its preview first."""
@@ -355,7 +352,9 @@ def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, args.get("ml_workspace"))
     wired.refuse([*stack_problems, *problems, *_missing(spec, args)])
-    return spec
+    found, problems = endpoint_shown.look_up({name: spec}, wired.asked_by, of_stack_file=False)
+    wired.refuse(problems)
+    return found[name]
 
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:

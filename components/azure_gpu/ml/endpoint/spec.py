@@ -14,6 +14,20 @@ AUTH_MODES = {Auth.ENTRA: "AADToken", Auth.KEY: "Key", Auth.AML_TOKEN: "AMLToken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An endpoint as Azure shows it."""
+
+    traffic: dict[str, int]  # without shares of 0
+    mirror: dict[str, int]
+    tags: dict[str, str]
+    properties: dict[str, str]  # authMode, publicNetworkAccess and description, where they are set
+    compute: str  # the name of a Kubernetes compute; empty: managed
+    identity_type: str
+    identities: tuple[str, ...]  # names of those that are assigned to it
+    changed_at: str  # RFC 3339
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MlEndpointSpec:
     """What is declared. Wired values stay in the arguments."""
 
@@ -37,6 +51,8 @@ class MlEndpointSpec:
     cost: HourlyCost  # with all the instances that there can be; nothing on Kubernetes, whose nodes cost
     idle: HourlyCost  # with those that stay while nobody asks
     uses: tuple[SizeUse, ...]  # of managed deployments, with the most instances
+    shown: Shown | None = None  # None: the stack has none yet, or it can't be read
+    auth_mode_at_creation: str = ""  # of the endpoint that the stack has, as Azure spells it; empty: it has none
 
     @property
     def managed(self) -> bool:

@@ -18,6 +18,8 @@ from azure_gpu.shared import arm_templates
 
 API_VERSION = "2025-12-01"  # as pulumi-azure-native 3.29 sends the endpoint itself
 HASH_LENGTH = 16
+DRIFT = "drift"  # in the template's metadata
+DRIFT_PATH = f"properties.template.metadata.{DRIFT}"
 
 
 def template(
@@ -27,10 +29,11 @@ def template(
     traffic: Mapping[str, int],
     mirror: Mapping[str, int],
     created_at: pulumi.Input[str],
+    drift: str,
 ) -> dict[str, Any]:
     """`name`: the workspace's and the endpoint's, with a slash between. `body`: location, tags, identity and properties of the
     endpoint, without traffic; ids in it may be outputs. `created_at`: of the endpoint that is there, so that the template runs
-    again for another one of the same name."""
+    again for another one of the same name. `drift`: how Azure's differs from what is declared, so that it runs again for that."""
     shares = {"traffic": dict(traffic), **({"mirrorTraffic": dict(mirror)} if mirror else {})}
     hashed = pulumi.Output.all(dict(body), created_at).apply(lambda both: digest(both[0], both[1]))
     endpoint = {
@@ -39,42 +42,9 @@ def template(
         "name": name,
         **arm_templates.literal({**body, "properties": {**body["properties"], **shares}}),
     }
-    return arm_templates.template([endpoint], {"endpoint": hashed})
+    return arm_templates.template([endpoint], {"endpoint": hashed, DRIFT: drift})
 
 
 def digest(body: Mapping[str, Any], created_at: str) -> str:
     """The same for the same endpoint and the same arguments, whatever its traffic."""
     return hashlib.sha256(json.dumps([body, created_at], sort_keys=True).encode()).hexdigest()[:HASH_LENGTH]
-
-
-LOOKUP = "azure-native:machinelearningservices:getOnlineEndpoint"
-
-
-# All that Azure shows of one, as the provider keeps it.
-OUTPUTS = ("azureApiVersion", "id", "identity", "kind", "location", "name", "properties", "sku", "systemData", "tags", "type")
-
-
-def kept(
-    shown: Mapping[str, Any], body: Mapping[str, Any], traffic: Mapping[str, int], mirror: Mapping[str, int]
-) -> dict[str, Any]:
-    """`shown`: by the names of ARM. `body`: location, tags, identity and properties as they were declared."""
-    found: dict[str, Any] = dict(shown.get("properties") or {})
-    for name, declared in (("traffic", traffic), ("mirrorTraffic", mirror)):
-        if _without_nothing(found.get(name) or {}) != _without_nothing(declared):
-            found[name] = dict(declared)
-    declared_properties: Mapping[str, Any] = body["properties"]
-    for name in ("authMode", "publicNetworkAccess", "description"):
-        if (found.get(name) or None) != declared_properties.get(name):
-            found[name] = declared_properties.get(name)
-    return {**shown, "properties": {name: value for name, value in found.items() if value is not None}, "tags": body["tags"]}
-
-
-def scoring_uri_of(shown: Mapping[str, Any]) -> str:
-    """Where requests go; empty where Azure doesn't say."""
-    properties: Mapping[str, Any] = shown.get("properties") or {}
-    return str(properties.get("scoringUri") or "")
-
-
-def _without_nothing(shares: Mapping[str, Any]) -> dict[str, int]:
-    """A share of 0 is as good as none."""
-    return {name: int(share) for name, share in shares.items() if share}

@@ -1,0 +1,129 @@
+"""What Azure shows of an endpoint that the stack has already, and how that differs from what is declared.
+
+In: endpoints as they are declared. Out: the same with what was read. The state knows an endpoint as it was created, because
+every later change of it is made by a template, which Pulumi doesn't compare with Azure: so what somebody else has changed is
+found here, and the template is sent again. One plain look-up for each endpoint; a stack that has none yet reads nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pulumi_azure_native import machinelearningservices as ml
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec, Shown
+from azure_gpu.shared import existing, own_state
+from azure_gpu.shared.look_up import OF_STACK, AskedBy
+from azure_gpu.shared.own_state import OwnResource
+
+COMPONENT = "azuregpu:index:MlEndpoint"
+AT_CREATION = "auth_mode_at_creation"  # the component's output
+_COMPARED = ("authMode", "publicNetworkAccess", "description")
+
+
+def look_up(
+    specs: Mapping[str, MlEndpointSpec], asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
+) -> tuple[dict[str, MlEndpointSpec], list[Problem]]:
+    """The specs of endpoints by the names of their components, with what Azure shows of them."""
+    state = own_state.resources(of_stack_file=of_stack_file) if specs else None
+    found: dict[str, MlEndpointSpec] = {}
+    problems: list[Problem] = []
+    for name, spec in specs.items():
+        known = own_state.named(state or {}, COMPONENT, name)
+        id_ = arm_ids.parse(str(known.get("endpoint_id") or ""))
+        if id_ is None:
+            found[name] = spec
+            continue
+        shown, more = existing.find(
+            lambda opts, id_=id_: _read(id_, opts),
+            azure_types.ML_ONLINE_ENDPOINT,
+            id_.name,
+            spec.path,
+            AskedBy(opts=asked_by.at(id_, spec.context.subscription_id)),
+        )
+        problems += more
+        found[name] = replace(spec, shown=shown, auth_mode_at_creation=_at_creation(name, known, state or {}))
+    return found, problems
+
+
+def _read(endpoint: ArmId, opts: Any) -> Shown:
+    answer = ml.get_online_endpoint(
+        endpoint_name=endpoint.name,
+        workspace_name=endpoint.scope.rsplit("/", 1)[-1],
+        resource_group_name=endpoint.resource_group,
+        opts=opts,
+    )
+    properties, identity = answer.properties, answer.identity
+    said = {
+        "authMode": properties.auth_mode,
+        "publicNetworkAccess": properties.public_network_access,
+        "description": properties.description,
+    }
+    return Shown(
+        traffic=_without_nothing(properties.traffic),
+        mirror=_without_nothing(properties.mirror_traffic),
+        tags=dict(answer.tags or {}),
+        properties={name: value for name, value in said.items() if value},
+        compute=(properties.compute or "").rsplit("/", 1)[-1],
+        identity_type=(identity.type if identity else "") or "",
+        identities=tuple(id_.rsplit("/", 1)[-1] for id_ in (identity.user_assigned_identities if identity else None) or {}),
+        changed_at=answer.system_data.last_modified_at or "",
+    )
+
+
+def _at_creation(name: str, component: Mapping[str, Any], state: Mapping[str, OwnResource]) -> str:
+    """How the endpoint was signed on to when it was created. States before this output have it at the endpoint, which was made
+    anew for another way."""
+    if component.get(AT_CREATION):
+        return str(component[AT_CREATION])
+    endpoint = own_state.named(state, azure_types.ML_ONLINE_ENDPOINT.token, f"{name}-endpoint")
+    properties: Mapping[str, Any] = endpoint.get("properties") or {}
+    return str(properties.get("authMode") or "")
+
+
+def drift(shown: Shown | None, body: Mapping[str, Any], traffic: Mapping[str, int], mirror: Mapping[str, int]) -> str:
+    """What differs, for people, with the instant of the change; empty where nothing does. `body`: location, tags, identity and
+    properties as they are declared, of which values that are known only while resources are created aren't compared. Tags and
+    properties that nothing declares are somebody's own, such as a policy's, and differ from nothing."""
+    if shown is None:
+        return ""
+    found: list[str] = []
+    for name, is_there, wanted in (("traffic", shown.traffic, traffic), ("mirrorTraffic", shown.mirror, mirror)):
+        if is_there != _without_nothing(wanted):
+            found.append(f"{name} is {_text(is_there)}")
+    declared: Mapping[str, Any] = body["properties"]
+    for name in _COMPARED:
+        if _differs(declared.get(name), shown.properties.get(name)):
+            found.append(f"{name} is {shown.properties.get(name) or 'not set'}")
+    for name, value in sorted(body["tags"].items()):
+        if _differs(value, shown.tags.get(name)):
+            found.append(f"tag {name} is {shown.tags.get(name, 'not set')}")
+    return f"{'; '.join(found)} (since {shown.changed_at})" if found else ""
+
+
+def is_another(shown: Shown | None, spec: MlEndpointSpec, *, system_assigned: bool, identity_name: str) -> bool:
+    """Whether what is there has to be made anew: its compute or its identity is another. `identity_name`: of the stack's, with or
+    without its resource group; one whose name isn't known is taken for the same."""
+    if shown is None:
+        return False
+    if shown.compute.lower() != spec.compute.lower():
+        return True
+    if system_assigned or not identity_name:
+        return system_assigned and "systemassigned" not in shown.identity_type.lower()
+    return identity_name.rsplit("/", 1)[-1].lower() not in {each.lower() for each in shown.identities}
+
+
+def _differs(declared: Any, shown: str | None) -> bool:
+    return isinstance(declared, str) and declared.lower() != (shown or "").lower()
+
+
+def _without_nothing(shares: Mapping[str, Any] | None) -> dict[str, int]:
+    """A share of 0 is as good as none."""
+    return {name: int(share) for name, share in (shares or {}).items() if share}
+
+
+def _text(shares: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {share}" for name, share in sorted(shares.items())) or "nothing"

@@ -1,0 +1,41 @@
+"""What the state of the stack has by now, as its last update left it: asked of the engine that runs the program."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict, cast
+
+import pulumi
+
+# What StackReference calls, and a sibling of it (pulumi/pulumi, pkg/resource/deploy/builtins.go).
+_OUTPUTS, _RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
+
+
+class OwnResource(TypedDict):
+    """A resource or a component of the stack."""
+
+    type: str
+    """Its token."""
+    outputs: Mapping[str, Any]
+    """By wire name."""
+
+
+def resources(*, of_stack_file: bool) -> Mapping[str, OwnResource] | None:
+    """By URN; None where they can't be read. `of_stack_file`: whether the program declares a stack file.
+
+    A stack that has never been up has no state, of which the engine can't list the resources. It has no outputs either, which
+    tells it where the program is a stack file's; somebody's own program may have none at any time.
+    """
+    stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    try:
+        outputs = cast(Mapping[str, Any], pulumi.runtime.invoke(_OUTPUTS, {"name": stack}).value)
+        if not outputs.get("outputs"):
+            return {} if of_stack_file else None
+        return cast(Mapping[str, Any], pulumi.runtime.invoke(_RESOURCES, {"stackName": stack}).value)["outputs"]
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
+        pulumi.log.debug(f"the state of stack {stack} can't be read: {error}")
+        return None
+
+
+def named(found: Mapping[str, OwnResource], token: str, name: str) -> Mapping[str, Any]:
+    """The outputs of the one of this type and logical name; empty where there is none."""
+    ours = (each for urn, each in found.items() if each["type"] == token and urn.rsplit("::", 1)[-1] == name)
+    return next(ours, OwnResource(type=token, outputs={}))["outputs"]

@@ -1,0 +1,159 @@
+"""What somebody else has changed on an endpoint is found by one plain look-up, and is the template's to repair."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from azure_gpu.ml.endpoint import shown as endpoint_shown
+from azure_gpu.ml.endpoint.args import MlEndpointWiring
+from azure_gpu.ml.endpoint.endpoint import LEFT_TO_TEMPLATE, MlEndpoint
+from azure_gpu.ml.endpoint.shown import drift
+from azure_gpu.ml.endpoint.spec import Shown
+from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
+from azure_gpu.shared.wired import Wired
+from tests.components.ml.ml_endpoints import (
+    DEPLOYMENT,
+    ENDPOINT,
+    ON_KUBERNETES,
+    TEMPLATE,
+    TWO,
+    WORKSPACE_ID,
+    stands_on,
+    template_of,
+)
+from tests.components.recording import Recorded, declare
+from tests.components.settings_of import args_of
+
+ID = f"{WORKSPACE_ID}/onlineEndpoints/digits"
+LOOKUP = "azure-native:machinelearningservices:getOnlineEndpoint"
+OUTPUTS, RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
+IDENTITY = "/subscriptions/s/resourceGroups/group/providers/Microsoft.ManagedIdentity/userAssignedIdentities/identity"
+SHOWN = Shown(
+    traffic={"blue": 90, "green": 10},
+    mirror={},
+    tags={"a": "b", "of-a-policy": "x"},
+    properties={"authMode": "AADToken", "publicNetworkAccess": "Enabled"},
+    compute="",
+    identity_type="UserAssigned",
+    identities=("identity",),
+    changed_at="2026-11-25T10:00:00Z",
+)
+BODY: dict[str, Any] = {"tags": {"a": "b"}, "properties": {"authMode": "AADToken", "publicNetworkAccess": "Enabled"}}
+SHARES = {"blue": 90, "green": 10, "red": 0}
+
+
+def up(of_azure: dict[str, Any] | str, component: dict[str, Any] | None = None, **changed: Any) -> Recorded:
+    """A program whose stack has the endpoint already, of which Azure shows this."""
+    state = {
+        "urn:pulumi:s::p::azuregpu:index:MlEndpoint::digits": {
+            "type": "azuregpu:index:MlEndpoint",
+            "outputs": {"endpoint_id": ID, **(component or {})},
+        },
+        "urn:pulumi:s::p::azuregpu:index:MlEndpoint$x::digits-endpoint": {
+            "type": ENDPOINT,
+            "outputs": {"properties": {"authMode": "AADToken"}},
+        },
+    }
+    answers = {LOOKUP: of_azure, OUTPUTS: {"outputs": {"a": "b"}}, RESOURCES: {"outputs": state}}
+    args = args_of(MlEndpointWiring, stands_on(), {**TWO, **changed})
+    return declare(lambda: MlEndpoint("digits", Wired(args)), lookups=answers)
+
+
+def of_azure(**properties: Any) -> dict[str, Any]:
+    """As the provider answers."""
+    tags = declare_once().one(ENDPOINT).inputs["tags"]
+    shares = {"traffic": {"blue": 90, "green": 10}, "mirrorTraffic": {}}
+    return {
+        "id": ID,
+        "name": "digits",
+        "location": "eastus",
+        "tags": tags,
+        "identity": {"type": "UserAssigned", "principalId": "", "tenantId": "", "userAssignedIdentities": {IDENTITY: {}}},
+        "properties": {"authMode": "AADToken", "publicNetworkAccess": "Enabled", **shares, **properties},
+        "systemData": {"lastModifiedAt": "2026-11-25T10:00:00Z"},
+    }
+
+
+def declare_once() -> Recorded:
+    args = args_of(MlEndpointWiring, stands_on(), TWO)
+    return declare(lambda: MlEndpoint("digits", Wired(args)))
+
+
+# what differs
+
+
+def test_nothing_differs_where_azure_shows_what_is_declared_and_more() -> None:
+    assert drift(SHOWN, BODY, SHARES, {}) == ""
+    assert drift(None, BODY, SHARES, {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"traffic": {"blue": 50, "green": 50}}, "traffic is blue 50, green 50"),
+        ({"traffic": {}}, "traffic is nothing"),
+        ({"mirror": {"green": 5}}, "mirrorTraffic is green 5"),
+        ({"tags": {"a": "c"}}, "tag a is c"),
+        ({"tags": {}}, "tag a is not set"),
+        ({"properties": {"authMode": "Key", "publicNetworkAccess": "Enabled"}}, "authMode is Key"),
+        ({"properties": {"authMode": "aadtoken", "publicNetworkAccess": "Disabled"}}, "publicNetworkAccess is Disabled"),
+    ],
+)
+def test_what_somebody_has_changed_is_named_with_its_instant(changed: dict[str, Any], said: str) -> None:
+    assert drift(replace(SHOWN, **changed), BODY, SHARES, {}) == f"{said} (since 2026-11-25T10:00:00Z)"
+
+
+# what the program declares then
+
+
+def test_the_template_is_sent_again_for_a_drift_and_for_nothing_that_was_repaired() -> None:
+    drifted = up(of_azure(traffic={"blue": 50, "green": 50}))
+    assert template_of(drifted)["metadata"]["drift"] == "traffic is blue 50, green 50 (since 2026-11-25T10:00:00Z)"
+    assert not drifted.one(TEMPLATE).ignore_changes
+    as_declared = up(of_azure())
+    assert template_of(as_declared)["metadata"]["drift"] == ""
+    assert as_declared.one(TEMPLATE).ignore_changes == [DRIFT_PATH]
+    for each in (drifted, as_declared):
+        assert each.one(TEMPLATE).delete_before_replace
+        assert each.one(ENDPOINT).ignore_changes == LEFT_TO_TEMPLATE
+
+
+def test_an_endpoint_that_is_not_there_or_can_t_be_read_is_declared_all_the_same() -> None:
+    for answer in ("Status=404 Code=ResourceNotFound", "Status=403 Code=AuthorizationFailed"):
+        recorded = up(answer)
+        assert template_of(recorded)["metadata"]["drift"] == ""
+        assert recorded.one(ENDPOINT).ignore_changes == LEFT_TO_TEMPLATE
+
+
+def test_a_stack_without_the_endpoint_looks_nothing_up() -> None:
+    args = args_of(MlEndpointWiring, stands_on(), TWO)
+    recorded = declare(lambda: MlEndpoint("digits", Wired(args)), lookups={OUTPUTS: {"outputs": {}}})
+    assert [token for token, _ in recorded.lookups] == [OUTPUTS]
+
+
+def test_the_look_up_asks_for_the_endpoint_of_the_state() -> None:
+    recorded = up(of_azure())
+    [where] = [arguments for token, arguments in recorded.lookups if token == LOOKUP]
+    assert where == {"endpointName": "digits", "workspaceName": "ws", "resourceGroupName": "group"}
+
+
+# another way to sign on
+
+
+def test_another_way_to_sign_on_makes_nothing_anew() -> None:
+    before = up(of_azure())
+    changed = up(of_azure(), auth="key")
+    later = up(of_azure(authMode="Key"), {endpoint_shown.AT_CREATION: "AADToken"}, auth="key")
+    for token in (ENDPOINT, DEPLOYMENT):
+        triggers = [each.of_type(token)[0].replacement_trigger for each in (before, changed, later)]
+        assert triggers == [["AADToken", "", "group/identity"]] * 3
+    assert template_of(changed)["resources"][0]["properties"]["authMode"] == "Key"
+    assert template_of(later)["metadata"]["drift"] == ""
+
+
+def test_what_is_made_anew_is_created_as_it_is_declared() -> None:
+    recorded = up(of_azure(authMode="Key"), {endpoint_shown.AT_CREATION: "Key"}, **{**ON_KUBERNETES, "identity": "stack"})
+    endpoint = recorded.one(ENDPOINT)
+    assert not endpoint.ignore_changes
+    assert endpoint.replacement_trigger == ["AMLToken", "onprem", "group/identity"]
