@@ -66,6 +66,11 @@ ADDED = {
             ("apps/v1:Deployment", "deployment"),
         )
     ),
+    # The Azure of these records ran no templates, so that its endpoints have no traffic; the next `up` repairs what it shows.
+    *(
+        f"update azuregpu:index:MlEndpoint$azure-native:resources:Deployment::{each}-traffic: properties.template.metadata.drift"
+        for each in ("digits", "on-cluster")
+    ),
     # Images are built by deployments; the records of runs go. Images keep their tags.
     *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
     *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in Workload),

@@ -119,6 +119,11 @@ def test_the_template_is_sent_again_for_a_drift_and_for_nothing_that_was_repaire
         assert each.one(ENDPOINT).ignore_changes == LEFT_TO_TEMPLATE
 
 
+def test_a_state_of_0_1_0_names_the_endpoint_too() -> None:
+    recorded = up(of_azure(), {"endpoint_id": "", "resource_id": ID})
+    assert LOOKUP in [token for token, _ in recorded.lookups]
+
+
 def test_an_endpoint_that_is_not_there_or_can_t_be_read_is_declared_all_the_same() -> None:
     for answer in ("Status=404 Code=ResourceNotFound", "Status=403 Code=AuthorizationFailed"):
         recorded = up(answer)

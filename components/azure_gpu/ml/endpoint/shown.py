@@ -21,6 +21,7 @@ from azure_gpu.shared.own_state import OwnResource
 
 COMPONENT = "azuregpu:index:MlEndpoint"
 AT_CREATION = "auth_mode_at_creation"  # the component's output
+_IDS = ("endpoint_id", "resource_id")  # the component's output, and its name in states of 0.1.0
 _COMPARED = ("authMode", "publicNetworkAccess", "description")
 
 
@@ -33,7 +34,7 @@ def look_up(
     problems: list[Problem] = []
     for name, spec in specs.items():
         known = own_state.named(state or {}, COMPONENT, name)
-        id_ = arm_ids.parse(str(known.get("endpoint_id") or ""))
+        id_ = arm_ids.parse(str(next((known[each] for each in _IDS if known.get(each)), "")))
         if id_ is None:
             found[name] = spec
             continue
