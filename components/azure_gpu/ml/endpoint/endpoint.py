@@ -59,6 +59,8 @@ class MlEndpoint(pulumi.ComponentResource):
     """Object id of its own identity; empty where deployments run as another."""
     scoring_uri: pulumi.Output[str]
     """Where it is asked, once its traffic is set."""
+    auth_mode_at_creation: pulumi.Output[str]
+    """How it was signed on to when it was created, as Azure spells it; by this an endpoint stays when its `auth` changes."""
     expires_at: pulumi.Output[str] | None
     """The instant at which the endpoint should be gone, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
@@ -104,7 +106,7 @@ class MlEndpoint(pulumi.ComponentResource):
             spec.shown, spec, system_assigned=self._system_assigned, identity_name=wiring.get("identity_name", "")
         )
         created = "" if self._made_anew else spec.auth_mode_at_creation
-        self._auth_mode_at_creation = created or spec.auth_mode
+        self._at_creation = created or spec.auth_mode
         self._again = patience.hooks(self)
         self._renewed = self._renewal()
         body = self._body()
@@ -119,6 +121,7 @@ class MlEndpoint(pulumi.ComponentResource):
         self.endpoint_name = endpoint.name
         self.principal_id = endpoint.identity.apply(lambda found: _member(found, "principal_id"))
         self.scoring_uri = endpoint.properties.apply(lambda found: _member(found, "scoring_uri"))
+        self.auth_mode_at_creation = pulumi.Output.from_input(self._at_creation)
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
@@ -132,7 +135,7 @@ class MlEndpoint(pulumi.ComponentResource):
                 "expires_at": self.expires_at,
                 "hourly_cost": self.hourly_cost,
                 "idle_cost": self.idle_cost,
-                endpoint_shown.AT_CREATION: self._auth_mode_at_creation,
+                endpoint_shown.AT_CREATION: self.auth_mode_at_creation,
             }
         )
 
@@ -199,7 +202,7 @@ class MlEndpoint(pulumi.ComponentResource):
         """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name. How it was
         signed on to at first is part of it in every state, and stays what it was."""
         whose = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
-        reason = [self._auth_mode_at_creation, self._spec.compute, whose]
+        reason = [self._at_creation, self._spec.compute, whose]
         in_program = self._spec.context.component is not None
         return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=in_program)
 
