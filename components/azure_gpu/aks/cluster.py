@@ -129,7 +129,8 @@ class GpuCluster(AttachableCluster):
         self._spec = spec
         self._args = wiring
         self._child = pulumi.ResourceOptions(parent=self)
-        self._again = patience.hooks(self)
+        self._new_roles = patience.NewRoles(self)
+        self._again = patience.hooks(self, self._new_roles)
         self.identity_principal_id = None
         cluster = self._existing(wired.asked_by) if spec.existing else self._cluster()
         pools: dict[str, containerservice.AgentPool] = {}
@@ -308,7 +309,7 @@ class GpuCluster(AttachableCluster):
             scope=scope,
             principal_id=principal_id,
             subscription_id=self._spec.context.subscription_id,
-            opts=self._child,
+            opts=pulumi.ResourceOptions(parent=self, hooks=self._new_roles.hooks),
         )
         return [assigned]
 

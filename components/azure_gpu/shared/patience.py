@@ -55,14 +55,37 @@ PASSING = (
 )
 
 
-def hooks(component: pulumi.Resource) -> pulumi.ResourceHookBinding | None:
-    """For resources of `component`, which calls this once: its hook has a name."""
+# What a refusal says where somebody lacks a right. That services say one of these of an identity whose role is new is assumed, so
+# that it is asked only of a component whose roles were assigned in the same run.
+_NO_RIGHT = ("authorization", "forbidden", "permission", "unauthorized", "access denied")
+_NEW_ROLES = Passing((), "its roles are new, and don't work yet", ROLE_MINUTES)
+
+
+class NewRoles:
+    """Whether a run has assigned roles for `component`: before they work, what needs them is refused for want of a right."""
+
+    def __init__(self, component: pulumi.Resource) -> None:
+        self.assigned = False
+        self.hooks: pulumi.ResourceHookBinding | None = None
+        """For the assignments."""
+        if called():
+            name = f"{kind(component)}-{component.pulumi_resource_name}-assigned"
+            self.hooks = pulumi.ResourceHookBinding(after_create=[pulumi.ResourceHook(name, self._note)])
+
+    def _note(self, _: pulumi.ResourceHookArgs) -> None:
+        self.assigned = True
+
+
+def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.ResourceHookBinding | None:
+    """For resources of `component`, which calls this once: its hook has a name. `roles`: those that its resources need."""
     if not called():
         return None
 
     async def again(args: pulumi.ErrorHookArgs) -> bool:
         tried = len(args.errors)
         passing = find(args.errors[0]) if tried else None
+        if tried and passing is None and roles is not None and roles.assigned and wants_a_right(args.errors[0]):
+            passing = _NEW_ROLES
         if tried == 1 and passing is None and (fix := refusals.fix(args.errors[0])):
             pulumi.log.warn(f"{args.name}: {fix}", component)
         if passing is None:
@@ -85,6 +108,11 @@ def find(error: str) -> Passing | None:
     """Which one an error is; None for any other."""
     text = error.lower()
     return next((each for each in PASSING if all(re.search(part, text) for part in each.parts)), None)
+
+
+def wants_a_right(error: str) -> bool:
+    """Whether somebody lacks a right, by what the error says."""
+    return any(part in error.lower() for part in _NO_RIGHT)
 
 
 def pause(tried: int) -> float:

@@ -93,6 +93,33 @@ def test_what_stays_refused_comes_with_what_to_do(error: str, told: str) -> None
     assert told in line
 
 
+LACKS = 'Code="AuthorizationFailure" Message="The identity \'ml\' does not have permission on the vault."'
+
+
+def test_a_want_of_rights_passes_where_the_roles_are_new_and_nowhere_else() -> None:
+    made: list[patience.NewRoles] = []
+
+    class Component(pulumi.ComponentResource):
+        def __init__(self) -> None:
+            super().__init__("a:b:Component", "one")
+            made.append(patience.NewRoles(self))
+            patience.hooks(self, made[0])
+
+    recorded = declare(lambda: Component().register_outputs({}))
+    [hook] = recorded.error_hooks.values()
+    assert not asyncio.run(_asked(hook, [LACKS]))
+    bound = made[0].hooks
+    assert bound is not None
+    [noting] = bound.after_create or []
+    assert isinstance(noting, pulumi.ResourceHook)
+    noting.callback(pulumi.ResourceHookArgs(urn="", id="", name="", type=""))
+    passed = [*[LACKS] * 100]  # its time is over by then, so that nobody waits here
+    before = len(recorded.log)
+    assert not asyncio.run(_asked(hook, passed))
+    assert recorded.log[before:] == ["adder-group: its roles are new, and don't work yet, after 15 minutes; the next up goes on"]
+    assert not asyncio.run(_asked(hook, ['Code="QuotaExceeded" Message="too many"', LACKS]))
+
+
 async def _asked(hook: pulumi.ErrorHook, errors: list[str]) -> bool:
     args = pulumi.ErrorHookArgs(urn="", id="", name="adder-group", type="", failed_operation="create", errors=errors)
     answer: Any = hook(args)

@@ -179,7 +179,9 @@ class MlWorkspace(pulumi.ComponentResource):
             known=self._known_names(),
         )
         assigns = args.get("assign_roles", True)
-        before = workspace_roles.before(self._name, spec, scopes, identity.principal_id, self._child) if assigns else []
+        new_roles = patience.NewRoles(self)
+        of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
+        before = workspace_roles.before(self._name, spec, scopes, identity.principal_id, of_roles) if assigns else []
         workspace = ml.Workspace(
             f"{self._name}-workspace",
             workspace_name=declared(spec.name, args.get("workspace_name")),
@@ -201,7 +203,7 @@ class MlWorkspace(pulumi.ComponentResource):
                 # A name that is said has to be free, which it is 14 days after the old one went: Azure then says so.
                 delete_before_replace="workspace_name" in args,
                 transformations=overrides.applied(args.get("overrides"), self),
-                hooks=patience.hooks(self),
+                hooks=patience.hooks(self, new_roles),
             ),
         )
         ready: list[pulumi.Input[Any]] = [workspace.name]
