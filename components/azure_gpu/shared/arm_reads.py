@@ -6,8 +6,10 @@ Manager that the provider's configuration names.
 
 import json
 import os
+import time
 import urllib.request
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
@@ -23,6 +25,7 @@ PUBLIC = "https://management.azure.com"
 _HOST, _CLOUD = f"{PROVIDER}:metadataHost", f"{PROVIDER}:environment"
 _METADATA_VERSION = "2022-09-01"
 _SECONDS = 30.0
+_PAUSES_SECONDS = (1.0, 2.0, 5.0)  # where Azure throttles: as many tries more
 
 
 class UnreadableError(Exception):
@@ -61,8 +64,15 @@ def _endpoint() -> str:
 def _json(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
     opener = urllib.request.build_opener(_NoRedirect)
     request = urllib.request.Request(url, headers={**headers, "Accept": "application/json"})  # noqa: S310  always https
-    with opener.open(request, timeout=_SECONDS) as answer:
-        return cast(dict[str, Any], json.load(answer))
+    for pause in (*_PAUSES_SECONDS, None):
+        try:
+            with opener.open(request, timeout=_SECONDS) as answer:
+                return cast(dict[str, Any], json.load(answer))
+        except HTTPError as error:
+            if error.code != HTTPStatus.TOO_MANY_REQUESTS or pause is None:
+                raise
+        time.sleep(pause)
+    raise AssertionError("the last try returns or raises")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

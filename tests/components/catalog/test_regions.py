@@ -6,7 +6,7 @@ from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.stack.settings import read
 from tests.components.answering import clusters_that_answer
-from tests.components.recording import PROJECT, STACK
+from tests.components.recording import PROJECT, STACK, declare
 from tests.components.settings_of import TODAY, all_problems, configuration, encrypted
 
 
@@ -42,8 +42,9 @@ def test_whatever_a_stack_has_in_such_a_region_is_warned_of_once() -> None:
         "clusters": {"c": {"gpu_pools": {"t4": {"size": pool["size"], "max_nodes": 1}}, "expires_after": "2026-12-31"}},
     }
     settings = read(configuration(says), TODAY, encrypted(says))
+    found: list[tuple[str, Severity]] = []
     with clusters_that_answer():
-        found = [(each.path, each.severity) for each in all_problems(settings, PROJECT, STACK)]
+        declare(lambda: found.extend((each.path, each.severity) for each in all_problems(settings, PROJECT, STACK)))
     assert found == [("location", Severity.WARNING)]
 
 
