@@ -145,7 +145,7 @@ def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
 
     # How an endpoint's callers log in is changed on the one that is there.
     mine.configure(code=code, by_token=True)
-    assert mine.steps().keys() == {"one-colours-traffic"}
+    assert mine.steps().keys() == {"one-colours-traffic", "two-colours-traffic"}
     mine.up()
     assert mine.steps() == {}
 
