@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from azure_gpu_operations.batch.blobs import Blobs
 
 API_VERSION = "2022-04-01"
-# Role assignments take up to 10 minutes: Microsoft Learn, role-based-access-control/troubleshooting (2026-11-24).
-LIMIT_SECONDS, PAUSE_SECONDS = 15 * 60.0, 10.0
+LIMIT_SECONDS, PAUSE_SECONDS = roles.DELAY_MINUTES * 60.0, 10.0
 _NAMES = uuid.UUID("b7e5f7b3-5a0c-4d67-8f43-6f5a4f1f0c11")  # of the assignments; chosen once
 
 _say = partial(print, flush=True)

@@ -24,7 +24,6 @@ from azure_gpu.kubernetes import reach
 from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
-from azure_gpu.shared.patience import ROLE_MINUTES
 from azure_gpu.shared.principals import Principal
 
 # Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
@@ -98,9 +97,9 @@ def assign(
         text = await config.future()
         if text is None:
             return
-        pulumi.log.info(f"a new role has to work first, which takes up to {ROLE_MINUTES} minutes", parent)
+        pulumi.log.info(f"a new role has to work first, which takes up to {roles.DELAY_MINUTES} minutes", parent)
         try:
-            await asyncio.to_thread(reach.wait_until_allowed, text, NEEDED, ROLE_MINUTES * 60)
+            await asyncio.to_thread(reach.wait_until_allowed, text, NEEDED, roles.DELAY_MINUTES * 60)
         except NotAllowedError as error:
             pulumi.log.warn(f"{spec.path}: {error}. What is put onto the cluster may fail; the next up goes on.", parent)
         except NotReachedError as error:

@@ -3,6 +3,10 @@
 Source: Microsoft Learn, role-based-access-control/built-in-roles, read 2026-11-20.
 """
 
+# How long a new assignment is waited for: it takes up to 10 minutes, and in a cluster up to 5 more. Microsoft Learn,
+# role-based-access-control/troubleshooting (2026-11-24); MicrosoftDocs/azure-aks-docs, articles/aks/entra-id-authorization.md
+# (2026-08-21).
+DELAY_MINUTES = 15
 OWNER = "8e3af657-a8ff-443c-a75c-2fe8c4bcb635"
 CONTRIBUTOR = "b24988ac-6180-42a0-ab88-20f7382dd24c"
 READER = "acdd72a7-3385-48ef-bd42-f606fba81ae7"

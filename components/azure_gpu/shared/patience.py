@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pulumi
 
 from azure_gpu.catalog import refusals
+from azure_gpu.catalog.roles import DELAY_MINUTES
 from azure_gpu.shared.hooks import called, kind
 
 PAUSE_SECONDS = (5.0, 30.0)  # before another try: at first, and at most
@@ -26,26 +27,26 @@ class Passing(NamedTuple):
     most_minutes: int
 
 
-# Role assignments take up to 10 minutes, and in a cluster up to 5 more: Microsoft Learn,
-# role-based-access-control/troubleshooting (2026-11-24); MicrosoftDocs/azure-aks-docs, articles/aks/entra-id-authorization.md
-# (2026-08-21). Operations on a cluster, its pools or an endpoint take 2 to 20:
+# Operations on a cluster, its pools or an endpoint take 2 to 20 minutes:
 # Azure/terraform-azurerm-avm-res-containerservice-managedcluster pull request 160 (2026-02-24); Microsoft Learn,
 # machine-learning/how-to-troubleshoot-online-endpoints, 409 (2026-11).
-ROLE_MINUTES, _OPERATION = 15, 30
+_OPERATION = 30
 _NO_PULL = "the role by which its image is pulled doesn't work yet"
 PASSING = (
     # No role lets anybody pull from a registry that isn't one of Azure. Azure/azure-cli issue 18596; CompositionalIT/farmer 210
-    Passing(("inaccessibleimage", r"the image '[^'/]+\.azurecr\."), _NO_PULL, ROLE_MINUTES),
+    Passing(("inaccessibleimage", r"the image '[^'/]+\.azurecr\."), _NO_PULL, DELAY_MINUTES),
     # Azure/container-apps-deploy-action issue 85
     Passing(
         (r'invalid value: [\\"]*[^"/]+\.azurecr\.', "invalidparametervalueincontainertemplate", "unauthorized"),
         _NO_PULL,
-        ROLE_MINUTES,
+        DELAY_MINUTES,
     ),
     # Azure Service Operator, recording Test_Authorization_RoleAssignment_OnResourceGroup_CRUD (2024-06-11)
-    Passing(("principalnotfound",), "the directory doesn't know the identity yet", ROLE_MINUTES),
+    Passing(("principalnotfound",), "the directory doesn't know the identity yet", DELAY_MINUTES),
     # MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md (2026-08-21)
-    Passing(("customprivatednszonemissingpermission",), "the roles on its private zone and network don't work yet", ROLE_MINUTES),
+    Passing(
+        ("customprivatednszonemissingpermission",), "the roles on its private zone and network don't work yet", DELAY_MINUTES
+    ),
     # cilium/cilium issue 25944 (2023-06-06)
     Passing(("operationnotallowed", "in progress"), "another change of the cluster is under way", _OPERATION),
     # Azure/azure-sdk-for-net issue 36961 (2023-06-12)
@@ -58,7 +59,7 @@ PASSING = (
 # What a refusal says where somebody lacks a right. That services say one of these of an identity whose role is new is assumed, so
 # that it is asked only of a component whose roles were assigned in the same run.
 _NO_RIGHT = ("authorization", "forbidden", "permission", "unauthorized", "access denied")
-_NEW_ROLES = Passing((), "its roles are new, and don't work yet", ROLE_MINUTES)
+_NEW_ROLES = Passing((), "its roles are new, and don't work yet", DELAY_MINUTES)
 
 
 class NewRoles:
@@ -111,8 +112,10 @@ def find(error: str) -> Passing | None:
 
 
 def wants_a_right(error: str) -> bool:
-    """Whether somebody lacks a right, by what the error says."""
-    return any(part in error.lower() for part in _NO_RIGHT)
+    """Whether somebody lacks a right, by what the error says. A policy that denies names its assignment, whose type holds one of
+    the words, and no role changes that."""
+    text = error.lower().replace("microsoft.authorization", "")
+    return any(part in text for part in _NO_RIGHT)
 
 
 def pause(tried: int) -> float:

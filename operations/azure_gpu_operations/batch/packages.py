@@ -19,6 +19,7 @@ from azure.mgmt.batch import BatchManagementClient
 from azure.storage.blob import BlobClient
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.roles import DELAY_MINUTES
 from azure_gpu.formats import arm_ids
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import AzureError, SignIn, management_client
@@ -26,10 +27,10 @@ from azure_gpu_operations.batch.blobs import why
 
 ACTIVE = "active"
 HASH = "content"  # of the blob's metadata: what it holds, so that the same is not uploaded again
-# An account that reaches its storage by an identity hands out no address until the identity's role works, which takes up to 10
-# minutes after the stack's first `up`: Microsoft Learn, role-based-access-control/troubleshooting (2026-11-24).
+# An account that reaches its storage by an identity hands out no address until the identity's role works, which takes minutes
+# after the stack's first `up`.
 NO_ROLE_YET = "AutoStorageAuthenticationFailed"
-LIMIT_SECONDS, PAUSE_SECONDS = 15 * 60.0, 5.0
+LIMIT_SECONDS, PAUSE_SECONDS = DELAY_MINUTES * 60.0, 5.0
 
 Say = Callable[[str], None]
 
@@ -112,7 +113,10 @@ class Packages:
                 if _code(error) != NO_ROLE_YET or self._clock() - began >= LIMIT_SECONDS:
                     raise
             if not told:
-                say("the role of the account's identity on its storage doesn't work yet; it is tried again for up to 15 minutes")
+                say(
+                    f"the role of the account's identity on its storage doesn't work yet; it is tried again for up to "
+                    f"{DELAY_MINUTES} minutes"
+                )
                 told = True
             self._sleep(PAUSE_SECONDS)
 

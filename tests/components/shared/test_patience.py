@@ -118,6 +118,8 @@ def test_a_want_of_rights_passes_where_the_roles_are_new_and_nowhere_else() -> N
     assert not asyncio.run(_asked(hook, passed))
     assert recorded.log[before:] == ["adder-group: its roles are new, and don't work yet, after 15 minutes; the next up goes on"]
     assert not asyncio.run(_asked(hook, ['Code="QuotaExceeded" Message="too many"', LACKS]))
+    denied = f"RequestDisallowedByPolicy: /subscriptions/s/providers/Microsoft.Authorization/policyAssignments/{'a' * 8}"
+    assert not asyncio.run(_asked(hook, [denied, LACKS]))
 
 
 async def _asked(hook: pulumi.ErrorHook, errors: list[str]) -> bool:
