@@ -64,15 +64,19 @@ def _endpoint() -> str:
 def _json(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
     opener = urllib.request.build_opener(_NoRedirect)
     request = urllib.request.Request(url, headers={**headers, "Accept": "application/json"})  # noqa: S310  always https
-    for pause in (*_PAUSES_SECONDS, None):
+    for pause in _PAUSES_SECONDS:
         try:
-            with opener.open(request, timeout=_SECONDS) as answer:
-                return cast(dict[str, Any], json.load(answer))
+            return _answer(opener, request)
         except HTTPError as error:
-            if error.code != HTTPStatus.TOO_MANY_REQUESTS or pause is None:
+            if error.code != HTTPStatus.TOO_MANY_REQUESTS:
                 raise
         time.sleep(pause)
-    raise AssertionError("the last try returns or raises")
+    return _answer(opener, request)
+
+
+def _answer(opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> dict[str, Any]:
+    with opener.open(request, timeout=_SECONDS) as answer:
+        return cast(dict[str, Any], json.load(answer))
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

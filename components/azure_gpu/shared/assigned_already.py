@@ -54,5 +54,5 @@ def _in_state(*, of_stack_file: bool) -> frozenset[str] | None:
     found = own_state.resources(of_stack_file=of_stack_file)
     if found is None:
         return None
-    of_kind = [each["outputs"] for each in found.values() if each["type"] == azure_types.ROLE_ASSIGNMENT.token]
-    return frozenset(str(each["name"]).lower() for each in of_kind if "name" in each)
+    names = [each["outputs"].get("name") for each in found.values() if each["type"] == azure_types.ROLE_ASSIGNMENT.token]
+    return frozenset(str(name).lower() for name in names) if all(names) else None

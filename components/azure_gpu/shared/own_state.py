@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from typing import Any, TypedDict, cast
+from weakref import WeakKeyDictionary
 
 import pulumi
+from pulumi.runtime.settings import get_monitor
 
 # What StackReference calls, and a sibling of it (pulumi/pulumi, pkg/resource/deploy/builtins.go).
-_OUTPUTS, _RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
+READ_OUTPUTS, _READ_RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
 
 
 class OwnResource(TypedDict):
@@ -18,18 +20,32 @@ class OwnResource(TypedDict):
     """By wire name."""
 
 
+_read: WeakKeyDictionary[object, Mapping[str, OwnResource] | None] = WeakKeyDictionary()  # by program: all of it is read once
+
+
 def resources(*, of_stack_file: bool) -> Mapping[str, OwnResource] | None:
     """By URN; None where they can't be read. `of_stack_file`: whether the program declares a stack file.
 
     A stack that has never been up has no state, of which the engine can't list the resources. It has no outputs either, which
     tells it where the program is a stack file's; somebody's own program may have none at any time.
     """
+    program = get_monitor()  # each program has one of its own, under mocks too
+    if program is None:
+        return None
+    if program not in _read:
+        _read[program] = _asked()
+    found = _read[program]
+    return found if found or of_stack_file else None
+
+
+def _asked() -> Mapping[str, OwnResource] | None:
+    """What the engine answers; empty where the stack has no outputs."""
     stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
     try:
-        outputs = cast(Mapping[str, Any], pulumi.runtime.invoke(_OUTPUTS, {"name": stack}).value)
+        outputs = cast(Mapping[str, Any], pulumi.runtime.invoke(READ_OUTPUTS, {"name": stack}).value)
         if not outputs.get("outputs"):
-            return {} if of_stack_file else None
-        return cast(Mapping[str, Any], pulumi.runtime.invoke(_RESOURCES, {"stackName": stack}).value)["outputs"]
+            return {}
+        return cast(Mapping[str, Any], pulumi.runtime.invoke(_READ_RESOURCES, {"stackName": stack}).value)["outputs"]
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
         pulumi.log.debug(f"the state of stack {stack} can't be read: {error}")
         return None

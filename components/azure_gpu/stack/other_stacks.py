@@ -14,10 +14,10 @@ import pulumi
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.shared import existing
+from azure_gpu.shared.own_state import READ_OUTPUTS
 
 SECTION = "stacks"
 _REFERENCE = re.compile(r"\$\{stacks\.([^.{}]+)\.([^{}]+)\}")
-_READ = "pulumi:pulumi:readStackOutputs"  # what StackReference calls, too (pulumi/pulumi, pkg/resource/deploy/builtins.go)
 
 
 class OutputsError(Exception):
@@ -37,7 +37,7 @@ Reader = Callable[[str], Outputs]  # by a stack's name as the backend knows it; 
 def by_engine(stack: str) -> Outputs:
     """Asks the engine that runs the program."""
     try:
-        answer = cast(Mapping[str, Any], pulumi.runtime.invoke(_READ, {"name": stack}).value)
+        answer = cast(Mapping[str, Any], pulumi.runtime.invoke(READ_OUTPUTS, {"name": stack}).value)
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
         raise OutputsError(existing.reason_of(error)) from None
     return Outputs(answer.get("outputs") or {}, frozenset(answer.get("secretOutputNames") or ()))

@@ -1,0 +1,45 @@
+"""A read of Resource Manager that is throttled is tried again, and any other refusal is told at once."""
+
+from email.message import Message
+from typing import Any
+from urllib.error import HTTPError
+
+import pulumi
+import pytest
+
+from azure_gpu.shared import arm_reads
+from tests.components.recording import KEYS, declare
+
+TOKEN: dict[str, Any] = {**KEYS, "azure-native:authorization:getClientToken": {"token": "t"}}
+FOUND = {"value": [1]}
+
+
+def read(monkeypatch: pytest.MonkeyPatch, *codes: int) -> tuple[list[Any], list[float]]:
+    """What is read where Azure answers with these codes, one after another, and then with what was found; and the pauses."""
+    left, found, slept = [*codes], [], []
+
+    def answer(*_: object) -> dict[str, Any]:
+        if left:
+            raise HTTPError("https://management.azure.com", left.pop(0), "", Message(), None)
+        return FOUND
+
+    def build() -> None:
+        try:
+            found.append(arm_reads.get("/subscriptions/s", "2022-04-01", pulumi.InvokeOptions()))
+        except arm_reads.UnreadableError as error:
+            found.append(str(error))
+
+    monkeypatch.setattr(arm_reads, "_answer", answer)
+    monkeypatch.setattr(arm_reads.time, "sleep", slept.append)
+    declare(build, lookups=TOKEN)
+    return found, slept
+
+
+def test_it_is_tried_again_three_times_where_azure_throttles(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, 429, 429, 429) == ([FOUND], [1, 2, 5])
+    assert read(monkeypatch, 429, 429, 429, 429) == (["Azure answers 429"], [1, 2, 5])
+
+
+def test_another_refusal_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, 403) == (["Azure answers 403"], [])
+    assert read(monkeypatch, 429, 404) == (["Azure answers 404"], [1])
