@@ -139,21 +139,22 @@ def _build(azure: EmbeddedAzure, says: Mapping[str, Any]) -> None:
     for group in says.get("container_groups", {}).values() if isinstance(registry, dict) else ():
         server, _, image = group["image"].partition("/")
         if server.endswith(LOGIN_SUFFIX):
-            request = {
-                "type": "DockerBuildRequest",
-                "dockerFilePath": "Dockerfile",
-                "imageNames": [image],
-                "isPushEnabled": True,
-                "platform": {"os": "Linux", "architecture": "amd64"},
-                "arguments": [],
-                "sourceLocation": f"{azure.url}/checkout.git#HEAD:workloads/vector_add",
-            }
-            run = azure.post(f"{registry['existing']}/scheduleRun", _RUNS, request).json()["properties"]["runId"]
-            until(lambda: _state(azure, f"{registry['existing']}/runs/{run}") == "Succeeded", f"{image} is built")  # noqa: B023
+            _build_image(azure, registry["existing"], image)
 
 
-def _state(azure: EmbeddedAzure, run: str) -> str:
-    return azure.get(run, _RUNS).json()["properties"]["status"]
+def _build_image(azure: EmbeddedAzure, registry: str, image: str) -> None:
+    request = {
+        "type": "DockerBuildRequest",
+        "dockerFilePath": "Dockerfile",
+        "imageNames": [image],
+        "isPushEnabled": True,
+        "platform": {"os": "Linux", "architecture": "amd64"},
+        "arguments": [],
+        "sourceLocation": f"{azure.url}/checkout.git#HEAD:workloads/vector_add",
+    }
+    run = azure.post(f"{registry}/scheduleRun", _RUNS, request).json()["properties"]["runId"]
+    shown = f"{registry}/runs/{run}"
+    until(lambda: azure.get(shown, _RUNS).json()["properties"]["status"] == "Succeeded", f"{image} is built")
 
 
 def _push_packages(stack: ProgramStack, says: Mapping[str, Any], folder: Path) -> None:

@@ -146,7 +146,8 @@ def _put(azure: EmbeddedAzure, each: ArmId, named: Named, answers: Mapping[str, 
     azure_type = _TYPES[each.type.lower()]
     placed = {} if azure_type is azure_types.SUBNET else {"location": "global" if azure_type is PRIVATE_ZONE else named.location}
     body = merged(placed, _REQUIRED.get(azure_type, {}))
-    answer = answers.get(azure_type.token[::-1].replace(":", ":get"[::-1], 1)[::-1], {})
+    package, _, name = azure_type.token.rpartition(":")
+    answer = answers.get(f"{package}:get{name}", {})
     body = merged(body, {"properties": {name: answer[name] for name in _DECIDED.get(azure_type, ()) if name in answer}})
     if azure_type is azure_types.SUBNET:
         body = merged(body, {"properties": _SUBNETS.get(named.section, {})})

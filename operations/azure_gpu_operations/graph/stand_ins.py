@@ -113,9 +113,6 @@ def answer(token: str, args: dict[str, Any], location: str, subscription: str) -
             "identityProfile": {"kubeletidentity": {"objectId": kubelet_of(str(args.get("resourceName", "")))}},
         },
         "listManagedClusterUserCredentials": {"kubeconfigs": [{"name": "clusterUser", "value": kubeconfig}]},
-        "getOnlineEndpoint": {
-            "properties": {"scoringUri": "https://endpoint.example/score", "authMode": "AADToken", "traffic": {}},
-        },
         "getUserAssignedIdentity": _identity(args),
         "getRegistry": {"loginServer": server_of(str(args.get("registryName", "")))},
     }

@@ -20,7 +20,7 @@ from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import BatchAccount, Key, NameAnswer, Offer, Permission, What, name_key
 from azure_gpu_operations.preflight.needs import WantedName
-from azure_gpu_operations.preflight.rows import Answer, Row, of_problems
+from azure_gpu_operations.preflight.rows import Answer, Row, of_problems, unread
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
 _REGISTERED = "registered"
@@ -34,7 +34,7 @@ def registrations(outcomes: Outcomes, namespaces: Iterable[str]) -> list[Row]:
     rows: list[Row] = []
     for namespace in namespaces:
         if outcome.value is None:
-            rows.append(_missing(namespace, "registration", Key(What.PROVIDERS)))
+            rows.append(unread(namespace, "registration", Key(What.PROVIDERS)))
             continue
         state = outcome.value.get(namespace.lower(), "not there")
         if state.lower() == _REGISTERED:
@@ -56,7 +56,7 @@ def rights(outcomes: Outcomes, scope: str) -> list[Row]:
     """Whether roles may be assigned, which a stack does so that its identity can pull images."""
     outcome: Outcome[list[Permission]] = outcomes[Key(What.RIGHTS)]
     if outcome.value is None:
-        return [_missing(scope, "assign roles", Key(What.RIGHTS))]
+        return [unread(scope, "assign roles", Key(What.RIGHTS))]
     if any(allows(permission, ASSIGN_ROLES) for permission in outcome.value):
         return [Row(subject=scope, check="assign roles", answer=Answer.OK, message="this login may assign roles")]
     return [
@@ -115,7 +115,7 @@ def quota_rows(
             outcome = outcomes[key]
             shown = [*here, *(each.use for each in more)]
             if outcome.value is None:
-                rows += [_missing(need.path, "quota", key) for need in shown]
+                rows += [unread(need.path, "quota", key) for need in shown]
             elif what is What.ML_QUOTAS:
                 rows += _fitting(shown, quotas.machine_learning_problems(here, [outcome.value], beside=more), str(key))
             else:
@@ -130,7 +130,7 @@ def names(outcomes: Outcomes, wanted: Iterable[WantedName]) -> list[Row]:
         outcome: Outcome[NameAnswer] = outcomes[name_key(each)]
         subject = f"--name {each.kind}={each.name}"
         if outcome.value is None:
-            rows.append(_missing(subject, "name", name_key(each)))
+            rows.append(unread(subject, "name", name_key(each)))
         elif outcome.value.available:
             rows.append(Row(subject=subject, check="name", answer=Answer.OK, message="the name is free"))
         elif each.kept:
@@ -154,7 +154,7 @@ def _offer(outcomes: Outcomes, need: SizeUse, as_of: date) -> Row:
     key = Key(what.get(need.service, What.SIZES), need.region)
     outcome = outcomes[key]
     if outcome.value is None:
-        return _missing(need.path, "offer", key)
+        return unread(need.path, "offer", key)
     size = SIZES.find(need.size)
     name = (size.name if size else normalise(need.size)).lower()
     if name not in outcome.value:
@@ -204,7 +204,7 @@ def _batch_quotas(outcomes: Outcomes, needs: Sequence[SizeUse], wanted: str) -> 
         here = [need for need in needs if need.region == region]
         outcome: Outcome[list[BatchAccount]] = outcomes[Key(What.BATCH_ACCOUNTS)]
         if outcome.value is None:
-            rows += [_missing(need.path, "quota", Key(What.BATCH_ACCOUNTS)) for need in here]
+            rows += [unread(need.path, "quota", Key(What.BATCH_ACCOUNTS)) for need in here]
             continue
         there = [account for account in outcome.value if account.limits.region == region]
         chosen = [account for account in there if not wanted or account.limits.account.lower() == wanted.lower()]
@@ -237,7 +237,7 @@ def _new_account(outcomes: Outcomes, needs: Sequence[SizeUse], region: str, acco
     key = Key(What.BATCH_ACCOUNT_QUOTA, region)
     outcome: Outcome[int] = outcomes[key]
     if outcome.value is None:
-        rows = [_missing(needs[0].path, "quota", key)]
+        rows = [unread(needs[0].path, "quota", key)]
     else:
         found = quotas.account_problems(region, accounts, outcome.value, path=needs[0].path)
         rows = _fitting(needs[:1], found, f"{accounts} of {outcome.value} Batch accounts in {region}")
@@ -266,10 +266,6 @@ def _not_offered(need: SizeUse, message: str, fix: str) -> Row:
 
 def _unknown(subject: str, check: str, message: str, fix: str = "") -> Row:
     return Row(subject=subject, check=check, answer=Answer.UNKNOWN, message=message, fix=fix)
-
-
-def _missing(subject: str, check: str, key: Key) -> Row:
-    return _unknown(subject, check, f"could not be read: {key}")
 
 
 def _any(patterns: Iterable[str], action: str) -> bool:

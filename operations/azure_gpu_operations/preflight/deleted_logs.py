@@ -13,7 +13,7 @@ from azure_gpu.formats import arm_ids
 from azure_gpu_operations.azure import SignIn, get_list
 from azure_gpu_operations.preflight.fetching import Outcome, retries
 from azure_gpu_operations.preflight.lists import Key, What
-from azure_gpu_operations.preflight.rows import Answer, Row
+from azure_gpu_operations.preflight.rows import Answer, Row, unread
 
 API_VERSION = "2023-09-01"
 _KEY = Key(What.DELETED_LOGS)
@@ -31,7 +31,7 @@ def rows(workspace: str, region: str, outcomes: Mapping[Key, Outcome[Any]]) -> I
         return
     deleted: Mapping[str, str] | None = outcomes[_KEY].value
     if deleted is None:
-        yield Row(subject=_PATH, check="name", answer=Answer.UNKNOWN, message=f"could not be read: {_KEY}")
+        yield unread(_PATH, "name", _KEY)
         return
     id_ = arm_ids.parse(workspace)
     was_in = deleted.get(workspace.lower())

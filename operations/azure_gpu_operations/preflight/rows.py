@@ -60,6 +60,11 @@ class Row:
     source: str = ""
 
 
+def unread(subject: str, check: str, what: object) -> Row:
+    """What isn't known, because a list is missing."""
+    return Row(subject=subject, check=check, answer=Answer.UNKNOWN, message=f"could not be read: {what}")
+
+
 def of_problem(problem: Problem, check: str) -> Row:
     """A problem as a row. A warning never fails: it tells of an end, or of what isn't known."""
     answer = _ANSWERS.get(problem.code, Answer.REFUSED)

@@ -103,7 +103,7 @@ class MlEndpoint(pulumi.ComponentResource):
         self._provider = workspace.get("provider")  # None: its own
         self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
         self._made_anew = endpoint_shown.is_another(
-            spec.shown, spec, system_assigned=self._system_assigned, identity_name=wiring.get("identity_name", "")
+            spec, system_assigned=self._system_assigned, identity_name=wiring.get("identity_name", "")
         )
         created = "" if self._made_anew else spec.auth_mode_at_creation
         self._at_creation = created or spec.auth_mode

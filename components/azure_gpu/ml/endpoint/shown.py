@@ -105,9 +105,10 @@ def drift(shown: Shown | None, body: Mapping[str, Any], traffic: Mapping[str, in
     return f"{'; '.join(found)} (since {shown.changed_at})" if found else ""
 
 
-def is_another(shown: Shown | None, spec: MlEndpointSpec, *, system_assigned: bool, identity_name: str) -> bool:
+def is_another(spec: MlEndpointSpec, *, system_assigned: bool, identity_name: str) -> bool:
     """Whether what is there has to be made anew: its compute or its identity is another. `identity_name`: of the stack's, with or
     without its resource group; one whose name isn't known is taken for the same."""
+    shown = spec.shown
     if shown is None:
         return False
     if shown.compute.lower() != spec.compute.lower():
