@@ -38,7 +38,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up down preview status env shell test times replay conformance lint docs bench mutants lock ready engine kubernetes azurite clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench mutants lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -48,9 +48,15 @@ up: needed := $(KUBERNETES)
 up: ready ## bring STACK up on the embedded Azure, then prove each of its services, in a table
 	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)
-	@$(EMBEDDED) request-quotas
-	@$(if $(and $(PROVED),$(STORAGE)),$(CONNECTED) $(PYTHON) -m operations access --grant --stack $(STACK) $(CONFIG))
+	@$(MAKE) -s --no-print-directory -j2 quotas $(if $(PROVED),$(STORAGE))
 	@$(if $(PROVED),$(CONNECTED) $(PYTHON) -m operations prove --stack $(STACK) $(CONFIG))
+
+# What work needs on top of the stack; each takes a while until it works, and so both are asked for at the same time.
+quotas:
+	@$(EMBEDDED) request-quotas
+
+storage:
+	@$(CONNECTED) $(PYTHON) -m operations access --grant --stack $(STACK) $(CONFIG)
 
 preview: ready ## what `up` would change
 	@$(EMBEDDED) connect $(STACK) > /dev/null

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from azure_gpu.catalog import roles
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from azure_gpu_operations.batch.blobs import Blobs
 
 API_VERSION = "2022-04-01"
-LIMIT_SECONDS, PAUSE_SECONDS = roles.DELAY_MINUTES * 60.0, 10.0
+LIMIT_SECONDS = roles.DELAY_MINUTES * 60.0
+PAUSES_SECONDS = 5.0, 10.0, 20.0  # the last one again and again: Azure remembers a refusal for a while
 _NAMES = uuid.UUID("b7e5f7b3-5a0c-4d67-8f43-6f5a4f1f0c11")  # of the assignments; chosen once
 
 _say = partial(print, flush=True)
@@ -58,7 +60,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
             if options.grant:
-                _say(f"giving you the role {WRITER_ROLE} on {blobs.name}, which takes up to 10 minutes until it works")
+                _say(
+                    f"giving you the role {WRITER_ROLE} on {blobs.name}, which takes up to {roles.DELAY_MINUTES} minutes until it works"
+                )
                 grant(arm, found.storage)
                 if until_open(blobs):
                     _say(f"you may read and write the blobs of {blobs.name}")
@@ -100,10 +104,10 @@ def grant(arm: "Arm", account_id: str) -> None:
 def until_open(
     blobs: "Blobs", *, sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
 ) -> bool:
-    """Asks seldom: Azure remembers a refusal for a while."""
-    began = clock()
+    """Whether the blobs can be read before LIMIT_SECONDS are over."""
+    began, pauses = clock(), chain(PAUSES_SECONDS, repeat(PAUSES_SECONDS[-1]))
     while clock() - began < LIMIT_SECONDS:
         if blobs.is_open():
             return True
-        sleep(PAUSE_SECONDS)
+        sleep(next(pauses))
     return False
