@@ -60,9 +60,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
             if options.grant:
-                _say(
-                    f"giving you the role {WRITER_ROLE} on {blobs.name}, which takes up to {roles.DELAY_MINUTES} minutes until it works"
-                )
+                _say(f"giving you the role {WRITER_ROLE} on {blobs.name}: up to {roles.DELAY_MINUTES} minutes until it works")
                 grant(arm, found.storage)
                 if until_open(blobs):
                     _say(f"you may read and write the blobs of {blobs.name}")
