@@ -70,7 +70,8 @@ def _inputs_of(shape: Shape, value: Any) -> Any:
         case ArrayShape(), list():
             return [_inputs_of(shape.items, each) for each in value]
         case MapShape(), Mapping():
-            return {key: _inputs_of(shape.values, each) for key, each in value.items()}
+            # Null is no value where the engine compares maps: pulumi/pulumi, sdk/go/common/resource/properties_diff.go.
+            return {key: _inputs_of(shape.values, each) for key, each in value.items() if each is not None}
         case UnionShape(), Mapping():
             option = shape.options.get(str(value.get(shape.discriminator)))
             return _inputs_of(option, value) if option else value

@@ -4,6 +4,7 @@ OK = 0
 FAILED = 1  # what was requested failed; standard error has the reason in one line
 WRONG_COMMAND_LINE = 2  # the command line is wrong, or the stack can't take it: nothing was started or changed
 NO_GPU = 3  # `prove --require-gpu`: no GPU was seen
+DRIFTED = 3  # `drift`: Azure differs from the state
 NOT_EXPLAINED = 3  # `explain`: something failed, and the reason isn't known
 
 # `run`, and what follows a run, have the program's own exit code otherwise.

@@ -97,6 +97,19 @@ class Stack:
         targets = [word for urn in urns for word in ("--target", urn)]
         self._run("refresh", "--yes", "--skip-preview", *targets, *self._update_options())
 
+    def refreshed(self) -> list[Mapping[str, Any]]:
+        """What a refresh would change in the state, as steps. Nothing is changed."""
+        words = ("refresh", "--preview-only", "--json", *self._update_options())
+        done = start_engine(self.project_folder, *words, stack_file=self.file, quiet=True)
+        try:
+            told: Mapping[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            raise EngineError(_ended(words, done)) from None
+        if done.returncode != 0:
+            wrong = [str(each["message"]).strip() for each in told.get("diagnostics") or [] if each.get("severity") == "error"]
+            raise EngineError("; ".join(wrong) or _ended(words, done))
+        return told.get("steps") or []
+
     def preview(self) -> None:
         self._run("preview", "--diff", *self._update_options())
 

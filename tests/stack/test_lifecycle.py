@@ -84,7 +84,7 @@ def test_a_part_that_is_switched_off_goes_by_itself_and_is_told_from_one_that_is
 
 
 @pytest.mark.slow
-def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_what_somebody_changed_behind_the_stack_is_drift_until_it_is_repaired(azure: EmbeddedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become({**with_gpu_group(azure), "container_groups": {}})
     group = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{stack.outputs()['resource_group']}", "2024-03-01").json()
@@ -94,3 +94,10 @@ def test_what_somebody_changed_behind_the_stack_shows_in_a_refresh(azure: Embedd
     done = stack.pulumi("refresh", "--expect-no-changes", "--preview-only")
     assert done.returncode != 0, done.stdout
     assert "foundation-resource-group" in done.stdout + done.stderr
+    told = stack.operations("drift")
+    assert told.returncode == 3, told.stdout + told.stderr
+    named = "foundation-resource-group (azure-native:resources:ResourceGroup): tags.team: "
+    assert told.stdout.splitlines()[0] == f"{named}tests in the state, somebody-else in Azure"
+    assert stack.pulumi("refresh", "--yes", "--skip-preview").returncode == 0
+    stack.update()
+    assert stack.operations("drift").returncode == 0

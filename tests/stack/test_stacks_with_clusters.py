@@ -5,12 +5,17 @@ One stack for the whole file, whose tests follow each other: a control plane tak
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pulumi_azure_native import containerservice
 
+from azure_gpu.aks import read_pools
+from azure_gpu.shared import sdk_types
+from localazure.plugin import projection
+from tests.localazure.kubernetes.gpu_cluster import pod
 from tests.stack.configurations import with_cluster
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.stack import ProgramStack, Step
@@ -51,7 +56,15 @@ def steps_of(stack: ProgramStack, said: dict[str, Any]) -> list[tuple[str, str, 
 
 def pools_in(azure: EmbeddedAzure, stack: ProgramStack) -> dict[str, Any]:
     listed = azure.get(stack.outputs()["clusters"]["shared"] + "/agentPools", API_VERSION).json()["value"]
-    return {each["name"]: each["properties"] for each in listed}
+    by_itself = {"eTag": None, "nodeImageVersion": None}  # another with each PUT, and whenever the service likes
+    return {each["name"]: {**each["properties"], **by_itself} for each in listed}
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, Any]]:
+    """Properties of pools: what they were, and what they are."""
+    keys = {(pool, key) for found in (before, after) for pool, said in found.items() for key in said}
+    both = {at: (before.get(at[0], {}).get(at[1]), after.get(at[0], {}).get(at[1])) for at in keys}
+    return {at: (was, now) for at, (was, now) in both.items() if was != now}
 
 
 def test_a_cluster_comes_up_with_its_pool_the_role_that_was_waited_for_and_what_serves_gpus(
@@ -78,44 +91,107 @@ def test_a_cluster_comes_up_with_its_pool_the_role_that_was_waited_for_and_what_
     assert stack.steps() == []
 
 
-def test_the_kubeconfig_that_the_component_wrote_lets_kubectl_in(
-    stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def kubectl(stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path) -> Callable[..., str]:
+    """`kubectl(*arguments, body=…)` with the kubeconfig that the component wrote."""
     [provider] = [each for each in stack.exported()["resources"] if each["type"] == PROVIDER]
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(provider["inputs"]["kubeconfig"])
-    done = subprocess.run(
-        [str(kubernetes_bin / "kubectl"), "--kubeconfig", str(kubeconfig), "get", "serviceaccount", "--namespace", "gpu-jobs"],
-        env=stack.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "stack-identity" in done.stdout
+
+    def run(*arguments: str, body: object = None) -> str:
+        done = subprocess.run(
+            [str(kubernetes_bin / "kubectl"), "--kubeconfig", str(kubeconfig), *arguments],
+            env=stack.environment,
+            input=json.dumps(body),
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
-def test_a_refresh_changes_nothing_on_the_cluster_and_what_it_reads_replaces_nothing(stack: ProgramStack) -> None:
-    """Azure shows every pool in the cluster's own body, also those that are resources of their own."""
-    done = stack.pulumi("refresh", "--yes")
+def test_the_kubeconfig_that_the_component_wrote_lets_kubectl_in(kubectl: Callable[..., str]) -> None:
+    assert "stack-identity" in kubectl("get", "serviceaccount", "--namespace", "gpu-jobs")
+
+
+def refreshed(stack: ProgramStack) -> None:
+    done = stack.pulumi("refresh", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {(step.operation, step.type) for step in stack.steps()} <= {("update", CLUSTER)}
+
+
+def test_a_preview_after_a_refresh_is_empty_whatever_the_autoscaler_did(
+    azure: EmbeddedAzure, stack: ProgramStack, kubectl: Callable[..., str]
+) -> None:
+    """Azure shows every pool in the cluster's own body, also those that are resources of their own."""
+    refreshed(stack)
+    assert stack.steps() == []
+    kubectl("apply", "--filename", "-", body=pod("one", "default"))
+    kubectl("wait", "--for=condition=Ready", "pod/one", "--timeout=90s")
+    name = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
+    assert pools_in(azure, stack)[name]["count"] == 1
+    refreshed(stack)
+    assert stack.steps() == []
+    stack.update()
+    assert stack.steps() == []
+    kubectl("delete", "pod", "one")
+    refreshed(stack)
+    assert stack.steps() == []
+
+
+def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+    before = pools_in(azure, stack)
+    said = with_cluster()
+    said["clusters"]["shared"]["tier"] = "standard"
+    stack.configure(said)
+    assert [(step.operation, step.type) for step in stack.steps()] == [("update", CLUSTER)]
+    stack.update()
+    assert stack.steps() == []
+    assert changed(before, pools_in(azure, stack)) == {}
+    refreshed(stack)
+    stack.configure(with_cluster())
+    stack.update()
+    assert stack.steps() == []
+
+
+def test_pools_that_are_declared_otherwise_than_a_refresh_read_them_are_the_pools_own_again(
+    azure: EmbeddedAzure, stack: ProgramStack
+) -> None:
+    stack.configure(with_cluster(max_nodes=4))
+    assert {(step.operation, step.type) for step in stack.steps()} == {("update", CLUSTER), ("update", POOL)}
+    stack.update()
+    assert stack.steps() == []
+    [pool] = [each for name, each in pools_in(azure, stack).items() if name != "system"]
+    assert pool["maxCount"] == 4
+    stack.configure(with_cluster())
+    assert [(step.operation, step.type) for step in stack.steps()] == [("update", POOL)]
     stack.update()
     assert stack.steps() == []
 
 
 def test_pools_that_azure_shows_in_another_order_make_no_new_cluster(stack: ProgramStack) -> None:
     """Nobody promises their order, and the engine compares them by it: pulumi-azure-native issues 1298 and 1808."""
+    refreshed(stack)
     deployment = stack.exported()
     [cluster] = [each for each in deployment["resources"] if each["type"] == CLUSTER]
-    profiles = cluster["outputs"]["agentPoolProfiles"]
-    assert profiles[0]["name"] == "system"
-    profiles.reverse()
-    read = {*cluster["inputs"]["agentPoolProfiles"][0], "gpuProfile", "maxPods", "nodeTaints", "osDiskSizeGB", "vnetSubnetID"}
-    cluster["inputs"]["agentPoolProfiles"] = [{key: each[key] for key in read & each.keys()} for each in profiles]
+    [component] = [each for each in deployment["resources"] if each["type"] == read_pools.COMPONENT]
+    shown = cluster["outputs"]["agentPoolProfiles"]
+    assert shown[0]["name"] == "system"
+    record = component["outputs"][read_pools.RECORD]
+    now = [sdk_types.as_inputs(containerservice.ManagedClusterAgentPoolProfileArgs, each) for each in reversed(shown)]
+    cluster["inputs"]["agentPoolProfiles"] = projection.refreshed_inputs(record["sent"], record["shown"], now)
+    shown.reverse()
     stack.imports(deployment)
-    assert [(step.operation, step.type) for step in stack.steps()] == [("update", CLUSTER)]
+    assert stack.steps() == []
+    said = with_cluster()
+    said["clusters"]["shared"]["gpu_pools"]["t4"]["labels"] = {"team": "vision"}
+    stack.configure(said)
+    assert {(step.operation, step.type) for step in stack.steps()} == {("update", CLUSTER), ("update", POOL)}
+    stack.update()
+    stack.configure(with_cluster())
     stack.update()
     assert stack.steps() == []
 

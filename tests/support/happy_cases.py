@@ -30,6 +30,12 @@ CASES = CHECKOUT / "tests" / "components" / "cases"
 _CONTAINERS = ("container_groups", "jobs", "edges")  # sections whose images are of containers
 _OF_AZURE = ".azurecr.io"
 _RUNS = "2019-06-01-preview"
+_CLUSTER, _KUBERNETES = "azure-native:containerservice:ManagedCluster", "pulumi:providers:kubernetes"
+_STOPPED = {  # by whoever saves money: api-version and action
+    _CLUSTER: ("2025-09-01", "stop"),
+    "azure-native:compute:VirtualMachine": ("2024-11-01", "deallocate"),
+    "azure-native:containerinstance:ContainerGroup": ("2023-05-01", "stop"),
+}
 _ANY_IMAGE = "docker.io/library/python:3.11"
 
 
@@ -74,6 +80,28 @@ def up(
             yield stack
         finally:
             stack.end()
+
+
+def stays(stack: ProgramStack) -> None:
+    """Nothing is left to change, also after services did what they do by themselves, and a refresh that saw it."""
+    assert stack.steps() == []
+    types = {str(each["type"]) for each in stack.exported()["resources"]}
+    for each in stack.exported()["resources"]:
+        token = str(each["type"])
+        # What is on a cluster can't be read while it is stopped.
+        if token in _STOPPED and not (token == _CLUSTER and _KUBERNETES in types):
+            version, action = _STOPPED[token]
+            stack.azure.post(f"{each['id']}/{action}", version)
+            until(lambda each=each, version=version: _is_settled(stack.azure, each["id"], version), f"{each['id']} is stopped")
+    told = stack.operations("drift")
+    assert told.returncode == 0, told.stdout + told.stderr
+    refreshed = stack.pulumi("refresh", "--yes", "--skip-preview")
+    assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
+    assert stack.steps() == []
+
+
+def _is_settled(azure: EmbeddedAzure, id_: str, version: str) -> bool:
+    return azure.get(id_, version).json()["properties"]["provisioningState"] in ("Succeeded", "Failed")
 
 
 def on(azure: EmbeddedAzure, says: Mapping[str, Any]) -> dict[str, Any]:

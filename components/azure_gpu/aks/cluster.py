@@ -8,6 +8,7 @@ jobs come with it. Left out: Windows pools, networks, ingress, Container insight
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack, cast, overload
 from weakref import WeakKeyDictionary
 
@@ -15,12 +16,13 @@ import pulumi
 from pulumi.runtime.settings import get_monitor
 from pulumi_azure_native import authorization, containerservice, managedidentity
 
-from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, login
+from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, login, read_pools
 from azure_gpu.aks.access import Cluster
 from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
 from azure_gpu.aks.pools import GpuPoolSpec
+from azure_gpu.aks.read_pools import InState
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec, may_speak
 from azure_gpu.aks.workspace_offer import of_cluster
@@ -94,6 +96,8 @@ class GpuCluster(AttachableCluster):
     """Object id of the cluster's own identity; None for an existing cluster."""
     kubelet_principal_id: pulumi.Output[str]
     """Object id of the identity that its nodes pull images as."""
+    agent_pools: pulumi.Output[dict[str, Any]] | None
+    """What the next program needs to know of the pools in the cluster's inputs; None for an existing cluster."""
     of_workspace: ClusterOfWorkspace
     """The cluster as an Azure Machine Learning workspace attaches it. Not an output."""
 
@@ -121,7 +125,7 @@ class GpuCluster(AttachableCluster):
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec, facts = wired.spec or _decided(name, wired)
-        super().__init__("azuregpu:index:GpuCluster", name, None, opts)
+        super().__init__(read_pools.COMPONENT, name, None, opts)
         wiring = wired.args
         self._speaks = _speaks(spec, wiring)
 
@@ -131,8 +135,8 @@ class GpuCluster(AttachableCluster):
         self._child = pulumi.ResourceOptions(parent=self)
         self._new_roles = patience.NewRoles(self)
         self._again = patience.hooks(self, self._new_roles)
-        self.identity_principal_id = None
-        cluster = self._existing(wired.asked_by) if spec.existing else self._cluster()
+        self.identity_principal_id = self.agent_pools = None
+        cluster = self._existing(wired.asked_by) if spec.existing else self._cluster(facts.pools)
         pools: dict[str, containerservice.AgentPool] = {}
         for pool, each in spec.pools.items():  # AKS changes one at a time, and refuses another with 409
             pools[pool] = self._pool(each, cluster, after=list(pools.values())[-1:])
@@ -175,6 +179,7 @@ class GpuCluster(AttachableCluster):
                 "kubelet_principal_id": self.kubelet_principal_id,
                 "namespace": self.namespace,
                 "gpu_pools": self.gpu_pools,
+                read_pools.RECORD: self.agent_pools,
                 "expires_at": self.expires_at,
                 "hourly_cost": self.hourly_cost,
                 "idle_cost": self.idle_cost,
@@ -192,8 +197,10 @@ class GpuCluster(AttachableCluster):
             provider=asked_by.provider_at(found, self._spec.context.subscription_id),
         )
 
-    def _cluster(self) -> Cluster:
+    def _cluster(self, in_state: InState) -> Cluster:
         spec, group = self._spec, self._args["resource_group_name"]
+        own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in spec.pools.values()]
+        pools = read_pools.declared(in_state, inputs.system_pool(spec, self._args), own)
         # An identity of its own: roles on subnet and zone are there before the cluster, and stay with none of its successors.
         identity = managedidentity.UserAssignedIdentity(
             f"{self._name}-identity",
@@ -208,13 +215,13 @@ class GpuCluster(AttachableCluster):
             f"{self._name}-cluster",
             resource_name_=declared(spec.name, self._args.get("cluster_name")),
             resource_group_name=group,
-            **inputs.cluster(spec, self._args, identity.id),
+            **inputs.cluster(spec, self._args, identity.id, pools.profiles),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=self._network_roles(identity.principal_id),
                 replace_on_changes=REPLACING_CLUSTER,
-                ignore_changes=inputs.counts_of_autoscaler(spec),
+                ignore_changes=pools.left_alone,
                 # Its name is fixed, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
                 transformations=overrides.applied(self._args.get("overrides"), self),
@@ -232,6 +239,7 @@ class GpuCluster(AttachableCluster):
             )
         if spec.logs:
             log_settings.declare(self._name, cluster.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
+        self.agent_pools = read_pools.record(pools.profiles, cluster.agent_pool_profiles)
         return Cluster(resource_id=cluster.id, name=cluster.name, group=group, declared=cluster)
 
     @property
@@ -273,7 +281,7 @@ class GpuCluster(AttachableCluster):
                 parent=self,
                 depends_on=after,
                 replace_on_changes=REPLACING_POOL,
-                ignore_changes=["count"],  # the autoscaler's, after the start
+                ignore_changes=["count", "powerState"],  # the autoscaler's, after the start; and of whoever stops the cluster
                 # Said either way: the provider would delete a pool of a name that is said before it makes another.
                 delete_before_replace=spec.replace is PoolReplace.DRAIN_FIRST,
                 deleted_with=cluster.declared,
@@ -440,7 +448,7 @@ def _decided(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
     wired.refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
     facts, problems = cluster_existing.look_up(spec, wired.asked_by)
     wired.refuse(problems)
-    return spec, facts
+    return spec, replace(facts, pools=read_pools.look_up([name], of_stack_file=False)[name])
 
 
 def _said_of(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pulumi_azure_native import containerservice
 
+from azure_gpu.aks.read_pools import NOT_THERE, InState
 from azure_gpu.aks.rules import no_route
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog import regions
@@ -28,6 +29,7 @@ class ClusterFacts:
     azure_rbac: bool = True  # role assignments in Azure say what they may do
     issuer_url: str = ""  # of the tokens of its service accounts; empty: none, or not known before it is there
     kubelet_object_id: str = ""  # of the identity that its nodes pull images as; empty: none, or not known before it is there
+    pools: InState = NOT_THERE  # of one that the stack has
 
 
 def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:

@@ -5,7 +5,7 @@ In: a `GpuClusterSpec`, and the arguments for what is wired. Out: inputs of `con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -13,17 +13,17 @@ from pulumi_azure_native import containerservice
 
 from azure_gpu.aks.args import AccessArgs, ClusterNetwork, GpuClusterWiring, NetworkPolicy, NodeImageChannel, UpgradeChannel
 from azure_gpu.aks.pools import GpuPoolSpec
+from azure_gpu.aks.read_pools import SYSTEM_POOL
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.services.aks import clusters, maintenance, network, system_pools
 from azure_gpu.catalog.services.aks.sizes import INSTALL
 from azure_gpu.shared.context import declared
 
-SYSTEM_POOL = "system"
 SCALE_SET = "VirtualMachineScaleSets"
 
 
-def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.Input[str]) -> dict[str, Any]:
-    """Everything about the cluster but its name, group and tags."""
+def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.Input[str], pools: Sequence[Any]) -> dict[str, Any]:
+    """Everything about the cluster but its name, group and tags. `pools`: see `aks.read_pools`."""
     return {
         "location": declared(spec.location, args.get("location")),
         "kubernetes_version": spec.kubernetes_version or None,
@@ -35,7 +35,7 @@ def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.In
         "identity": containerservice.ManagedClusterIdentityArgs(
             type=containerservice.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id]
         ),
-        "agent_pool_profiles": [_system_pool(spec, args)],
+        "agent_pool_profiles": list(pools),
         # Logins are Entra's, rights are role assignments in Azure: no certificate that nobody can take back.
         "aad_profile": containerservice.ManagedClusterAADProfileArgs(managed=True, enable_azure_rbac=True),
         "enable_rbac": True,
@@ -51,7 +51,7 @@ def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.In
     }
 
 
-def _system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservice.ManagedClusterAgentPoolProfileArgs:
+def system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservice.ManagedClusterAgentPoolProfileArgs:
     """The one pool inside the cluster's own body, without which ARM makes none."""
     pool = spec.system
     return containerservice.ManagedClusterAgentPoolProfileArgs(
@@ -74,11 +74,6 @@ def _system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservi
         upgrade_settings=_upgrade(pool.max_surge, None),
         vnet_subnet_id=args.get("subnet_id"),
     )
-
-
-def counts_of_autoscaler(spec: GpuClusterSpec) -> list[str]:
-    """Paths of the numbers that the autoscaler changes after the start."""
-    return ["agentPoolProfiles[0].count"] if spec.system.autoscaler else []
 
 
 def _api_server(spec: GpuClusterSpec, said: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:

@@ -2,8 +2,9 @@
 
 import functools
 import importlib
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, cast, get_args
 
 from pulumi import _types  # pyright: ignore[reportPrivateUsage] - how the SDK reads its input types, which nothing else says
 
@@ -40,3 +41,21 @@ def properties_of(value: object) -> Mapping[str, Any]:
     if is_object(type(value)):
         return _types.input_type_to_untranslated_dict(value)
     return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def as_inputs(kind: Any, value: Any) -> Any:
+    """What of a value can be an input of this type, by wire names, without what is null. `value`: arguments, an output of the
+    SDK, or what the state has."""
+    if is_object(kind):
+        names, types, found = wire_names(kind), kinds(kind), dict[str, Any]()
+        for name, given in properties_of(value).items():
+            wire = names.get(name, name)
+            if wire in types and given is not None:
+                found[wire] = as_inputs(types[wire], given)
+        return found
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        items = (get_args(kind) or (Any,))[0]
+        return [as_inputs(plain(items), each) for each in cast(Sequence[Any], value)]
+    if isinstance(value, float) and value.is_integer():  # as calls of the engine have whole numbers
+        return int(value)
+    return value.value if isinstance(value, Enum) else value

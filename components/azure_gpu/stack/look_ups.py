@@ -9,8 +9,9 @@ Components that are used without a plan call the same functions themselves.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from azure_gpu.aks import existing as cluster_existing
+from azure_gpu.aks import existing as cluster_existing, read_pools
 from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.aks.read_pools import InState
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.batch.account import existing as account_existing
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec
@@ -38,6 +39,7 @@ class LookUps:
     environment: Callable[[JobEnvironmentSpec], tuple[dict[str, str], list[Problem]]]  # workload profiles by GPU
     account: Callable[[BatchAccountSpec], tuple[AccountFacts, list[Problem]]]
     cluster: Callable[[GpuClusterSpec], tuple[ClusterFacts, list[Problem]]]
+    pools: Callable[[Sequence[str]], Mapping[str, InState]]  # of clusters that the stack has, by their names
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # a cluster that doesn't answer
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
     endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]
@@ -49,6 +51,7 @@ BY_PROVIDER = LookUps(
     environment=environment_existing.look_up,
     account=account_existing.look_up,
     cluster=cluster_existing.look_up,
+    pools=read_pools.look_up,
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
     endpoints=endpoint_shown.look_up,
@@ -60,6 +63,7 @@ ASSUMED = LookUps(
     environment=lambda spec: ({gpu.value: gpu.profile_name for gpu in spec.declared}, []),
     account=lambda spec: (spec.assumed, []),
     cluster=lambda _: (ClusterFacts(), []),
+    pools=lambda _: {},
     edge=lambda _: [],
     workspace=lambda spec: (spec, []),
     endpoints=lambda specs: (dict(specs), []),

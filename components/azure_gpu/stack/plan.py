@@ -4,7 +4,7 @@ The program declares from it, and `preflight` asks about it through the inventor
 the same answers of the look-ups and the same files that the settings name, a plan is the same.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.resolve import resolve as resolve_cluster
@@ -221,10 +221,11 @@ class _Planner:
 
     def clusters(self, foundation: FoundationSpec) -> dict[str, tuple[GpuClusterSpec, ClusterFacts]]:
         planned: dict[str, tuple[GpuClusterSpec, ClusterFacts]] = {}
+        in_state = self._look_ups.pools(list(self._settings.clusters))
         for name, said in self._settings.clusters.items():
             spec, problems = resolve_cluster(name, said, self._context)
             facts, more = self._look_ups.cluster(spec)
-            planned[name] = spec, facts
+            planned[name] = spec, replace(facts, pools=in_state.get(name, facts.pools))
             self.add([*problems, *rules.missing_for_cluster(name, said, spec, foundation), *more])
         return planned
 

@@ -48,8 +48,8 @@ the project: in a project of another name they stand behind that. Beside them st
 - **A pool that is replaced** stands beside its successor for a while, under another name, and takes twice the quota so long;
   `replace: drain-first` takes the old one away first. Commands find either by its name in the stack file. A cluster's GPU pool is
   replaced in the same way, and nothing else of the cluster with it.
-- **A cluster** shows all its pools in its own body, so that after a `pulumi refresh` a preview may update the cluster: that
-  changes nothing on it.
+- **A cluster** shows all its pools in its own body. After a `pulumi refresh` a preview is empty all the same, whatever the
+  autoscaler did; the first change of a GPU pool after it updates the cluster, too, which changes nothing on it.
 """
 _WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
 _DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")

@@ -1,0 +1,161 @@
+"""The agent pools in a cluster's inputs, as a refresh leaves them, so that a preview after it is empty.
+
+AKS shows every pool in the body of the cluster, also those that are resources of their own, by name. When that list changes, a
+refresh lays it over the cluster's inputs, element by element (pulumi/pulumi-azure-native, provider/pkg/provider/diff.go,
+applyDiff). The program then declares what the state has for as long as every pool is as it is declared, and the system pool alone
+otherwise: a PUT of the cluster changes the pools that it names, and no others.
+
+In: the state of the stack, as the engine has it. Out: pools by wire names. A program can't read inputs in its state; the
+component's output RECORD says what was sent last, and what AKS showed then.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict, cast
+
+import pulumi
+from pulumi_azure_native import containerservice
+
+from azure_gpu.shared import own_state, sdk_types
+
+COMPONENT = "azuregpu:index:GpuCluster"
+CLUSTER = "azure-native:containerservice:ManagedCluster"
+RECORD = "agent_pools"
+SYSTEM_POOL = "system"
+_LEFT_ALONE = ("count", "powerState")  # the autoscaler's, and of whoever stops the cluster
+_MAPS = ("nodeLabels", "tags")
+
+Profile = Mapping[str, Any]
+
+
+class Record(TypedDict):
+    """What the next program needs to know of this one."""
+
+    sent: list[Profile]
+    """The pools in the inputs of the cluster."""
+    shown: list[Profile]
+    """All pools that AKS showed then, as far as they can be inputs."""
+
+
+class InState(NamedTuple):
+    """The pools of a cluster in the state; empty where the stack has no cluster, or another version's."""
+
+    listed: tuple[Profile, ...] = ()
+    """In its inputs."""
+    shown: tuple[Profile, ...] = ()
+    """In Azure, when the state was last written."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the pools in its inputs."""
+        return [str(each.get("name") or "") for each in self.listed]
+
+    @property
+    def system(self) -> Profile | None:
+        """The system pool in Azure."""
+        return next((each for each in self.shown if each.get("name") == SYSTEM_POOL), None)
+
+
+NOT_THERE = InState()
+
+
+class Declared(NamedTuple):
+    """What to declare."""
+
+    profiles: list[Any]
+    """The cluster's `agent_pool_profiles`."""
+    left_alone: list[str]
+    """Paths for `ignore_changes`."""
+
+
+def look_up(names: Sequence[str], *, of_stack_file: bool = True) -> dict[str, InState]:
+    """By the names of the components."""
+    state = own_state.resources(of_stack_file=of_stack_file) if names else None
+    return {name: _of_cluster(name, state or {}) for name in names}
+
+
+def _of_cluster(name: str, state: Mapping[str, own_state.OwnResource]) -> InState:
+    record = cast("Record | None", own_state.named(state, COMPONENT, name).get(RECORD))
+    shown = own_state.named(state, CLUSTER, f"{name}-cluster").get("agentPoolProfiles")
+    if not record or not shown:
+        return NOT_THERE
+    before, now = _as_inputs(record["shown"]), _as_inputs(shown)
+    sent = _as_inputs(record["sent"])
+    return InState(tuple(sent if now == before else refreshed(sent, before, now)), tuple(now))
+
+
+def refreshed(inputs: Any, before: Any, now: Any) -> Any:
+    """Inputs after a refresh that found `now` in place of `before`."""
+    if inputs is None or now == before:
+        return now if inputs is None else inputs
+    if all(isinstance(each, Mapping) for each in (inputs, before, now)):
+        kept = {name: value for name, value in inputs.items() if name not in before or name in now}
+        changed = {name: value for name, value in now.items() if name not in before or value != before[name]}
+        return {**kept, **{name: refreshed(inputs.get(name), before.get(name), value) for name, value in changed.items()}}
+    if all(isinstance(each, list) for each in (inputs, before, now)):
+        known = min(len(inputs), len(before))
+        return [refreshed(inputs[index], before[index], value) if index < known else value for index, value in enumerate(now)]
+    return now
+
+
+def declared(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]]) -> Declared:
+    """What a cluster declares. `system`: its system pool, `own`: the inputs of its other pools, without their names in Azure."""
+    scaled = bool(system.enable_auto_scaling)
+    if len(in_state.listed) > 1 and _all_so(in_state, system, own, scaled=scaled):
+        left_alone = [f"agentPoolProfiles[{index}].{key}" for index in range(len(in_state.listed)) for key in _LEFT_ALONE]
+        return Declared(list(in_state.listed), left_alone)
+    now = in_state.system
+    if now is not None and in_state.names[0] != SYSTEM_POOL:  # a path has an index: there is another pool at it
+        return Declared([{**_profile(system), "count": now["count"]} if scaled and "count" in now else system], [])
+    left_alone = ["agentPoolProfiles[0].powerState", *(["agentPoolProfiles[0].count"] if scaled else [])]
+    return Declared([system], left_alone)
+
+
+def _all_so(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]], *, scaled: bool) -> bool:
+    """Whether Azure has each pool as it is declared, and no other."""
+    left = [_profile(each) for each in own]
+    for now in in_state.shown:
+        if now.get("name") == SYSTEM_POOL:
+            if not _is_so(now, _profile(system), but=_LEFT_ALONE if scaled else _LEFT_ALONE[1:]):
+                return False
+            continue
+        same = next((each for each in left if _is_so(now, each, but=_LEFT_ALONE)), None)
+        if same is None:
+            return False
+        left.remove(same)
+    return True
+
+
+def _is_so(now: Profile, said: Profile, *, but: Sequence[str] = ()) -> bool:
+    return all(_has(name, now.get(name), each) for name, each in said.items() if name not in but)
+
+
+def _has(name: str, now: object, said: object) -> bool:
+    """Whether a property is as it is declared; what is known later is taken to be so, and nothing to be an empty list or map."""
+    if isinstance(said, pulumi.Output):
+        return True
+    if isinstance(said, Mapping) and name not in _MAPS:  # an object: AKS adds properties of its own
+        return _is_so(cast(Profile, now or {}), cast(Profile, said))
+    return now == said or (not now and said in ([], {}))
+
+
+def record(sent: Sequence[Any], shown: pulumi.Output[Any]) -> pulumi.Output[Any]:
+    """The component's output."""
+    return pulumi.Output.all(sent=_as_inputs(sent), shown=shown).apply(
+        lambda found: Record(sent=found["sent"], shown=_as_inputs(found["shown"] or []))
+    )
+
+
+def by_name(profiles: Sequence[Any]) -> dict[str, Profile]:
+    """What of each pool can be an input, by its name, without what others than the program change."""
+    return {
+        str(each.get("name") or ""): {key: value for key, value in each.items() if key not in (*_LEFT_ALONE, "name")}
+        for each in _as_inputs(profiles)
+    }
+
+
+def _as_inputs(profiles: Sequence[Any]) -> list[Profile]:
+    return [_profile(each) for each in profiles]
+
+
+def _profile(value: Any) -> Profile:
+    return sdk_types.as_inputs(containerservice.ManagedClusterAgentPoolProfileArgs, value)

@@ -1,0 +1,143 @@
+"""What Azure has otherwise than the stack's state, and what the next `up` repairs of it.
+
+In: a stack. Out: a line for each difference; exit code 0 where there is none. Nothing is changed, in Azure or in the state. What
+services change by themselves isn't drift: the nodes that an autoscaler counts, a cluster that somebody has stopped. What an
+endpoint has otherwise is read by a preview of the program.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+from azure_gpu.aks import read_pools
+from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu.stack import service_changes
+from azure_gpu.stack.service_changes import CLUSTER, ENDPOINT, POOL
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.exit_codes import DRIFTED, FAILED, OK
+from azure_gpu_operations.stack import EngineError
+from azure_gpu_operations.terminal import printable
+
+_POOLS = "agentPoolProfiles"
+_LONGEST = 60  # characters of a value
+
+_say = partial(print, flush=True)
+Step = Mapping[str, Any]
+
+
+class Difference(NamedTuple):
+    """What Azure has otherwise."""
+
+    name: str
+    """The resource's logical name."""
+    type: str
+    """Its token."""
+    path: str
+    """The property; "" for the whole resource."""
+    told: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stack", required=True, help="the stack's name")
+    stack_options.add_config_folder(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    stack = stack_options.stack_of(options)
+    try:
+        steps = stack.refreshed()
+        found = differences(steps)
+        if any(_token(step) == ENDPOINT for step in steps):
+            planned = stack.planned()
+            if planned.errors:
+                raise EngineError("; ".join(planned.errors))
+            found += of_endpoints(planned.steps)
+    except EngineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return FAILED
+    for each in found:
+        _say(f"{each.name} ({each.type}){': ' if each.path else ''}{each.path}: {printable(each.told)}")
+    if not found:
+        _say(f"Azure has stack {stack.name} as its state says")
+        return OK
+    count = "1 difference" if len(found) == 1 else f"{len(found)} differences"
+    _say(f"{count}; `{COMMAND} pulumi refresh --stack {stack.name}` and then `up` repair what the stack file declares")
+    return DRIFTED
+
+
+def differences(steps: Sequence[Step]) -> list[Difference]:
+    """What a refresh would write into the state, without what services change by themselves. `steps`: as `pulumi refresh
+    --preview-only --json` has them."""
+    own_pools = {str(_state(step, "oldState", "outputs").get("name") or "") for step in steps if _token(step) == POOL}
+    return [each for step in steps for each in _of_step(step, own_pools)]
+
+
+def of_endpoints(steps: Sequence[Step]) -> list[Difference]:
+    """What is otherwise on endpoints, of which a template is the record. `steps`: as `pulumi preview --json` has them."""
+    found: list[Difference] = []
+    for step in steps:
+        told = _at(DRIFT_PATH, _state(step, "newState", "inputs"))
+        if told and step["op"] != "same":
+            found.append(Difference(_name(step), ENDPOINT, "", str(told)))
+    return found
+
+
+def _of_step(step: Step, own_pools: set[str]) -> Iterator[Difference]:
+    token, name = _token(step), _name(step)
+    if step["op"] == "delete":
+        yield Difference(name, token, "", "isn't in Azure any more")
+        return
+    for path, change in sorted((step.get("detailedDiff") or {}).items()):
+        if change.get("inputDiff") and not service_changes.why(token, path):
+            before, after = (_at(path, _state(step, key, "inputs")) for key in ("oldState", "newState"))
+            yield Difference(name, token, path, f"{_shown(before)} in the state, {_shown(after)} in Azure")
+    if token == CLUSTER:
+        yield from _of_pools(step, own_pools)
+
+
+def _of_pools(step: Step, own_pools: set[str]) -> Iterator[Difference]:
+    """Of the pools in a cluster's body: its system pool, and those that aren't the stack's."""
+    before, after = (read_pools.by_name(_state(step, key, "outputs").get(_POOLS) or []) for key in ("oldState", "newState"))
+    for pool in sorted((before.keys() | after.keys()) - own_pools):
+        was, now = before.get(pool), after.get(pool)
+        path = f"{_POOLS}.{pool}"
+        if was is None or now is None:
+            yield Difference(_name(step), CLUSTER, path, "is one that the stack doesn't have" if was is None else "is gone")
+            continue
+        for key in sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key)):
+            told = f"{_shown(was.get(key))} in the state, {_shown(now.get(key))} in Azure"
+            yield Difference(_name(step), CLUSTER, f"{path}.{key}", told)
+
+
+def _state(step: Step, key: str, part: str) -> Mapping[str, Any]:
+    return (step.get(key) or {}).get(part) or {}
+
+
+def _token(step: Step) -> str:
+    return str((step.get("oldState") or step.get("newState") or {}).get("type") or "")
+
+
+def _name(step: Step) -> str:
+    return str(step["urn"]).rsplit("::", 1)[-1]
+
+
+def _at(path: str, value: Any) -> Any:
+    """The value at a path of the engine, `a.b[0]["c.d"]`; None where there is none."""
+    for name, quoted, index in re.findall(r'([^.\[\]"]+)(?![^\[]*\])|\["([^"]*)"\]|\[(\d+)\]', path):
+        key = name or quoted
+        if index and isinstance(value, list):
+            items = cast(list[Any], value)
+            value = items[int(index)] if int(index) < len(items) else None
+        else:
+            value = cast(Mapping[str, Any], value).get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
