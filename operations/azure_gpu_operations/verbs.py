@@ -63,6 +63,7 @@ VERBS = {
         "importing.command",
         "files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients, as a stack's configuration",
     ),
+    "adopt": Verb("adopting.command", "take over what runs already in Azure: as part of a stack file, and for `pulumi import`"),
     "graph": Verb("graph.command", "draw a stack: its parts, what depends on what, who has which role, cost at idle and at most"),
     "preflight": Verb("preflight.command", "what speaks against a stack, or against a use of GPUs, before anything is created"),
     "sizes": Verb("sizes.command", "GPU sizes by what they have, cheapest first; everything about one; what retires"),

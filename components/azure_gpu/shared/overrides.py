@@ -74,6 +74,8 @@ def _merged(declared: object, given: object, kind: Any) -> Any:
     values = cast(Mapping[str, object], given)
     if isinstance(declared, pulumi.Output):
         return cast("pulumi.Output[Any]", declared).apply(lambda value: _merged(value, values, kind))
+    if sdk_types.is_object(type(declared)):
+        kind = type(declared)  # of a property that may be one of several, the one that it is
     wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
     kept: dict[str, Any] = {
         wire.get(key, key): value for key, value in sdk_types.properties_of(declared).items() if value is not None

@@ -138,6 +138,31 @@ def test_objects_are_merged_by_either_spelling_other_values_replaced_and_null_re
     assert "of t4-pool" in told
 
 
+def test_a_property_of_several_kinds_is_merged_with_the_one_that_it_is() -> None:
+    merged = recorded_bodies.declared_by_program(
+        configuration(
+            {
+                **happy()["ml_workspace.happy.defaults"]["says"],
+                "ml_workspace": {
+                    "computes": {
+                        "t4": {
+                            "size": "Standard_NC4as_T4_v3",
+                            "expires_after": "2026-12-31",
+                            "overrides": {"properties": {"disable_local_auth": False, "properties": {"osType": "Windows"}}},
+                        }
+                    }
+                },
+            }
+        ),
+        KEYS,
+    )
+    [inputs] = [each["wire"] for urn, each in merged["resources"].items() if "machinelearningservices:Compute" in urn]
+    assert inputs["properties"]["computeType"] == "AmlCompute"
+    assert inputs["properties"]["disableLocalAuth"] is False
+    assert inputs["properties"]["properties"]["osType"] == "Windows"
+    assert inputs["properties"]["properties"]["vmSize"] == "Standard_NC4as_T4_v3"
+
+
 def test_an_object_that_is_an_output_is_merged_once_it_is_known() -> None:
     found: list[Any] = []
 

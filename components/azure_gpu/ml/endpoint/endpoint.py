@@ -163,7 +163,7 @@ class MlEndpoint(pulumi.ComponentResource):
         return {"type": USER_ASSIGNED, "userAssignedIdentities": stacks.apply(lambda id_: {id_: {}})}
 
     def _endpoint(self, body: dict[str, Any]) -> ml.OnlineEndpoint:
-        spec, properties = self._spec, body["properties"]
+        spec, properties = self._spec, body.get("properties", {})  # overrides may have taken anything out
         identity = (
             ml.ManagedServiceIdentityArgs(type=ml.ManagedServiceIdentityType.SYSTEM_ASSIGNED)
             if self._system_assigned
@@ -179,9 +179,9 @@ class MlEndpoint(pulumi.ComponentResource):
             location=self._location,
             identity=identity,
             properties=ml.OnlineEndpointPropertiesArgs(
-                auth_mode=properties["authMode"],
+                auth_mode=properties.get("authMode"),
                 compute=properties.get("compute"),
-                public_network_access=properties["publicNetworkAccess"],
+                public_network_access=properties.get("publicNetworkAccess"),
                 description=properties.get("description"),
             ),
             tags=spec.tags,

@@ -95,11 +95,12 @@ def drift(shown: Shown | None, body: Mapping[str, Any], traffic: Mapping[str, in
     for name, is_there, wanted in (("traffic", shown.traffic, traffic), ("mirrorTraffic", shown.mirror, mirror)):
         if is_there != _without_nothing(wanted):
             found.append(f"{name} is {_text(is_there)}")
-    declared: Mapping[str, Any] = body["properties"]
+    declared: Mapping[str, Any] = body.get("properties") or {}  # overrides may have taken anything out
     for name in _COMPARED:
         if _differs(declared.get(name), shown.properties.get(name)):
             found.append(f"{name} is {shown.properties.get(name) or 'not set'}")
-    for name, value in sorted(body["tags"].items()):
+    tags: Mapping[str, Any] = body.get("tags") or {}
+    for name, value in sorted(tags.items()):
         if _differs(value, shown.tags.get(name)):
             found.append(f"tag {name} is {shown.tags.get(name, 'not set')}")
     return f"{'; '.join(found)} (since {shown.changed_at})" if found else ""

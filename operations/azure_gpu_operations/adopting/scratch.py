@@ -1,0 +1,70 @@
+"""An engine's backend in a temporary folder, with a copy of a stack and a stack file of its own: there resources are read, and an
+adoption is tried, before anybody's state is touched. A preview and an import read in Azure and write nothing."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from azure_gpu_operations.stack import EngineError, Planned, Stack, start_engine
+
+
+class Scratch:
+    """`text`: of the stack file that counts here."""
+
+    def __init__(self, folder: Path, stack: Stack, text: str) -> None:
+        self._folder = folder
+        self._of = stack
+        self._file = folder / stack.file.name
+        self.configure(text)
+        self._stack = Stack(stack.project_folder, stack.name, self._file)
+
+    @property
+    def backend(self) -> str:
+        """Its URL."""
+        return self._folder.as_uri()
+
+    def configure(self, text: str) -> None:
+        """Another stack file."""
+        self._file.write_text(text, encoding="utf-8")
+        self._file.chmod(0o600)
+
+    def put(self, deployment: Mapping[str, Any]) -> None:
+        """The stack's state; {} is a stack that was never up."""
+        folder = self._folder / ".pulumi"
+        state = folder / "stacks" / self._of.project / f"{self._of.name}.json"
+        state.parent.mkdir(parents=True, exist_ok=True)
+        (folder / "meta.yaml").write_text("version: 1\n")
+        name = f"organization/{self._of.project}/{self._of.name}"
+        checkpoint = {"stack": name, "latest": deployment} if deployment else {"stack": name}
+        state.write_text(json.dumps({"version": 3, "checkpoint": checkpoint}))
+
+    def planned(self) -> Planned:
+        """What an update would do."""
+        return self._stack.planned(self.backend)
+
+    def take_in(self, resources: Mapping[str, Any]) -> None:
+        """`pulumi import --file`. EngineError where it fails."""
+        file = self._folder / "import.json"
+        file.write_text(json.dumps(resources), encoding="utf-8")
+        self._run("import", "--file", str(file), *IMPORT_OPTIONS, "--stack", self._of.name, "--config-file", str(self._file))
+
+    def deployment(self) -> Mapping[str, Any]:
+        """Its state, with secrets in plain text: the scratch's own secrets are nobody else's to read."""
+        exported = self._run("stack", "export", "--show-secrets", "--stack", self._of.name)
+        return json.loads(exported)["deployment"]
+
+    def _run(self, *words: str) -> str:
+        done = start_engine(self._of.project_folder, *words, stack_file=self._file, quiet=True, backend=self.backend)
+        if done.returncode != 0:
+            raise EngineError("\n".join(_errors(done.stdout + done.stderr)) or f"`pulumi {words[0]}` failed")
+        return done.stdout
+
+
+IMPORT_OPTIONS: Sequence[str] = ("--yes", "--skip-preview", "--generate-code=false")
+
+
+def _errors(said: str) -> list[str]:
+    """The lines of an engine's output that name an error."""
+    found = [line.strip().removeprefix("error: ") for line in said.splitlines() if "error:" in line]
+    return list(dict.fromkeys(found))

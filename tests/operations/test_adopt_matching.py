@@ -1,0 +1,166 @@
+"""A plan against what is there: which resource is which, by which overrides the program sends what Azure has, the import file."""
+
+from typing import Any
+
+import pytest
+
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.azure_types import AzureType
+from azure_gpu_operations.adopting.import_file import import_file
+from azure_gpu_operations.adopting.matching import SECRET, UNKNOWN, Planned, Taken, planned, take
+
+URN = "urn:pulumi:s::azure-gpu::azuregpu:index:GpuCluster$azure-native:containerservice"
+PROVIDER = "urn:pulumi:s::azure-gpu::pulumi:providers:azure-native::default_3_29_0::id"
+PARENT = "urn:pulumi:s::azure-gpu::azuregpu:index:GpuCluster::old"
+STACK = "urn:pulumi:s::azure-gpu::pulumi:pulumi:Stack::azure-gpu-s"
+CLUSTER = "/subscriptions/s/resourceGroups/lab/providers/Microsoft.ContainerService/managedClusters/old"
+
+
+def creation(kind: str, name: str, inputs: dict[str, Any], *ignored: str) -> dict[str, Any]:
+    token = f"azure-native:containerservice:{kind}"
+    state = {"type": token, "parent": PARENT, "provider": PROVIDER, "inputs": inputs, "ignoreChanges": list(ignored)}
+    return {"op": "create", "urn": f"{URN}:{kind}::{name}", "newState": state}
+
+
+def one(azure_type: AzureType, inputs: dict[str, Any], *ignored: str) -> Planned:
+    kind = azure_type.token.rsplit(":", 1)[-1]
+    return Planned(f"{URN}:{kind}::x", azure_type, PARENT, PROVIDER, inputs, ignored)
+
+
+def test_creations_of_azure_are_found_among_the_steps() -> None:
+    steps = [
+        creation("ManagedCluster", "old-cluster", {"resourceName": "old"}),
+        {**creation("AgentPool", "old-pool-t4", {}), "op": "same"},
+        {"op": "create", "urn": PARENT, "newState": {"type": "azuregpu:index:GpuCluster"}},
+    ]
+    [found] = planned(steps)
+    assert (found.name, found.azure_type) == ("old-cluster", azure_types.MANAGED_CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("name", "pool", "resource_id", "is_it"),
+    [
+        ("old", "t4", f"{CLUSTER}/agentPools/t4", True),
+        ("OLD", "T4", f"{CLUSTER}/agentPools/t4".upper(), True),
+        (UNKNOWN, "t4", f"{CLUSTER}/agentPools/t4", True),  # of a cluster that isn't there yet for the plan
+        (UNKNOWN, "a100", f"{CLUSTER}/agentPools/t4", False),
+        ("other", "t4", f"{CLUSTER}/agentPools/t4", False),
+        ("old", "t4", CLUSTER, False),
+    ],
+)
+def test_a_planned_resource_is_known_by_its_id(name: str, pool: str, resource_id: str, is_it: bool) -> None:
+    inputs = {"resourceGroupName": "lab", "resourceName": name, "agentPoolName": pool}
+    assert one(azure_types.AGENT_POOL, inputs).has_id(resource_id) is is_it
+
+
+def test_what_lies_right_within_an_adopted_resource_has_its_id() -> None:
+    window = one(azure_types.MAINTENANCE_CONFIGURATION, {"resourceName": UNKNOWN, "configName": "default"})
+    assert window.id_within(azure_types.MANAGED_CLUSTER, CLUSTER) == f"{CLUSTER}/maintenanceConfigurations/default"
+    assert window.id_within(azure_types.BATCH_ACCOUNT, CLUSTER) == ""
+    unnamed = one(azure_types.MAINTENANCE_CONFIGURATION, {"resourceName": UNKNOWN, "configName": UNKNOWN})
+    assert unnamed.id_within(azure_types.MANAGED_CLUSTER, CLUSTER) == ""
+
+
+def of_pool(sent: dict[str, Any], has: dict[str, Any], *ignored: str, pins: bool = True) -> Taken:
+    of_id = {"accountName": "a", "poolName": UNKNOWN, "resourceGroupName": "lab", "azureApiVersion": "2024-07-01"}
+    there = {**of_id, "poolName": "t4s", "azureApiVersion": "2024-07-01"}
+    found = take(one(azure_types.BATCH_POOL, {**of_id, **sent}, *ignored), {**there, **has}, frozenset(), pins=pins)
+    assert {name: found.inputs.pop(name) for name in of_id} == there
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sent", "has", "inputs", "overrides"),
+    [
+        ({"vmSize": "a"}, {"vmSize": "a"}, {"vmSize": "a"}, {}),
+        ({"vmSize": "a"}, {"vmSize": "A"}, {"vmSize": "A"}, {"vmSize": "A"}),
+        ({"vmSize": UNKNOWN}, {"vmSize": "A"}, {"vmSize": "A"}, {"vmSize": "A"}),
+        ({"tags": {"team": "x"}}, {}, {}, {"tags": None}),
+        (
+            {"tags": {"team": "x", "cost": "7"}},
+            {"tags": {"cost": "7"}},
+            {"tags": {"cost": "7"}},
+            {"tags": {"team": None}},
+        ),
+        # Somebody's wish is pinned; what Azure fills in isn't.
+        ({}, {"certificates": [{"id": "c"}]}, {"certificates": [{"id": "c"}]}, {"certificates": [{"id": "c"}]}),
+        ({}, {"identity": {"type": "None"}, "taskSchedulingPolicy": {"nodeFillType": "Spread"}}, {}, {}),
+        (
+            {},
+            {"taskSchedulingPolicy": {"nodeFillType": "Pack", "x": False}},
+            {"taskSchedulingPolicy": {"nodeFillType": "Pack"}},
+            {"taskSchedulingPolicy": {"nodeFillType": "Pack"}},
+        ),
+        # A list of objects is taken over as a whole where one of its items differs.
+        ({"metadata": [{"name": "a"}]}, {"metadata": [{"name": "a"}]}, {"metadata": [{"name": "a"}]}, {}),
+        (
+            {"metadata": [{"name": "a", "value": "1"}]},
+            {"metadata": [{"name": "a", "value": "2"}, {"name": "b"}]},
+            {"metadata": [{"name": "a", "value": "2"}, {"name": "b"}]},
+            {"metadata": [{"name": "a", "value": "2"}, {"name": "b"}]},
+        ),
+        ({"zones": ["1"]}, {"zones": ["2"]}, {"zones": ["2"]}, {"zones": ["2"]}),
+        ({"zones": ["1"]}, {"zones": []}, {}, {"zones": None}),
+    ],
+)
+def test_overrides_make_the_program_send_what_azure_has(
+    sent: dict[str, Any], has: dict[str, Any], inputs: dict[str, Any], overrides: dict[str, Any]
+) -> None:
+    assert of_pool(sent, has) == Taken(inputs, overrides)
+
+
+def test_secrets_and_what_the_program_does_not_look_at_stay_as_they_are() -> None:
+    secret = {SECRET: "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "x"}
+    assert of_pool({"password": secret, "count": 0}, {"count": 3}, "count") == Taken({"password": secret, "count": 3}, {})
+
+
+def test_without_overrides_nothing_is_pinned() -> None:
+    assert of_pool({"vmSize": "a"}, {"vmSize": "a", "certificates": ["c"]}, pins=False) == Taken({"vmSize": "a"}, {})
+
+
+def test_a_cluster_keeps_the_pools_in_its_own_body_the_systems_first() -> None:
+    def pool(name: str, mode: str, **more: Any) -> dict[str, Any]:
+        return {"name": name, "mode": mode, "vmSize": "D", **more}
+
+    there = {"resourceName": "old", "agentPoolProfiles": [pool("cpus", "User"), pool("gpus", "User"), pool("sys", "System")]}
+    sent = {"resourceName": "old", "agentPoolProfiles": [pool("system", "System")]}
+    found = take(one(azure_types.MANAGED_CLUSTER, sent), there, frozenset({"gpus"}), pins=True)
+    kept = [pool("sys", "System"), pool("cpus", "User")]
+    assert found.overrides == {"agentPoolProfiles": kept}
+    assert found.inputs["agentPoolProfiles"] == kept
+
+
+def test_what_azure_fills_in_an_item_is_left_and_what_somebody_set_there_is_kept() -> None:
+    pool = {"name": "system", "mode": "System", "vmSize": "D"}
+    sent = {"resourceName": "old", "agentPoolProfiles": [pool]}
+    filled = {"resourceName": "old", "agentPoolProfiles": [{**pool, "maxPods": 250, "osDiskSizeGB": 128, "enableFIPS": False}]}
+    assert take(one(azure_types.MANAGED_CLUSTER, sent), filled, frozenset(), pins=True).overrides == {}
+    set_ = {"resourceName": "old", "agentPoolProfiles": [{**pool, "maxPods": 30}]}
+    found = take(one(azure_types.MANAGED_CLUSTER, sent), set_, frozenset(), pins=True)
+    assert found.overrides == {"agentPoolProfiles": [{**pool, "maxPods": 30}]}
+
+
+def test_the_import_file_has_components_first_and_names_what_the_state_has() -> None:
+    found = one(azure_types.MANAGED_CLUSTER, {})
+    plan = {PARENT: {"parent": STACK}}
+    file = import_file([found], {found.urn: CLUSTER}, plan, frozenset(), {found.urn: {"inputs": {"a": 1}, "outputs": {"b": 2}}})
+    assert file == {
+        "nameTable": {},
+        "resources": [
+            {"type": "azuregpu:index:GpuCluster", "name": PARENT, "logicalName": "old", "component": True},
+            {
+                "type": "azure-native:containerservice:ManagedCluster",
+                "name": found.urn,
+                "logicalName": "x",
+                "id": CLUSTER,
+                "version": "3.29.0",
+                "parent": PARENT,
+                "inputs": {"a": 1},
+                "outputs": {"b": 2},
+            },
+        ],
+    }
+    had = import_file([found], {found.urn: CLUSTER}, plan, frozenset({PARENT}), {})
+    assert had["nameTable"] == {PARENT: PARENT}
+    assert [each["type"] for each in had["resources"]] == ["azure-native:containerservice:ManagedCluster"]
+    assert "inputs" not in had["resources"][0]

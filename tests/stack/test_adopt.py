@@ -1,0 +1,121 @@
+"""`adopt` on the real engine: what was made by hand is in a stack afterwards, and nothing of it has changed.
+
+The Azure of these tests is calm: what is made by hand has its rights at once.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.localazure.ml.online_world import World
+from tests.stack.conftest import MakeStack
+from tests.support import by_hand
+from tests.support.by_hand import BATCH, CLUSTERS
+from tests.support.embedded import EmbeddedAzure
+from tests.support.ml_resources import ML, cluster_body, done
+from tests.support.stack import ProgramStack
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+CONFIG = {"team": "tests", "location": "westeurope", "as_of": "2026-11-21"}
+MOVES = ("etag", "eTag", "lastModified", "systemData", "lastKeySync")
+
+
+def shown(azure: EmbeddedAzure, ids: dict[str, str]) -> dict[str, Any]:
+    """What ARM shows by id, without instants of the last change."""
+    return {each: without(azure.get(each, version).json()) for each, version in ids.items()}
+
+
+def without(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without(inner) for key, inner in value.items() if key not in MOVES}
+    return [without(each) for each in value] if isinstance(value, list) else value
+
+
+def adopt(stack: ProgramStack, *ids: str) -> str:
+    """Writes the stack's file and imports; what `adopt` prints."""
+    file = stack.config_file.with_suffix(".import.json")
+    said = stack.operations("adopt", *ids, "--expires-after", "2026-12-30", "--write", "--out", str(file))
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert f"pulumi import --file {file}" in said.stderr
+    if not stack.there:
+        stack.create()
+    imported = stack.pulumi("import", "--file", str(file), "--yes", "--skip-preview", "--generate-code=false")
+    assert imported.returncode == 0, imported.stdout + imported.stderr
+    return said.stdout
+
+
+def creates_only(stack: ProgramStack) -> set[str]:
+    """The types in Azure that a preview creates, which has to be all that it does."""
+    steps = stack.steps()
+    assert {step.operation for step in steps} <= {"create"}, steps
+    return {step.type for step in steps if step.type.startswith("azure-native:")}
+
+
+def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
+    own_azure: EmbeddedAzure, make_stack: MakeStack, kubernetes_bin: Path
+) -> None:
+    assert kubernetes_bin.is_dir()
+    azure = own_azure
+    group = by_hand.group(azure, "lab")
+    cluster, account = by_hand.cluster(azure, group, "byhand"), by_hand.batch_pool(azure, group, "labbatch")
+    ids = {cluster: CLUSTERS, f"{cluster}/agentPools/gput4": CLUSTERS, account: BATCH, f"{account}/pools/t4s": BATCH}
+    before = shown(azure, ids)
+    stack = make_stack(azure, CONFIG)
+
+    told = adopt(stack, cluster, account)
+    assert shown(azure, ids) == before
+    assert "an update leaves 3 of 3 adopted resources as they are" in told
+    assert "the pool cpus of Standard_D4s_v5 has no GPU" in told
+    assert creates_only(stack) == {
+        "azure-native:managedidentity:UserAssignedIdentity",
+        "azure-native:authorization:RoleAssignment",
+        "azure-native:containerservice:MaintenanceConfiguration",
+    }
+    stack.update()
+    assert stack.steps() == []
+    again = stack.pulumi("preview", "--refresh", "--expect-no-changes")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert shown(azure, ids) == before
+    protected = {each.get("id") for each in stack.exported()["resources"] if each.get("protect")}
+    assert {cluster, f"{cluster}/agentPools/gput4", f"{account}/pools/t4s"} <= protected
+
+    # What somebody has set stays, whatever is sent, and what an override holds back comes when it goes.
+    content = yaml.safe_load(stack.config_file.read_text())
+    entry = content["config"]["azure-gpu:clusters"]["byhand"]
+    del entry["overrides"]["tags"]
+    stack.config_file.write_text(yaml.safe_dump(content, sort_keys=False))
+    assert [(step.operation, step.name) for step in stack.steps()] == [("update", "byhand-cluster")]
+    stack.update()
+    now = shown(azure, ids)[cluster]
+    assert now["tags"] | {"stack": stack.name, "cost": "7"} == now["tags"]
+    assert now["properties"] == before[cluster]["properties"]
+
+    # A second adoption finds what the stack has by now.
+    refused = stack.operations("adopt", cluster)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "the stack has this already" in refused.stderr
+    stack.let_go()
+
+
+def test_a_workspace_with_an_endpoint_is_taken_over_without_a_change(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    azure = own_azure
+    world = World(azure, by_hand.group(azure, "lab"))
+    world.let_read()
+    endpoint = world.endpoint("labscores")
+    endpoint.deploy("blue")
+    endpoint.share(blue=100)
+    done(azure, azure.put(f"{world.workspace}/computes/gpu", cluster_body(), ML))
+    ids = dict.fromkeys((world.workspace, f"{world.workspace}/computes/gpu", endpoint.path, world.path("labscores", "blue")), ML)
+    before = shown(azure, ids)
+    stack = make_stack(azure, CONFIG)
+
+    told = adopt(stack, endpoint.path, world.workspace)
+    assert shown(azure, ids) == before
+    assert "an update leaves 4 of 4 adopted resources as they are" in told
+    assert {*creates_only(stack)} >= {"azure-native:resources:Deployment", "azure-native:authorization:RoleAssignment"}
+    stack.update()
+    assert stack.steps() == []
+    assert shown(azure, ids) == before
+    stack.let_go()
