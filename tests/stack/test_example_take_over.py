@@ -1,0 +1,42 @@
+"""The commands of examples/take-over/README.md, read out of it and run as they stand, in a copy of the checkout."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support import by_hand
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.readme_commands import commands_in, copied, login, priced, walked
+
+FOLDER = CHECKOUT / "examples" / "take-over"
+README = FOLDER / "README.md"
+
+
+def test_each_command_has_its_minutes_and_its_cost() -> None:
+    priced(README)
+
+
+def test_the_stack_has_nothing_of_its_own() -> None:
+    config = yaml.safe_load((FOLDER / "stack.yaml").read_text(encoding="utf-8"))["config"]
+    assert {key.partition(":")[2] for key in config} == {"subscriptionId", "tenantId", "team", "location"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("kubernetes_bin")
+def test_the_commands_run_as_they_stand_and_change_nothing_of_the_cluster(
+    azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
+) -> None:
+    group = by_hand.group(azure, "taken")
+    cluster = by_hand.cluster(azure, group, "byhand", cpu_pool=False)
+    before = azure.get(cluster, by_hand.CLUSTERS).json()
+    folder = copied(tmp_path / "clone", installed=True)
+    commands = commands_in(README)
+    outputs = dict(zip(commands, walked(commands, folder, {**login(azure, engine_bin), "CLUSTER": cluster}), strict=True))
+    told = next(said for command, said in outputs.items() if " adopt " in command)
+    assert "an update leaves 2 of 2 adopted resources as they are" in told
+    assert azure.get(cluster, by_hand.CLUSTERS).json()["properties"] == before["properties"]
+    said = yaml.safe_load((folder / "Pulumi.taken.yaml").read_text(encoding="utf-8"))["config"]["azure-gpu:clusters"]["byhand"]
+    assert (said["cluster_name"], said["on_cluster"], said["opts"]) == ("byhand", False, {"protect": True})
+    assert azure.delete(group, by_hand.GROUPS).status_code in (202, 204)
