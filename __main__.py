@@ -25,12 +25,13 @@ from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.shared.wired import Wired
-from azure_gpu.stack import keep, other_stacks, own_source, secret_values, switches
+from azure_gpu.stack import keep, other_stacks, own_source, secret_values, switches, written_by
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
 
+refuse(written_by.newer())
 # All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,
 # what the provider takes from the environment.
 configuration = {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
@@ -128,6 +129,7 @@ ends = {name: each.expires_at for name, each in work.items()}
 costs = {name: each.hourly_cost for name, each in work.items()}
 idle_costs = {name: each.idle_cost for name, each in {**clusters, **vms, **endpoints}.items()}
 
+pulumi.export(written_by.OUTPUT, written_by.own_version())  # of the package; an older one refuses the stack from now on
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
 pulumi.export("identity", foundation.identity_id)  # ARM id, null: none
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none

@@ -1,5 +1,5 @@
-"""The names that the shipped stacks, the examples and the happy cases give: of resources in the program, which make up their URNs,
-and in Azure or on a cluster. One line each, as text, so that a review shows a naming rule that has changed.
+"""The names that the shipped stacks, the examples and the happy cases give: of resources in the program, which make up their
+URNs, and in Azure or on a cluster. One line each, as text, so that a review shows a naming rule that has changed.
 
 A changed URN or name replaces what is up, with what is in it. `python -m tests.components.golden_names --renew` writes the
 table again; a commit that does so for a line that was there says in CHANGELOG.md what becomes of existing stacks.

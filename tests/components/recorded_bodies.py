@@ -28,7 +28,7 @@ from azure_gpu.catalog.problems import as_data
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.workloads import Workload
-from azure_gpu.stack import secret_values
+from azure_gpu.stack import secret_values, written_by
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan
 from azure_gpu.stack.settings import read
@@ -103,7 +103,7 @@ def declared_by_program(config: Mapping[str, str], lookups: Mapping[str, Any]) -
         {
             "resources": {each.urn: _in_any_order(asdict(each)) for each in recorded.registrations},
             "outputs": recorded.outputs,
-            "exports": recorded.exports,
+            "exports": {name: value for name, value in recorded.exports.items() if name != written_by.OUTPUT},
             "lookups": sorted({json.dumps(each, sort_keys=True) for each in _lookups(recorded)}),
             "log": sorted(recorded.log),
         }

@@ -24,6 +24,16 @@ MACHINES: dict[str, Any] = {
     "nodeAgentSkuId": "batch.node.ubuntu 22.04",
 }
 
+# What Azure moves by itself, or with every look of a service at its own.
+_MOVES = ("etag", "eTag", "lastModified", "systemData", "lastKeySync", "nodeImageVersion", "currentOrchestratorVersion")
+
+
+def stays(value: Any) -> Any:
+    """A body without what Azure moves by itself."""
+    if isinstance(value, dict):
+        return {key: stays(inner) for key, inner in value.items() if key not in _MOVES}
+    return [stays(each) for each in value] if isinstance(value, list) else value
+
 
 def group(azure: EmbeddedAzure, name: str) -> str:
     return azure.made(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{name}", {"location": REGION}, GROUPS)["id"]

@@ -2,7 +2,8 @@
 
 Each recorded state is imported into a backend of its own, and the real engine plans today's program over it, with the provider
 plugins' own Check and Diff; functions answer what they answered then. A commit that fails here on purpose has to say what a user
-sees: what it adds is in `ADDED`; for anything else it renews the record, `python -m tests.upgrades.record --renew NAME`.
+sees: what it changes is in `CHANGES`, and told in CHANGELOG.md; for anything else it renews the record,
+`python -m tests.upgrades.record --renew NAME`.
 """
 
 import gzip
@@ -14,8 +15,10 @@ from typing import Any
 import pytest
 
 from azure_gpu.shared.workloads import Workload
+from azure_gpu.stack import written_by
 from tests.support.embedded import CHECKOUT
 from tests.upgrades import plans, records
+from tests.upgrades.stacks import EngineFailedError
 
 FAST = "embedded.local"  # without groups, machines, endpoints, images and edges, whose bodies the quick run compares
 # What no record may hold: folders of a machine, salt and cipher text of secrets, keys. /tmp/nbody is in an image of NVIDIA's.
@@ -41,22 +44,28 @@ def test_a_record_holds_nothing_of_the_machine_that_made_it(name: str) -> None:
 
 GROUPS_WITH_LOGS = ("add", "gpucontainergroup", "gpucontainergrouprm", "ours", "tensorflow-check", "theirs", "Train_A")
 _GROUP = "azuregpu:index:ContainerGroup$azure-native"
-# What the program declares since the states were recorded.
-ADDED = {
+# What an `up` over a recorded state changes, by the heading in CHANGELOG.md of who has to know it.
+CHANGES: dict[str, set[str]] = {
     # Blobs that were deleted or overwritten can be had back, unless `protect_data` is false.
-    "create azuregpu:index:Foundation$azure-native:storage:BlobServiceProperties::foundation-blob-service",
+    "Settings of the blob service": {
+        "create azuregpu:index:Foundation$azure-native:storage:BlobServiceProperties::foundation-blob-service",
+    },
     # The system pool is upgraded with the rest of a cluster whose version is given; an update in place.
-    "update azuregpu:index:GpuCluster$azure-native:containerservice:ManagedCluster::big-cluster: "
-    "agentPoolProfiles[0].orchestratorVersion",
+    "The version of the system pool": {
+        "update azuregpu:index:GpuCluster$azure-native:containerservice:ManagedCluster::big-cluster: "
+        "agentPoolProfiles[0].orchestratorVersion",
+    },
     # Deployments of endpoints that speak as the stack's identity write metrics.
-    "create azuregpu:index:MlWorkspace$azure-native:authorization:RoleAssignment::ml-metrics-role",
+    "A role for metrics": {"create azuregpu:index:MlWorkspace$azure-native:authorization:RoleAssignment::ml-metrics-role"},
     # Container groups send their logs by a diagnostic setting; the workspace's key goes, by an update in place.
-    *(f"create {_GROUP}:monitor:DiagnosticSetting::{each}-logs" for each in GROUPS_WITH_LOGS),
-    *(f"update {_GROUP}:containerinstance:ContainerGroup::{each}-group: diagnostics" for each in GROUPS_WITH_LOGS),
+    "Logs of container groups": {
+        *(f"create {_GROUP}:monitor:DiagnosticSetting::{each}-logs" for each in GROUPS_WITH_LOGS),
+        *(f"update {_GROUP}:containerinstance:ContainerGroup::{each}-group: diagnostics" for each in GROUPS_WITH_LOGS),
+    },
     # A container of blobs that nodes mount is made in the stack's own account; one that is there is left as it is.
-    "create azuregpu:index:BatchPool$azure-native:resources:Deployment::Train_A-containers",
+    "Containers that pools mount": {"create azuregpu:index:BatchPool$azure-native:resources:Deployment::Train_A-containers"},
     # What a node that has gone said of its GPUs is removed.
-    *(
+    "The garbage collector of NFD": {
         f"create azuregpu:index:GpuCluster$kubernetes:{kind}::{cluster}-{name}-nfd-gc"
         for cluster in ("big", "shared", "theirs")
         for kind, name in (
@@ -65,16 +74,29 @@ ADDED = {
             ("rbac.authorization.k8s.io/v1:ClusterRoleBinding", "cluster-role-binding-azure-gpu"),
             ("apps/v1:Deployment", "deployment"),
         )
-    ),
+    },
     # The Azure of these records ran no templates, so that its endpoints have no traffic; the next `up` repairs what it shows.
-    *(
+    "Endpoints that somebody has changed": {
         f"update azuregpu:index:MlEndpoint$azure-native:resources:Deployment::{each}-traffic: properties.template.metadata.drift"
         for each in ("digits", "on-cluster")
-    ),
+    },
     # Images are built by deployments; the records of runs go. Images keep their tags.
-    *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
-    *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in Workload),
+    "Builds": {
+        *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
+        *(
+            f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}"
+            for each in Workload
+        ),
+    },
 }
+ADDED = set[str]().union(*CHANGES.values())
+CHANGELOG = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_changelog_tells_each_change_of_a_stack_that_is_up() -> None:
+    of_version = re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1]
+    told = of_version.partition("### What the first `up` over a stack of 0.1.0 changes\n")[2].partition("\n###")[0]
+    assert set(CHANGES) <= set(re.findall(r"^- \*\*(.+?)\.\*\*", told, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", each_state())
@@ -85,6 +107,18 @@ def test_today_s_program_changes_nothing_of_a_stack_that_is_up(name: str, tmp_pa
     assert not changes, "\n".join(changes)
     of_recorded = [change for change in plan.changes if not change.startswith("create ")]
     assert plan.unchanged + len(of_recorded) == plans.resources(record)
+
+
+def test_a_state_of_a_newer_version_is_refused_in_one_line(tmp_path: Path, engine_bin: Path) -> None:
+    record = records.load("pool.happy.defaults")
+    [stack] = [each for each in record["state"]["resources"] if each["type"] == "pulumi:pulumi:Stack"]
+    assert written_by.OUTPUT not in stack["outputs"]  # which a program of 0.1.0 didn't export
+    stack["outputs"][written_by.OUTPUT] = "99.1.0"
+    with pytest.raises(EngineFailedError) as refused:
+        plans.over(record, tmp_path, engine_bin)
+    assert "stack: a newer version of azure-gpu has updated this stack last" in str(refused.value)
+    assert "run azure-gpu 99.1.0 or a newer one" in str(refused.value)
+    assert "Traceback" not in str(refused.value)
 
 
 def test_a_plan_over_a_recorded_state_tells_updates_and_replacements(tmp_path: Path, engine_bin: Path) -> None:

@@ -20,7 +20,9 @@ class OwnResource(TypedDict):
     """By wire name."""
 
 
-_read: WeakKeyDictionary[object, Mapping[str, OwnResource] | None] = WeakKeyDictionary()  # by program: all of it is read once
+# By program: all of it is read once.
+_read: WeakKeyDictionary[object, Mapping[str, OwnResource] | None] = WeakKeyDictionary()
+_exported: WeakKeyDictionary[object, Mapping[str, Any] | None] = WeakKeyDictionary()
 
 
 def resources(*, of_stack_file: bool) -> Mapping[str, OwnResource] | None:
@@ -38,17 +40,35 @@ def resources(*, of_stack_file: bool) -> Mapping[str, OwnResource] | None:
     return found if found or of_stack_file else None
 
 
+def outputs() -> Mapping[str, Any] | None:
+    """What the stack exported with its last update; empty where there was none, None where that can't be read."""
+    program = get_monitor()
+    if program is None:
+        return None
+    if program not in _exported:
+        try:
+            answer = pulumi.runtime.invoke(READ_OUTPUTS, {"name": _stack()}).value
+            _exported[program] = cast(Mapping[str, Any], answer).get("outputs") or {}
+        except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
+            pulumi.log.debug(f"the outputs of stack {_stack()} can't be read: {error}")
+            _exported[program] = None
+    return _exported[program]
+
+
 def _asked() -> Mapping[str, OwnResource] | None:
     """What the engine answers; empty where the stack has no outputs."""
-    stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    exported = outputs()
+    if not exported:
+        return exported
     try:
-        outputs = cast(Mapping[str, Any], pulumi.runtime.invoke(READ_OUTPUTS, {"name": stack}).value)
-        if not outputs.get("outputs"):
-            return {}
-        return cast(Mapping[str, Any], pulumi.runtime.invoke(_READ_RESOURCES, {"stackName": stack}).value)["outputs"]
-    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
-        pulumi.log.debug(f"the state of stack {stack} can't be read: {error}")
+        return cast(Mapping[str, Any], pulumi.runtime.invoke(_READ_RESOURCES, {"stackName": _stack()}).value)["outputs"]
+    except Exception as error:  # noqa: BLE001  as above
+        pulumi.log.debug(f"the state of stack {_stack()} can't be read: {error}")
         return None
+
+
+def _stack() -> str:
+    return f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
 
 
 def named(found: Mapping[str, OwnResource], token: str, name: str) -> Mapping[str, Any]:

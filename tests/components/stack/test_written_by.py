@@ -1,0 +1,38 @@
+"""A stack that a newer version has updated is refused by an older one, in one line, before anything else is read."""
+
+import pytest
+
+from azure_gpu.stack import written_by
+from azure_gpu.stack.written_by import OUTPUT, check
+from tests.components.recording import declare
+
+OUTPUTS = "pulumi:pulumi:readStackOutputs"
+
+
+@pytest.mark.parametrize(
+    ("written", "own", "is_newer"),
+    [
+        ("0.3.0", "0.2.0", True),
+        ("0.10.0", "0.9.1", True),
+        ("1.0", "0.9.1", True),
+        ("0.2.1", "0.2", True),
+        ("0.2.0", "0.2.0", False),
+        ("0.2.0.dev1", "0.2.0", False),
+        ("0.1.0", "0.2.0", False),
+        ("", "0.2.0", False),
+        ("unknown", "0.2.0", False),
+        (None, "0.2.0", False),  # of a version that exported none
+    ],
+)
+def test_a_stack_of_a_newer_version_is_refused(written: str | None, own: str, is_newer: bool) -> None:
+    problems = check({OUTPUT: written} if written is not None else {"resource_group": "g"}, own)
+    assert [(each.path, each.value) for each in problems] == ([("stack", written)] if is_newer else [])
+    assert all("\n" not in str(each) for each in problems)
+
+
+@pytest.mark.parametrize(("answer", "count"), [({"outputs": {OUTPUT: "99.0"}}, 1), ({"outputs": {}}, 0), ("no backend", 0)])
+def test_the_version_is_read_from_the_stacks_own_outputs(answer: object, count: int) -> None:
+    found: list[object] = []
+    recorded = declare(lambda: found.extend(written_by.newer()), lookups={OUTPUTS: answer})
+    assert [token for token, _ in recorded.lookups] == [OUTPUTS]
+    assert len(found) == count
