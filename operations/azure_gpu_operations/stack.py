@@ -210,6 +210,8 @@ def start_engine(
         environment[FILE_VARIABLE] = str(stack_file.resolve())
     if backend:
         environment["PULUMI_BACKEND_URL"] = backend
+        if "PULUMI_CONFIG_PASSPHRASE_FILE" not in environment:
+            environment.setdefault("PULUMI_CONFIG_PASSPHRASE", "")  # of a copy without secrets; the engine wants one
     watched = not quiet and not line_by_line and sys.stdout.isatty()
     command = ["pulumi", *arguments, *([] if watched else ["--non-interactive"])]
     try:
