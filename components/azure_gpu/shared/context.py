@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pulumi
 
-from azure_gpu.catalog import regions, roles, tags
+from azure_gpu.catalog import defaults_day, regions, roles, tags
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import tags as keys
 from azure_gpu.formats.dates import SPELLING, parse_day
@@ -162,6 +162,10 @@ class Context:
     def day(self) -> date:
         """The day at which everything is judged."""
         return self.as_of or self.today
+
+    def chosen_at(self, as_of: date | None = None) -> date:
+        """The day at which defaults are chosen. `as_of`: that of one part, in place of the stack's."""
+        return defaults_day.chosen_at(as_of or self.as_of, self.today)
 
     def region(self, given: pulumi.Input[str] | None) -> str:
         """The region of what may have a `location` of its own, as ARM spells it; empty where it isn't known yet."""

@@ -57,7 +57,7 @@ def resolve(
     expires_at, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a machine")
     size = SIZES.find(args["size"])
     location = context.region(args.get("location"))
-    choice, image_problems = vm_image.choose(args, size, day, images or {}, path)
+    choice, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
     network, network_problems = vm_network.resolve(args, choice.operating_system, path)
     trusted = _trusted_launch(args, size, choice)
     wanted = Wanted(args.get("driver", Driver.AUTO))
@@ -72,7 +72,7 @@ def resolve(
         wanted=wanted,
         secure_boot=secure,
     )
-    way, _ = drivers.choose(asked, day)
+    way, _ = drivers.choose(asked, context.chosen_at(as_of))
     disk = args.get("disk", DiskArgs())
     machine = known(args.get("vm_name")) or context.name(azure_types.VIRTUAL_MACHINE.arm_type, name)
     use = SizeUse(

@@ -47,7 +47,7 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
     asked = pool_request.build(args, path, size, system, image, scale, place.account)
     way, way_problems = ways.choose(
         asked,
-        day,
+        context.chosen_at(as_of),
         Wanted(args.get("driver", Wanted.AUTO)),
         driver_version=args.get("driver_version", ""),
         package=args.get("driver_package", ""),

@@ -42,7 +42,7 @@ def resolve(args: JobEnvironmentSettings, context: Context, resource_group: str 
     part, problems = resolve_part(given, azure_types.MANAGED_ENVIRONMENT, location, context, context.path(PATH))
     problems += not_changed(args, context.path(PATH))
     needed = {GpuModel(gpu) for gpu in args.get("gpus", [])}
-    of_region = [gpu for gpu in GpuModel if _is_sold(gpu, location, context.day)]
+    of_region = [gpu for gpu in GpuModel if _is_sold(gpu, location, context.chosen_at())]
     spec = JobEnvironmentSpec(
         context=context,
         name=part.name,
