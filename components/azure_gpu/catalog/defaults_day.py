@@ -1,8 +1,8 @@
 """The day at which this version of the package chooses what nobody names: images, drivers, GPUs of an environment.
 
 A plan follows from the stack file and the version, and not from the day on which it is made. Another day here may choose
-otherwise: what it changes of stacks that are up is told in CHANGELOG.md. Whether a choice can still be had is judged at the day of
-the plan.
+otherwise: CHANGELOG.md tells what it changes of stacks that are up. Whether a choice can still be had is judged at the day of the
+plan.
 """
 
 from datetime import date
