@@ -25,7 +25,7 @@ from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.shared.wired import Wired
-from azure_gpu.stack import keep, other_stacks, own_source, secret_values, switches, written_by
+from azure_gpu.stack import ended, keep, other_stacks, own_source, secret_values, switches, written_by
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
@@ -51,7 +51,12 @@ warn(plan.problems)
 switches.announce(settings.off)
 own_source.announce(settings.own_source)
 
-opts_of = settings.opts_of
+
+def opts_of(section: str, name: str = "") -> pulumi.ResourceOptions | None:
+    """The engine's options of a part: those that the settings give, and none of its changes after its last day."""
+    return ended.options(plan.ended, section, name, settings.opts_of(section, name))
+
+
 foundation = Foundation(
     "foundation", Wired(settings.foundation, plan.foundation), keep.options(plan.kept, "foundation", opts_of("foundation"))
 )

@@ -22,6 +22,7 @@ class Code(StrEnum):
     RETIRED = "RETIRED"  # it was sold until a date that has passed
     RETIRING = "RETIRING"  # still sold; the end date is known and near
     NOT_FOUND = "NOT_FOUND"  # refers to something that isn't there
+    EXPIRED = "EXPIRED"  # the last day that was given for it has passed
 
 
 class Severity(StrEnum):

@@ -5,7 +5,7 @@ In: the setting and the day at which it is judged. Out: the instant at which the
 
 from datetime import date
 
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats.dates import days_later, parse_day
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.context import resolve_day
@@ -31,6 +31,7 @@ def resolve_end(
         value=text,
         allowed=allowed,
         fix=f"write {fix}, or remove the {what.removeprefix('a ')}",
+        code=Code.EXPIRED,
     )
     return expires_at, [past]
 

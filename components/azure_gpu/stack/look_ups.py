@@ -27,7 +27,7 @@ from azure_gpu.ml.endpoint import shown as endpoint_shown
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace import existing as workspace_existing
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
-from azure_gpu.stack import keep
+from azure_gpu.stack import ended, keep
 from azure_gpu.stack.keep import KeptPart
 
 
@@ -43,6 +43,7 @@ class LookUps:
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # a cluster that doesn't answer
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
     endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]
+    standing: Callable[[Sequence[str]], frozenset[str]]  # parts that the stack has, of those whose last day has passed
     kept: Callable[[Sequence[KeptPart], str, str], tuple[list[KeptPart], list[Problem]]]  # with project and stack
 
 
@@ -55,6 +56,7 @@ BY_PROVIDER = LookUps(
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
     endpoints=endpoint_shown.look_up,
+    standing=ended.standing,
     kept=keep.look_up,
 )
 # For a plan without Azure: what exists is taken to be as the settings expect it.
@@ -67,5 +69,6 @@ ASSUMED = LookUps(
     edge=lambda _: [],
     workspace=lambda spec: (spec, []),
     endpoints=lambda specs: (dict(specs), []),
+    standing=lambda _: frozenset(),
     kept=lambda parts, _project, _stack: (list(parts), []),
 )

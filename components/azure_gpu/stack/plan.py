@@ -38,7 +38,7 @@ from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace import resolve as workspace_resolve, rules as workspace_rules
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
 from azure_gpu.shared.context import Context, resolve_stack
-from azure_gpu.stack import keep, rules
+from azure_gpu.stack import ended, keep, rules
 from azure_gpu.stack.keep import KeptPart
 from azure_gpu.stack.look_ups import LookUps
 from azure_gpu.stack.settings import Settings
@@ -65,6 +65,7 @@ class Plan:
     ml_workspace: MlWorkspaceSpec | None
     ml_endpoints: dict[str, MlEndpointSpec]
     kept: tuple[KeptPart, ...]  # what stays when the stack is destroyed
+    ended: frozenset[str]  # paths of parts that stay as they are, because their last day has passed
     problems: tuple[Problem, ...]
 
 
@@ -100,6 +101,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     environments = planner.environments(of_foundation)
     kept = planner.kept(of_foundation, environments, account, project, stack)
     planner.add(rules.between_parts(settings))
+    standing = look_ups.standing(ended.ended(planner.problems))
     return Plan(
         context=context,
         foundation=foundation,
@@ -115,7 +117,12 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
         ml_workspace=workspace,
         ml_endpoints=endpoints,
         kept=kept,
-        problems=tuple(rules.with_warnings(rules.without_explained(settings.problems, planner.problems), settings.warnings)),
+        ended=standing,
+        problems=tuple(
+            rules.with_warnings(
+                rules.without_explained(settings.problems, ended.told(planner.problems, standing)), settings.warnings
+            )
+        ),
     )
 
 

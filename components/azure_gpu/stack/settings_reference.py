@@ -43,8 +43,10 @@ the project: in a project of another name they stand behind that. Beside them st
   job that pulls from the registry, nodes reach neither registry nor storage, and a cluster lets nobody in; afterwards `pulumi up`
   completes it.
 - **`expires_after`** is the last day of a group, a job, a pool or a cluster, and whatever has a GPU needs one. It becomes the tag
-  `expires-at`, by which people and tools find what is overdue. Azure deletes nothing by it. Where Azure has announced that a
-  size, an image, a version or another thing in use ends before that day, preview warns, however far away the end is.
+  `expires-at`, by which people and tools find what is overdue. Azure deletes nothing by it. After that day the part stays as
+  it is, whatever its section says, until the day is a later one or the part is removed; the rest of the stack goes on. Where
+  Azure has announced that a size, an image, a version or another thing in use ends before that day, preview warns, however
+  far away the end is.
 - **A pool that is replaced** stands beside its successor for a while, under another name, and takes twice the quota so long;
   `replace: drain-first` takes the old one away first. Commands find either by its name in the stack file. A cluster's GPU pool is
   replaced in the same way, and nothing else of the cluster with it.
