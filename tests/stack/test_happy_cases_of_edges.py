@@ -19,7 +19,7 @@ def device(azure: EmbeddedAzure, kubernetes_bin: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", happy_cases.names("edges"))
-def test_a_happy_case_comes_up_at_the_first_try_and_stays(
+def test_a_happy_case_comes_up_at_the_first_try(
     name: str, azure: EmbeddedAzure, engine_bin: Path, device: str, tmp_path: Path
 ) -> None:
     with happy_cases.up(name, azure, engine_bin, tmp_path, device=device) as stack:

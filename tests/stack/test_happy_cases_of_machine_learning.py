@@ -14,7 +14,7 @@ __all__ = ["scoring_models", "scoring_python"]
 
 @pytest.mark.parametrize("name", happy_cases.names("machine_learning"))
 @pytest.mark.usefixtures("kubernetes_bin")
-def test_a_happy_case_comes_up_at_the_first_try_and_stays(
+def test_a_happy_case_comes_up_at_the_first_try(
     name: str, azure: EmbeddedAzure, engine_bin: Path, scoring_models: Path, tmp_path: Path
 ) -> None:
     with happy_cases.up(name, azure, engine_bin, tmp_path, saved_model=scoring_models / "colours") as stack:
